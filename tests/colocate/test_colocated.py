@@ -87,6 +87,30 @@ def test_the_last_repetition_of_each_way_is_shown_run_by_run() -> None:
     }
 
 
+def test_the_picture_of_a_round_has_the_seconds_of_the_tables() -> None:
+    late = [MemberRun(0, 1.0, 24.0, "r", 20.0), MemberRun(1, 24.0, 60.0, "r", 30.0)]
+    one = said(RoundLine(HEAD.title, "serial", 0, "1-1", late), line("split", 0, 15, 25))
+    alone = next(found for found in one.rounds if found.arm == "serial")
+    assert [(run.start_s, run.end_s) for run in alone.runs] == [(0, 20), (20, 50)]
+    assert one.arms[2].all_end_s == [50]
+
+
+def test_where_a_way_failed_none_wins_by_walk_over() -> None:
+    one = said(line("split", 0, None, 30), line("unbound", 0, 19, 38), serial(0, 10, 20))
+    assert "Best by" not in one.sentence
+    assert one.sentence.startswith("No best way, because split failed; throughput of unbound 1.05")
+
+
+def test_that_every_warm_up_failed_is_said_with_the_reason() -> None:
+    head = replace(HEAD, settings=replace(SETTINGS, warmup=1))
+    one = said(line("split", -1, None, 30), line("unbound", -1, None, 3), serial(-1, None, 2),
+               head=head)  # fmt: skip
+    assert one.sentence == "Nothing was measured: every warm-up failed, as said above."
+    shown = "\n".join(show_colocation(one, Screen(200)))
+    assert "a.py failed in split in a warm-up, after 2.0 s: ended with 1: boom." in shown
+    assert one.sentence in shown
+
+
 def test_a_warm_up_and_a_round_in_which_one_failed_do_not_count() -> None:
     one = said(line("split", -1, 90, 90), line("split", 0, 20, 30), serial(0, 10, 20),
                line("split", 1, None, 25), serial(1, 10, 20))  # fmt: skip

@@ -71,9 +71,9 @@ def test_a_comparison_holds_to_its_contract_and_ran_each_arm_on_record(compared)
 
 def test_one_run_of_each_is_no_reason_to_bind(compared) -> None:
     verdict = compared[1]["verdict"]
-    assert verdict["choice"] == "native"
-    assert verdict["sentence"].startswith("Do not bind")
-    assert "too few for an interval" in verdict["sentence"]
+    assert verdict["choice"] is None
+    assert verdict["sentence"].startswith("Undecided: bound looks")
+    assert "1 pair is too few for an interval" in verdict["sentence"]
 
 
 def test_what_this_machine_cannot_tell_is_absent_with_a_reason(compared) -> None:
@@ -86,10 +86,20 @@ def test_what_this_machine_cannot_tell_is_absent_with_a_reason(compared) -> None
         assert isinstance(cpi, float) or len(cpi["absent"]) > 10
 
 
-def test_submit_uses_what_was_kept_and_says_so_unless_told_not_to(compared) -> None:
-    state, document, _ = compared
+def test_what_is_undecided_is_not_kept(compared) -> None:
+    state, _, errors = compared
+    assert "there is no winner to save" in errors
+    dry = hearth(state, "submit", "--dry-run", str(APPS / "tiny.py"))
+    assert "the winner of comparison" not in dry.stderr
+
+
+def test_submit_uses_what_was_kept_and_says_so_unless_told_not_to(tmp_path: Path) -> None:
+    state = tmp_path / "state"
+    choice = {"arm": "native", "comparison": "c", "sentence": "Do not bind."}
+    choice |= {"master": "local[*]", "words": []}
+    keep_choice(state, read_line([str(APPS / "tiny.py")]), choice)
     kept = hearth(state, "submit", "--dry-run", str(APPS / "tiny.py"))
-    assert f"using 'native', the winner of comparison {document['id']}" in kept.stderr
+    assert "using 'native', the winner of comparison c: Do not bind." in kept.stderr
     assert "--master 'local[*]'" in kept.stdout
     fixed = hearth(state, "submit", "--dry-run", *FORCED, str(APPS / "tiny.py"))
     assert "the winner of comparison" not in fixed.stderr
@@ -206,7 +216,7 @@ def test_where_the_plan_is_native_it_is_compared_with_local_as_the_user_types_it
     assert done.returncode == 0, done.stderr
     document = json.loads(done.stdout)
     assert [arm["name"] for arm in document["arms"]] == ["native", "plan"]
-    assert document["verdict"]["sentence"].startswith("Stay with local[*]")
+    assert document["verdict"]["sentence"].startswith("Undecided: plan looks")
     runs = [json.loads(file.read_text()) for file in tmp_path.glob("state/records/*/record.json")]
     masters = {run["arm"]: (run["master"], run.get("plan") is not None) for run in runs}
     assert masters == {"native": ("local[*]", False), "plan": (plan["master"], True)}

@@ -1,12 +1,15 @@
 """What a comparison says, on runs whose answer is known by arithmetic."""
 
+import re
 from typing import Any
 
 import pytest
 
 from hearth.base.codec import to_json, typed
+from hearth.report.terminal.compare import show_comparison
+from hearth.report.terminal.screen import Screen
 from hearth.studies.compare import verdict
-from hearth.studies.compare.result import ComparisonHead
+from hearth.studies.compare.result import Compared, ComparisonHead
 from hearth.studies.engine.statistics import EQUAL_WITHIN, LOOKS, Ratio, against
 from hearth.studies.engine.trial import OutcomeLine
 from support import validate
@@ -121,8 +124,78 @@ def test_a_difference_within_the_noise_is_no_reason_to_bind():
     bound = runs("bound", [9.0, 11.2, 9.1, 10.9, 9.6])
     said = compared(head("native", "bound"), [*runs("native", _NATIVE), *bound])
     assert said["arms"][1]["against"] == "undecided"
-    assert said["verdict"]["choice"] == "native"
-    assert said["verdict"]["sentence"].startswith("Do not bind: no arm is shown to be faster")
+    assert said["verdict"]["choice"] is None
+    assert said["verdict"]["sentence"].startswith("Undecided: bound looks 1% faster than native")
+
+
+def test_a_large_difference_that_is_not_shown_is_undecided_and_no_reason_to_stay():
+    native, plan = [10.0, 16.0, 9.0], [5.0, 6.0, 9.5]
+    said = compared(head("native", "plan"), [*runs("native", native), *runs("plan", plan)])
+    sentence = said["verdict"]["sentence"]
+    assert said["verdict"]["choice"] is None
+    assert sentence.startswith("Undecided: plan looks 42% faster than native, but the 95% interval")
+    assert sentence.endswith("of 3 pairs includes 1.")
+    assert "Stay with" not in sentence
+    (more,) = said["verdict"]["why"]
+    assert re.search(r"plan: with this scatter, about \d+ repetitions .*\(--repeat \d+\)", more)
+
+
+def test_what_no_reasonable_number_of_runs_decides_is_called_too_noisy():
+    native, plan = [10.0, 16.0, 7.0], [9.0, 9.5, 15.0]
+    said = compared(head("native", "plan"), [*runs("native", native), *runs("plan", plan)])
+    (more,) = said["verdict"]["why"]
+    assert more.startswith("plan: too noisy to decide")
+    assert "--wait-quiet" in more
+    assert "--repeat" not in more
+
+
+def _using(arm: str, seconds: list[float], cpu: list[float]) -> list[dict[str, Any]]:
+    found = runs(arm, seconds)
+    for run, used in zip(found, cpu, strict=True):
+        run["measures"] |= {"cpu_user_s": used - 1.0, "cpu_system_s": 1.0}
+    return found
+
+
+def test_cpu_seconds_are_quoted_where_the_clock_does_not_decide():
+    native = _using("native", [10.0, 16.0, 9.0], [40.0, 41.0, 39.0])
+    plan = _using("plan", [5.0, 6.0, 9.5], [22.0, 23.0, 22.0])
+    said = compared(head("native", "plan"), [*native, *plan])
+    cpu = said["arms"][1]["cpu"]
+    assert (cpu["median_s"], cpu["user_s"], cpu["system_s"]) == (22.0, 21.0, 1.0)
+    assert cpu["ratio"]["value"] == pytest.approx(0.56, abs=0.01)
+    assert cpu["against"] == "faster"
+    assert "; plan uses 0.56 of native's CPU seconds (95% interval" in said["verdict"]["sentence"]
+    noisy = _using("plan", [5.0, 6.0, 9.5], [22.0, 63.0, 42.0])
+    said = compared(head("native", "plan"), [*native, *noisy])
+    assert "CPU seconds" not in said["verdict"]["sentence"]
+    shown = "\n".join(show_comparison(_document(said), Screen(100)))
+    assert "CPU seconds  median   user  system" in shown
+
+
+def test_cpu_seconds_are_not_quoted_where_the_clock_decides_and_not_invented():
+    native = _using("native", _NATIVE, [40.0] * 5)
+    bound = _using("bound", [8.0, 8.1, 7.9, 8.2, 7.8], [22.0, 23.0, 22.0, 22.5, 22.4])
+    said = compared(head("native", "bound"), [*native, *bound])
+    assert "CPU seconds" not in said["verdict"]["sentence"]
+    old = compared(head("native", "bound"), [*runs("native", _NATIVE), *runs("bound", _NATIVE)])
+    assert "cpu" not in old["arms"][0]
+    assert "CPU seconds" not in "\n".join(show_comparison(_document(old), Screen(100)))
+
+
+def _document(said: dict[str, Any]) -> Compared:
+    return typed(said, Compared)
+
+
+def test_counters_that_no_arm_has_are_one_line_and_those_of_one_arm_none():
+    missing = {"absent": "perf is not installed"}
+    native = runs("native", _NATIVE, l3_misses=missing, front_end=missing)
+    bound = runs("bound", _NATIVE, l3_misses=missing, front_end=0.2)
+    said = compared(head("native", "bound"), [*native, *bound])
+    shown = show_comparison(_document(said), Screen(200))
+    lines = [line.strip() for line in shown if "perf is not installed" in line]
+    assert len(lines) == 1
+    assert "cpi, l3 misses: perf is not installed" in lines[0]
+    assert "front end" not in "".join(shown)
 
 
 def test_partitioning_that_pays_without_binding_is_told_apart_from_binding():
@@ -164,14 +237,26 @@ def test_a_baseline_that_never_finished_gives_no_verdict():
     assert said["verdict"]["sentence"].startswith("No verdict: native never finished")
 
 
+def test_that_every_warm_up_failed_is_said():
+    failed = [
+        {"arm": arm, "repetition": -1, "failure": "ended with 1: full"}
+        for arm in ("native", "bound")
+    ]
+    said = compared(head("native", "bound"), failed)
+    assert said["verdict"]["sentence"] == (
+        "No verdict: every warm-up failed, so nothing was measured."
+    )
+    assert "native failed and was not run again: ended with 1: full" in said["verdict"]["why"]
+
+
 def test_too_few_runs_give_a_ratio_without_an_interval_and_no_claim():
     said = compared(
         head("native", "bound"), [*runs("native", [10.0, 10.0]), *runs("bound", [5.0, 5.0])]
     )
     assert said["arms"][1]["ratio"] == {"value": pytest.approx(0.5), "pairs": 2}
     assert said["arms"][1]["against"] == "undecided"
-    assert said["verdict"]["choice"] == "native"
-    few = "2 pairs, too few for an interval: at least 3 are needed"
+    assert said["verdict"]["choice"] is None
+    few = "bound looks 50% faster than native, but 2 pairs are too few for an interval: at least 3"
     assert few in said["verdict"]["sentence"]
 
 

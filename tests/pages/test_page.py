@@ -253,7 +253,7 @@ def test_a_comparison_shows_its_verdict_intervals_and_what_was_skipped(
     assert "Bind: the plan takes 0.80 of native's time." in words
     assert "0.800 [0.750, 0.860]" in words
     assert "the kernel has no numa_balancing" in words
-    label = shown.locator("#comparison .intervals").get_attribute("aria-label")
+    label = shown.locator("#comparison .intervals").first.get_attribute("aria-label")
     assert label.startswith("Ratio of each arm's time to native's")
     # Pairs: 8.0/10.0, 8.4/10.5 and 8.8/11.0 are 0.8 each; the interval lies left of the band.
     assert shown.locator("#comparison .point").count() == 3

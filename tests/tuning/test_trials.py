@@ -26,11 +26,12 @@ from hearth.record.store import RecordWriter
 from hearth.report.html.page import page
 from hearth.report.terminal.screen import Screen
 from hearth.report.terminal.sources import read_sources
-from hearth.report.terminal.tune import show_tune
+from hearth.report.terminal.tune import next_steps, sentence, show_tune, to_copy
 from hearth.spark.saved_configs import TunedChoice, keep_tuned, tuned_choice, workload_named
 from hearth.spark.submit_args import SubmitLine, SubmitOptions
 from hearth.studies.engine.arms import Arm, profile_words
 from hearth.studies.engine.progress import Following
+from hearth.studies.engine.target import tuned_as
 from hearth.studies.engine.trial import Outcome, Turn
 from hearth.studies.listing import list_studies
 from hearth.studies.models.performance_model import MechanismEvidence
@@ -266,6 +267,73 @@ def test_where_runs_scatter_too_much_nothing_is_kept_and_it_is_said(tmp_path: Pa
     calm = begin(tmp_path)
     tune.run(calm, Quick(shape((8, 2))), {}, Following())
     assert winner(calm) is not None and not tuned(calm).warnings
+
+
+def _loaded(kept: Tune, own: float, others: float = 0.0) -> Tune:
+    """The tune, with other programs' share of the CPUs during its runs."""
+    kept.lines = [
+        replace(line, measures={"other_load": own if line.configuration == CURRENT else others})
+        for line in kept.lines
+    ]
+    return kept
+
+
+def test_single_runs_have_no_interval_and_no_share_that_they_save(tmp_path: Path) -> None:
+    kept = begin(tmp_path, settings=TuneSettings("time", 3, 3600.0, 100))
+    tune.run(kept, Quick(shape((8, 2))), {}, Following())
+    found = tuned(kept)
+    said = sentence(found)
+    assert "your own configuration 200.00 s: no configuration was run twice" in said
+    assert "expected to save" not in said and "interval" not in said
+    assert next_steps(found) == [
+        f"hearth tune --resume {found.id} --budget 5, as before: it repeats the best"
+    ]
+    whole = begin(tmp_path)
+    tune.run(whole, Quick(shape((8, 2))), {}, Following())
+    assert "expected to save" in sentence(tuned(whole))
+
+
+def test_what_other_programs_load_explains_is_not_kept_and_what_it_does_not_is(
+    tmp_path: Path,
+) -> None:
+    kept = begin(tmp_path)
+    tune.run(kept, Quick(shape((8, 2))), {}, Following())  # your own takes twice as long
+    assert winner(_loaded(kept, own=0.4)) is not None
+    assert tuned(kept).not_kept is None
+    assert winner(_loaded(kept, own=0.84)) is None
+    found = tuned(kept)
+    assert found.not_kept is not None and "84% of the CPUs" in found.not_kept
+    assert any("nothing is kept" in text and "--wait-quiet" in text for text in found.warnings)
+    assert next_steps(found)[0].startswith("hearth tune --wait-quiet 10m")
+    assert winner(_loaded(kept, own=0.0, others=0.84)) is not None
+
+
+def test_a_later_nothing_withdraws_what_was_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("HEARTH_STATE", str(tmp_path))
+    line, kept = read_line(["quick.py"]), begin(tmp_path)
+    tune.run(kept, Quick(shape((8, 2))), {}, Following())
+    command.keep_or_withdraw(line, kept, tuned(kept))
+    assert tuned_choice(tmp_path, tuned_as(line)) is not None
+    loaded = _loaded(kept, own=0.84)
+    command.keep_or_withdraw(line, loaded, tuned(loaded))
+    assert tuned_choice(tmp_path, tuned_as(line)) is None
+    said = capsys.readouterr().err
+    assert "nothing is kept: other programs used 84%" in said
+    assert f"the result of {kept.head.id} is withdrawn" in said
+
+
+def test_the_best_is_shown_as_words_to_copy(tmp_path: Path) -> None:
+    kept = begin(tmp_path)
+    tune.run(kept, Quick(shape((8, 2))), {}, Following())
+    found = tuned(kept)
+    best = found.best
+    assert not isinstance(best, Absent)
+    assert to_copy(found)[0].startswith(
+        f"hearth submit --executors {best.configuration.executors}"
+        f" --cores {best.configuration.cores}"
+    )
 
 
 def killed_in_a_trial(state: Path) -> None:
@@ -746,6 +814,8 @@ def test_the_page_shows_trials_and_the_surface_with_its_uncertainty(tmp_path: Pa
     assert html.count("±") - 1 == len(sized), "and once in the note"
     assert html.count('class="untested"') == len(executors) * len(cores) - len(sized)
     assert document["application"] in html and "Stopped: " in html
+    for part in ("Trials in their order", "Settings to copy", "Next: ", "best of those not tried"):
+        assert part in html
     hostile = {**document, "application": "<script>alert(1)</script>"}
     assert "<script>alert" not in page([], tune=typed(hostile, Tuned))
 

@@ -1,6 +1,7 @@
 """Compose what a record holds to one document (`hearth.analysis.document`)."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from hearth.analysis.document import (
     Metrics,
     Node,
     Places,
+    PlanOperator,
     ReadBytes,
     SparkJob,
     Sql,
@@ -25,13 +27,14 @@ from hearth.analysis.document import (
     ThreadTrace,
     Totals,
 )
-from hearth.analysis.eventlog import EventLog
+from hearth.analysis.eventlog import EventLog, LoggedSql
 from hearth.analysis.evidence import Evidence, gather, gather_event_log
 from hearth.analysis.executors import executors
 from hearth.analysis.failure import cause_of
 from hearth.analysis.findings import findings
 from hearth.analysis.kept_analysis import keep, kept, key_of
 from hearth.analysis.samples import Key
+from hearth.analysis.sqlplan import PlanNode, resolved
 from hearth.analysis.stages import StageTally
 from hearth.analysis.taskrows import STATES, Slots
 from hearth.analysis.timeline import step_function, timeline
@@ -250,24 +253,37 @@ def _stage(evidence: Evidence, stage: StageTally) -> Stage:
         locality=stage.locality,
         straggler_cause=stage.straggler_cause(),
         sql=stage.sql,
-        operators=stage.operators,
+        operators=_operators(evidence, stage),
         label=_label(evidence, stage),
     )
 
 
 #: Of a query's description and of a stage's operators in its label, in characters.
 _DESCRIPTION, _OPERATORS = 60, 80
+#: What Spark calls a query that the user gave no description: where it was started.
+_CALL_SITE = re.compile(r"\S+ at \S+:\d+")
+
+
+def _query(evidence: Evidence, stage: StageTally) -> LoggedSql | None:
+    log = evidence.log
+    return log.sql.get(stage.sql) if isinstance(log, EventLog) and stage.sql is not None else None
+
+
+def _operators(evidence: Evidence, stage: StageTally) -> list[str]:
+    query = _query(evidence, stage)
+    return stage.operators if query is None else resolved(stage.operators, query.plan)
 
 
 def _label(evidence: Evidence, stage: StageTally) -> str | None:
-    """A stage of a query by the query's description and its own operators, else by its name."""
-    log = evidence.log
-    query = log.sql.get(stage.sql) if isinstance(log, EventLog) and stage.sql is not None else None
+    """A stage of a query by its operators and the query's description, else by its name."""
+    query = _query(evidence, stage)
     if query is None:
         return stage.name
-    chain = " > ".join(stage.operators)
-    parts = (query.description.partition("\n")[0][:_DESCRIPTION], chain[:_OPERATORS])
-    return ": ".join(part for part in parts if part) or stage.name
+    chain = " <- ".join(reversed(_operators(evidence, stage)))[:_OPERATORS]
+    description = query.description.partition("\n")[0][:_DESCRIPTION]
+    if chain and _CALL_SITE.fullmatch(description):
+        return chain
+    return f"{chain} ({description})" if chain and description else chain or description
 
 
 def _jobs(evidence: Evidence) -> list[SparkJob]:
@@ -295,9 +311,15 @@ def _sql(evidence: Evidence) -> list[Sql]:
             description=execution.description,
             submitted_s=evidence.seconds(execution.submitted_ms),
             completed_s=evidence.seconds(execution.completed_ms),
+            plan=[_operator(node, evidence.log.sql_values) for node in execution.plan],
         )
         for number, execution in sorted(evidence.log.sql.items())
     ]
+
+
+def _operator(node: PlanNode, values: Mapping[int, int]) -> PlanOperator:
+    counted = {name: float(values[at]) for name, at in node.metrics.items() if at in values}
+    return PlanOperator(node.depth, node.name, node.detail, node.length, counted)
 
 
 def _totals(evidence: Evidence) -> Measured[Totals]:

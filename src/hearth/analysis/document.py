@@ -297,6 +297,17 @@ class SparkJob:
 
 
 @dataclass(frozen=True)
+class PlanOperator:
+    """An operator of a query's physical plan, as Spark's SQL page shows it."""
+
+    depth: Count  #: below the root of the plan
+    name: str
+    detail: str  #: the beginning of what Spark writes of it
+    length: Count  #: characters of all that Spark writes of it
+    metrics: dict[str, float]  #: what it counted, by Spark's names and in its units
+
+
+@dataclass(frozen=True)
 class Sql:
     """One SQL execution."""
 
@@ -304,6 +315,8 @@ class Sql:
     description: str | None
     submitted_s: float | None
     completed_s: float | None
+    #: its last physical plan from the root down; at most 300 operators
+    plan: list[PlanOperator] = field(default_factory=list)
 
 
 @dataclass(frozen=True)

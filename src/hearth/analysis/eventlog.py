@@ -15,6 +15,7 @@ import orjson
 
 from hearth.analysis.coverage import Coverage
 from hearth.analysis.logfile import LineSource, event_log_parts
+from hearth.analysis.sqlplan import PlanNode, driver_values, read_plan, stage_values
 from hearth.analysis.stages import StageTally, TaskSums, check_task
 from hearth.analysis.taskrows import TaskRows
 from hearth.analysis.typed import LATEST_MS, maybe, moment, text, whole, wholes
@@ -23,6 +24,7 @@ from hearth.analysis.typed import LATEST_MS, maybe, moment, text, whole, wholes
 MOST_STAGES = 5000
 MOST_JOBS = 10_000
 MOST_SQL = 10_000
+MOST_SQL_VALUES = 200_000
 MOST_OPERATORS = 50
 
 _PREFIX = b'{"Event":"'
@@ -47,9 +49,7 @@ _SKIPPED = frozenset(
         "SparkListenerUnschedulableTaskSetRemoved", "SparkListenerMiscellaneousProcessAdded",
         "SparkListenerExecutorExcluded", "SparkListenerExecutorUnexcluded",
         "SparkListenerExecutorExcludedForStage", "SparkListenerNodeExcludedForStage",
-        _SQL + "SparkListenerSQLAdaptiveExecutionUpdate",
         _SQL + "SparkListenerSQLAdaptiveSQLMetricUpdates",
-        _SQL + "SparkListenerDriverAccumUpdates",
         _STREAMING + "QueryIdleEvent",
     )
 )  # fmt: skip
@@ -91,6 +91,7 @@ class LoggedSql:
     submitted_ms: int
     description: str
     completed_ms: int | None = None
+    plan: list[PlanNode] = field(default_factory=list)
 
 
 @dataclass
@@ -110,6 +111,7 @@ class EventLog:
     stages: dict[tuple[int, int], StageTally] = field(default_factory=dict)
     jobs: dict[int, LoggedJob] = field(default_factory=dict)
     sql: dict[int, LoggedSql] = field(default_factory=dict)
+    sql_values: dict[int, int] = field(default_factory=dict)
     streaming_batches: int = 0
     dropped: TaskSums = field(default_factory=TaskSums)
     stages_dropped: int = 0
@@ -197,6 +199,8 @@ class _Reader:
             "SparkListenerStageCompleted": self._parsed(self._stage_completed),
             _SQL + "SparkListenerSQLExecutionStart": self._parsed(self._sql_start),
             _SQL + "SparkListenerSQLExecutionEnd": self._parsed(self._sql_end),
+            _SQL + "SparkListenerSQLAdaptiveExecutionUpdate": self._parsed(self._sql_plan),
+            _SQL + "SparkListenerDriverAccumUpdates": self._parsed(self._sql_values),
             _STREAMING + "QueryStartedEvent": _nothing,
             _STREAMING + "QueryProgressEvent": self._batch,
             _STREAMING + "QueryTerminatedEvent": _nothing,
@@ -432,6 +436,7 @@ class _Reader:
         info = event["Stage Info"]
         completed_ms = maybe(moment, info, "Completion Time")
         failure = maybe(text, info, "Failure Reason")
+        self._count(stage_values(info.get("Accumulables") or []))
         tally = self._stage(event)
         tally.completed_ms, tally.failure = completed_ms, failure
         if completed_ms is not None:
@@ -441,8 +446,23 @@ class _Reader:
 
     def _sql_start(self, event: dict[str, Any]) -> None:
         description, submitted_ms = text(event, "description"), moment(event, "time")
-        self.log.sql[whole(event, "executionId")] = LoggedSql(submitted_ms, description)
+        info = event.get("sparkPlanInfo")
+        plan = [] if info is None else read_plan(info)
+        self.log.sql[whole(event, "executionId")] = LoggedSql(submitted_ms, description, plan=plan)
         _drop_oldest(self.log.sql, MOST_SQL)
+
+    def _sql_plan(self, event: dict[str, Any]) -> None:
+        execution = self.log.sql.get(whole(event, "executionId"))
+        plan = read_plan(event["sparkPlanInfo"])
+        if execution is not None:
+            execution.plan = plan
+
+    def _sql_values(self, event: dict[str, Any]) -> None:
+        self._count(driver_values(event))
+
+    def _count(self, values: dict[int, int]) -> None:
+        self.log.sql_values.update(values)
+        _drop_oldest(self.log.sql_values, MOST_SQL_VALUES)
 
     def _sql_end(self, event: dict[str, Any]) -> None:
         execution = self.log.sql.get(whole(event, "executionId"))

@@ -6,9 +6,12 @@ deserves attention; they are not published anywhere.
 
 from collections.abc import Callable, Iterator, Sequence
 
-from hearth.analysis.document import Analysis, Finding, Stage, Times, Totals, Use
+from hearth.analysis.advice import PLAN_RULES, STAGE_RULES, PlanRule, StageRule
+from hearth.analysis.document import Analysis, Executor, Finding, Stage, Times, Totals, Use
 from hearth.base.absent import Absent
+from hearth.base.errors import UserError
 from hearth.base.ids import parse_ids
+from hearth.base.sizes import parse_bytes
 
 #: The Spark UI marks an executor's GC time from a tenth of its task time on (executorspage.js).
 GC_SHARE = 0.10
@@ -36,6 +39,10 @@ OTHER_LOAD = "other-load"
 #: CPU seconds of the run itself that no sample shows: spark-submit's launcher, hearth's reading of
 #: the machine, the sampler, the last second of each JVM. 3.6 in one run of 15 s on a quiet machine.
 UNSAMPLED_CPU_S = 4.0
+#: Ours: with less of the heap in use at its fullest, a larger heap would not collect less.
+HEAP_FULL = 0.70
+#: Ours: of a heap of this size, in bytes, more than two thirds were never used.
+HEAP_WORTH, HEAP_UNUSED = 8 << 30, 0.30
 #: Below this total task time nothing is reported: it would be noise.
 LEAST_MS = 1000
 
@@ -43,8 +50,9 @@ LEAST_MS = 1000
 def findings(analysis: Analysis) -> list[Finding]:
     """The findings of an analysis, which has none yet, in the order in which to read them."""
     rules = (
-        _other_load, _failure, _lost_executors, _gc, _skew, _spill, _shuffle_wait,
+        _other_load, _failure, _lost_executors, _gc, _memory_unused, _skew, _spill, _shuffle_wait,
         _scheduler_delay, _idle, _remote, _involuntary, _run_delay, _stalls, _bandwidth,
+        *(_of_stages(rule) for rule in STAGE_RULES), *(_of_plans(rule) for rule in PLAN_RULES),
     )  # fmt: skip
     found = [finding for rule in rules for finding in rule(analysis)]
     return sorted(found, key=_rank)
@@ -138,9 +146,43 @@ def _gc(analysis: Analysis) -> Iterator[Finding]:
             f"Tasks were stopped for garbage collection for {share:.0%} of their run time"
             f" (over {GC_SHARE:.0%}).",
             ["/totals/time/gc", "/totals/time/run", "/timeline/gc"],
-            "give executors more memory, or more and smaller executors; compare collectors",
+            _less_gc(analysis),
             _gain(analysis, totals.time.gc if totals else 0),
         )  # fmt: skip
+
+
+def _heap_bytes(executor: Executor) -> int:
+    """Return the size that its heap is set to; zero where that is not set, or cannot be read."""
+    try:
+        return parse_bytes(executor.heap_setting or "0b", "heap")
+    except UserError:
+        return 0
+
+
+def _memory_unused(analysis: Analysis) -> Iterator[Finding]:
+    for place, executor in enumerate(analysis.executors):
+        heap, peak = _heap_bytes(executor), executor.heap_peak_bytes or 0
+        if executor.tasks and heap >= HEAP_WORTH and 0 < peak < HEAP_UNUSED * heap:
+            yield Finding(
+                f"memory-unused-{executor.id}", "note",
+                f"The heap of {_named(executor.id)} was used to at most"
+                f" {peak / heap:.0%} of its {executor.heap_setting}.",
+                [f"/executors/{place}/heap_peak_bytes", f"/executors/{place}/heap_setting"],
+                "a smaller --memory leaves more for the page cache, or for other applications",
+            )  # fmt: skip
+            return
+
+
+def _less_gc(analysis: Analysis) -> str:
+    """Return what helps against collections: memory only where the heap was nearly full."""
+    pairs = [(one.heap_peak_bytes or 0, _heap_bytes(one)) for one in analysis.executors]
+    shares = [peak / heap for peak, heap in pairs if peak and heap]
+    if shares and max(shares) < HEAP_FULL:
+        return (
+            f"the heap has room (at most {max(shares):.0%} of it was used), so more memory would "
+            "not help: compare collectors (ParallelGC, G1), or use more and smaller executors"
+        )
+    return "give executors more memory, or more and smaller executors; compare collectors"
 
 
 #: What is to be said of each cause of stragglers, and to be done.
@@ -172,12 +214,21 @@ _CAUSES = {
 }
 
 
+_SKEWED_JOIN = (
+    "split the heavy keys of the join (spark.sql.adaptive.skewJoin.enabled; its threshold is "
+    "spark.sql.adaptive.skewJoin.skewedPartitionThresholdInBytes), or broadcast its smaller side"
+)
+
+
 def _skew(analysis: Analysis) -> Iterator[Finding]:
     for place, stage in _stages(analysis):
         cause = stage.straggler_cause
         if isinstance(cause, Absent) or (stage.skew or 0) < SKEW:
             continue
         because, next_step = _CAUSES[cause.kind]
+        joins = [name for name in stage.operators if "Join" in name]
+        if cause.kind == "data" and joins:
+            because, next_step = f"{because}: the keys of its {joins[0]} are skewed", _SKEWED_JOIN
         median_ms, count = stage.duration.p50 or 0.0, len(stage.stragglers)
         words = because.format(
             read=cause.read_bytes / 1e6,
@@ -376,3 +427,36 @@ def _bandwidth(analysis: Analysis) -> Iterator[Finding]:
                 [f"/timeline/bandwidth/nodes/{node}/seconds"],
                 "use fewer cores on that node, or spread the work over more nodes",
             )  # fmt: skip
+
+
+def _of_stages(rule: StageRule) -> Callable[[Analysis], Iterator[Finding]]:
+    """Return a rule about stages as a rule about the analysis."""
+
+    def found(analysis: Analysis) -> Iterator[Finding]:
+        totals = _totals(analysis)
+        slots = (totals.slots if totals else None) or 1
+        for place, stage in _stages(analysis):
+            said = rule.says(stage, slots)
+            if said is not None:
+                yield Finding(
+                    f"{rule.id}-{stage.id}.{stage.attempt}", rule.severity,
+                    f"In {_called(stage)} {said}.",
+                    [f"/stages/{place}/{name}" for name in rule.evidence], rule.next_step,
+                )  # fmt: skip
+
+    return found
+
+
+def _of_plans(rule: PlanRule) -> Callable[[Analysis], Iterator[Finding]]:
+    """Return a rule about queries' plans as a rule about the analysis, once for each query."""
+
+    def found(analysis: Analysis) -> Iterator[Finding]:
+        for place, query in enumerate(analysis.sql):
+            at, said = next(rule.found(query.plan), (0, None))
+            if said is not None:
+                yield Finding(
+                    f"{rule.id}-{query.id}", rule.severity, f"In query {query.id} {said}.",
+                    [f"/sql/{place}/plan/{at}"], rule.next_step,
+                )  # fmt: skip
+
+    return found

@@ -4,8 +4,10 @@ import contextlib
 import ctypes
 import os
 import signal
+import subprocess
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 _PR_SET_PDEATHSIG = 1
@@ -39,6 +41,25 @@ def cpu_s(pid: int, ticks: int, proc: Path = Path("/proc")) -> float | None:
     if fields is None or fields[0] == "Z" or int(fields[22 - 3]) != ticks:
         return None
     return (int(fields[14 - 3]) + int(fields[15 - 3])) / os.sysconf("SC_CLK_TCK")
+
+
+@dataclass(frozen=True)
+class CpuSeconds:
+    """CPU time that a process and what it started and waited for have used."""
+
+    user: float
+    system: float
+
+    @property
+    def total(self) -> float:
+        return self.user + self.system
+
+
+def ended(child: subprocess.Popen[bytes]) -> tuple[int, CpuSeconds]:
+    """Wait for a child; its exit code, negative for a signal, and what it used (wait4(2))."""
+    _, status, usage = os.wait4(child.pid, 0)
+    child.returncode = os.waitstatus_to_exitcode(status)
+    return child.returncode, CpuSeconds(usage.ru_utime, usage.ru_stime)
 
 
 def is_alive(pid: int, ticks: int, proc: Path = Path("/proc")) -> bool:

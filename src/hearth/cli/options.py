@@ -65,12 +65,12 @@ _PLANNING: dict[str, dict[str, Any]] = {
     },
 }
 #: Those that `hearth plan` takes too.
-_OF_A_PLAN = ("--input", "--workload", "--executors", "--cores", "--memory", "--bind")
+OF_A_PLAN = ("--input", "--workload", "--executors", "--cores", "--memory", "--bind")
 
 
 def add_plan_options(parser: ArgumentParser) -> None:
     """Add what is known of an application, and what the user fixes of its plan."""
-    _add(parser, _OF_A_PLAN, {})
+    _add(parser, OF_A_PLAN, {})
 
 
 def add_submit_options(parser: ArgumentParser, refused: Mapping[str, str] = {}) -> None:

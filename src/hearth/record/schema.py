@@ -181,10 +181,15 @@ class RecordHead(Launched):
 
 @dataclass(frozen=True)
 class End:
-    """`end.json`: how the run ended, and its seconds; the code, or the signal that ended it."""
+    """`end.json`: how the run ended, and its seconds; the code, or the signal that ended it.
+
+    cpu_user_s, cpu_system_s: what the driver used, and all that it had started and waited for.
+    """
 
     state: State
     wall_s: float
+    cpu_user_s: float | None = field(default=None, metadata=LEFT_OUT)
+    cpu_system_s: float | None = field(default=None, metadata=LEFT_OUT)
     exit_code: int | None = field(default=None, metadata=LEFT_OUT)
     signal: int | None = field(default=None, metadata=LEFT_OUT)
     ended: Moment | None = field(default=None, metadata=LEFT_OUT)

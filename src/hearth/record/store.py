@@ -28,7 +28,7 @@ from hearth.base.private_files import (
     private_directory,
     write_private,
 )
-from hearth.base.processes import is_alive, start_ticks
+from hearth.base.processes import CpuSeconds, is_alive, start_ticks
 from hearth.record.schema import (
     ClockReading,
     End,
@@ -169,10 +169,12 @@ class RecordWriter:
     def warn(self, what: str, remedy: str) -> None:
         self.append("warnings.jsonl", {"what": what, "remedy": remedy})
 
-    def finish(self, state: State, exit_code: int, wall_s: float) -> None:
+    def finish(
+        self, state: State, exit_code: int, wall_s: float, cpu: CpuSeconds | None = None
+    ) -> None:
         """Write `end.json`; a negative code is the signal that ended the application.
 
-        wall_s: when the application had ended, on the record's axis.
+        wall_s: when the application had ended, on the record's axis. cpu: what it used.
         """
         (self.directory / _RESERVE).unlink(missing_ok=True)
         if self.problem is not None:
@@ -180,6 +182,8 @@ class RecordWriter:
         end = End(
             state=state,
             wall_s=round(wall_s, 3),
+            cpu_user_s=None if cpu is None else round(cpu.user, 3),
+            cpu_system_s=None if cpu is None else round(cpu.system, 3),
             exit_code=exit_code if exit_code >= 0 else None,
             signal=-exit_code if exit_code < 0 else None,
             ended=datetime.now(UTC).isoformat(timespec="milliseconds"),

@@ -20,7 +20,14 @@ import hearth
 from hearth.base.absent import Absent, Measured
 from hearth.base.codec import to_json, typed
 from hearth.base.errors import UserError
-from hearth.base.processes import children, die_with, is_alive, start_ticks
+from hearth.base.processes import (
+    CpuSeconds,
+    children,
+    die_with,
+    ended,
+    is_alive,
+    start_ticks,
+)
 from hearth.base.progress import working
 from hearth.base.redaction import Redaction
 from hearth.machine import jvm, paths
@@ -226,7 +233,7 @@ class _Run:
             sampler = SamplerProcess(self._writer.directory, driver.pid)
             with self._keeping():
                 self._machine = MachineReading(self._writer, self._reading, self._known)
-            code = self._wait(driver)
+            code, cpu = self._wait(driver)
             wall_s = self._writer.now_s()
             with working("the record is completed"):
                 self._look(driver.pid, final=True)
@@ -236,7 +243,7 @@ class _Run:
         state = "interrupted" if self._interrupted or self._over_limit else state
         with self._keeping():
             self._note_missing_event_log()
-        self._writer.finish(state, code, wall_s)
+        self._writer.finish(state, code, wall_s, cpu)
         shown = 128 + self._interrupted if self._interrupted else code
         exit_code = 128 - shown if shown < 0 else shown
         exit_code = OVER_LIMIT if self._over_limit and not self._interrupted else exit_code
@@ -258,24 +265,24 @@ class _Run:
             preexec_fn=die_with(os.getpid()),  # noqa: PLW1509 - this process has one thread
         )
 
-    def _wait(self, driver: subprocess.Popen[bytes]) -> int:
-        """Return the driver's exit code, negative for a signal.
+    def _wait(self, driver: subprocess.Popen[bytes]) -> tuple[int, CpuSeconds]:
+        """Return the driver's exit code, negative for a signal, and its CPU seconds.
 
         Woken by its end, else each second.
         """
-        ended = os.pidfd_open(driver.pid)
+        end = os.pidfd_open(driver.pid)
         try:
-            while not select.select([ended], [], [], _LOOK_S)[0]:
+            while not select.select([end], [], [], _LOOK_S)[0]:
                 self._look(driver.pid, final=False)
                 self._keep_to_limit(driver)
                 if time.monotonic() > self._kill_at:
                     driver.kill()
         finally:
-            os.close(ended)
+            os.close(end)
         for pid, ticks in self._python.items():
             if is_alive(pid, ticks):
                 os.kill(pid, signal.SIGKILL)
-        return driver.wait()
+        return ended(driver)
 
     def _keep_to_limit(self, driver: subprocess.Popen[bytes]) -> None:
         """Ask an application that has run for too long to end; some seconds later it is killed."""

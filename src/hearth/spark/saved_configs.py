@@ -65,6 +65,14 @@ def keep_tuned(home: Path, named: str, choice: TunedChoice, root: Path = Path("/
     _write(home, replace(_sound(home, named, root), tuned=choice), root)
 
 
+def withdraw_tuned(home: Path, named: str, root: Path = Path("/")) -> TunedChoice | None:
+    """Delete what was kept of an application's tunes; return it, None where there was nothing."""
+    saved = _sound(home, named, root)
+    if saved.tuned is not None:
+        _write(home, replace(saved, tuned=None), root)
+    return saved.tuned
+
+
 def tuned_choice(home: Path, named: str, root: Path = Path("/")) -> TunedChoice | None:
     """Return the saved result, or None; raise UserError if it is damaged."""
     return _read(home, named, root).tuned

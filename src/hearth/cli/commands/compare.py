@@ -13,6 +13,7 @@ examples:
   hearth compare --arms native,bound --repeat 20 --class org.example.Job job.jar
   hearth compare --until-certain --budget 30m --executors 4 my_job.py --date 2026-11-21
   hearth compare --arms native,plan,tuned word-count --size 2g
+  hearth compare old_job.py --vs new_job.py
   hearth compare --dry-run my_job.py
   hearth compare --keep my_job.py
   hearth compare --forget my_job.py
@@ -50,7 +51,7 @@ from hearth.report.terminal.screen import Screen, table
 from hearth.report.terminal.sources import read_sources
 from hearth.spark.conf import read_settings
 from hearth.spark.saved_configs import Choice, forget_choice, keep_choice, tuned_choice
-from hearth.spark.submission import Occasion, prepare
+from hearth.spark.submission import Occasion, check_application, prepare
 from hearth.spark.submit_args import SubmitLine, is_application
 from hearth.studies.compare.result import Compared, ComparisonSettings
 from hearth.studies.compare.study import Comparison
@@ -76,6 +77,7 @@ class CompareCommand:
     """What the user typed; the fields are the options of these names."""
 
     line: SubmitLine
+    vs: tuple[str, ...]
     arms: str | None
     runs: RunOptions
     until_certain: bool
@@ -115,6 +117,8 @@ def add_arguments(parser: ArgumentParser) -> None:
         "native, plan, unbound, balanced, bound, package, docker, tuned; the first is the baseline"
     )
     parser.add_argument("--arms", metavar="A,B,...", help=arms_help)
+    vs_help = "last: another application, to compare with the first; both run as --arms says (plan)"
+    parser.add_argument("--vs", metavar="APPLICATION", help=vs_help)
     how_often = add_run_options(parser, repeat=10, warmup=1)
     how_often.add_argument(
         "--until-certain",
@@ -140,8 +144,18 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def parse(parser: ArgumentParser, words: list[str]) -> CompareCommand:
     """The options, with the line that each arm's run is given."""
+    vs: tuple[str, ...] = ()
+    if "--vs" in words:
+        at = words.index("--vs")
+        words, vs = words[:at], tuple(words[at + 1 :])
+        if not vs or vs[0].startswith("-"):
+            raise UserError("--vs: name the other application behind it, with its arguments")
     read = read_submit_line(parser, words, behind=True)
-    return from_namespace(CompareCommand, read.own, line=read.line, runs=run_options(read.own))
+    if len(vs) == 1:
+        vs = (*vs, *read.line.application[1:])
+    return from_namespace(
+        CompareCommand, read.own, line=read.line, vs=vs, runs=run_options(read.own)
+    )
 
 
 def run(options: CompareCommand) -> int:
@@ -159,6 +173,8 @@ def run(options: CompareCommand) -> int:
     for note in harm_in_brief():
         print(f"hearth: {note}", file=sys.stderr)
     settings = read_settings(line)
+    if options.vs:
+        return _versions(options, settings)
     names = [n.strip() for n in options.arms.split(",")] if options.arms else ways.DEFAULT
     arms = ways.chosen(list(names), tuned=partial(_tuned, line, settings))
     _check(options, settings, arms)
@@ -178,6 +194,22 @@ def run(options: CompareCommand) -> int:
         return 0
     print(f"hearth: the plan is native ({because}): native is compared with plan", file=sys.stderr)
     return _compare(options, target, ways.chosen(list(ways.DEFAULT_NATIVE)))
+
+
+def _versions(options: CompareCommand, settings: Mapping[str, str]) -> int:
+    """Compares two applications, or two versions of one, both run in the same way."""
+    one, other = options.line.application, options.vs
+    for name in (one[0], other[0]):
+        if not is_application(name):
+            raise UserError(f"--vs: '{name}' is not an application: name two jars or Python files")
+    check_application(other[0])
+    if options.keep:
+        raise UserError("--keep: not accepted with --vs: it saves a way to run one application")
+    arms = ways.versions((options.arms or "plan").strip(), one, other)
+    _check(options, settings, arms)
+    if not options.dry_run:
+        import_module("scipy.special")
+    return _compare(options, _target(options, settings), arms)
 
 
 def _tuned(line: SubmitLine, settings: Mapping[str, str]) -> Arm:
@@ -278,7 +310,8 @@ def _compare(options: CompareCommand, target: PlannedTarget, arms: list[Arm]) ->
 def _begun(options: CompareCommand, target: PlannedTarget, arms: list[Arm]) -> Comparison:
     """The comparison, new or resumed."""
     line, runs, certain = options.line, options.runs, options.until_certain
-    words = [*line.asked.to_words(), *line.application]
+    vs = ["--vs", *options.vs] if options.vs else []
+    words = [*line.asked.to_words(), *line.application, *vs]
     settings = ComparisonSettings(
         warmup=runs.warmup,
         seed=runs.seed,

@@ -21,7 +21,7 @@ from pathlib import Path
 from hearth.analysis.analysis import analyse
 from hearth.base.durations import parse_seconds
 from hearth.base.progress import working
-from hearth.cli.commands.submit import show_plan, with_tuned
+from hearth.cli.commands.submit import shown_plan, with_tuned
 from hearth.cli.options import add_submit_options, from_namespace, read_submit_line
 from hearth.doctor.brief import harm_in_brief
 from hearth.report.terminal.profile import show_profile
@@ -85,7 +85,7 @@ def run(options: ProfileCommand) -> int:
     line, settings = options.line, read_settings(options.line)
     if options.tuned:
         line, settings = with_tuned(line, settings)
-    submission = prepare(line, settings, show_plan, occasion)
+    submission = prepare(line, settings, shown_plan(line), occasion)
     quoted = harm_in_brief() if options.arm is None else []
     for note in [*quoted, *submission.launch.notes]:
         print(f"hearth: {note}", file=sys.stderr)

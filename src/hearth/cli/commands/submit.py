@@ -20,15 +20,17 @@ examples:
 """
 
 import os
+import shlex
 import sys
 from argparse import ArgumentParser
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from hearth.base.errors import UserError
 from hearth.base.java import collector_of
 from hearth.base.redaction import KEY_PATTERN, REDACTED, Redaction, is_redacted
 from hearth.cli.options import (
+    OF_A_PLAN,
     add_submit_options,
     from_namespace,
     read_planning_words,
@@ -60,6 +62,7 @@ class SubmitCommand:
     dry_run: bool
     tuned: bool
     no_kept: bool
+    quiet: bool
     debug: bool
 
 
@@ -76,6 +79,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--no-kept", action="store_true", help="ignore the winner that hearth compare --keep saved"
     )
+    parser.add_argument("--quiet", action="store_true", help="show neither the plan nor notes")
 
 
 def parse(parser: ArgumentParser, words: list[str]) -> SubmitCommand:
@@ -92,8 +96,8 @@ def run(options: SubmitCommand) -> int:
     elif not options.no_kept:
         line = _with_kept_choice(line)
     occasion = Occasion(dry_run=options.dry_run, debug=options.debug)
-    submission = prepare(line, settings, show_plan, occasion)
-    for note in [*harm_in_brief(), *submission.launch.notes]:
+    submission = prepare(line, settings, _silent if options.quiet else shown_plan(line), occasion)
+    for note in [] if options.quiet else [*harm_in_brief(), *submission.launch.notes]:
         print(f"hearth: {note}", file=sys.stderr)
     if not options.dry_run:
         _become(submission, options.line)
@@ -102,6 +106,10 @@ def run(options: SubmitCommand) -> int:
     if is_redacted([text]):
         print(f"hearth: {_REDACTED_NOTE}", file=sys.stderr)
     return 0
+
+
+def _silent(_plan: Plan) -> None:
+    """Show nothing of a plan."""
 
 
 def _become(submission: Submission, typed: SubmitLine) -> None:
@@ -170,9 +178,25 @@ def with_tuned(line: SubmitLine, settings: Mapping[str, str]) -> tuple[SubmitLin
     return replace(line, asked=asked), {**settings, **added}
 
 
-def show_plan(plan: Plan) -> None:
-    """The plan in a few lines on standard error: the output is the application's."""
-    print("\n".join(show_plan_briefly(plan)), file=sys.stderr)
-    job = slurm_job(os.environ, os.sched_getaffinity(0))
-    if job is not None:
-        print(f"  within  {job}", file=sys.stderr)
+def shown_plan(line: SubmitLine) -> Callable[[Plan], None]:
+    """Return what shows a plan of this line, in a few lines on standard error: the output is the
+    application's.
+    """
+
+    def show(plan: Plan) -> None:
+        print("\n".join(show_plan_briefly(plan, plan_command(line))), file=sys.stderr)
+        job = slurm_job(os.environ, os.sched_getaffinity(0))
+        if job is not None:
+            print(f"  within  {job}", file=sys.stderr)
+
+    return show
+
+
+def plan_command(line: SubmitLine) -> str:
+    """Return the `hearth plan` that plans as this line does, without what its files set."""
+    given = line.asked.given
+    words = [w for name in OF_A_PLAN if name in given for w in (name, str(given[name]))]
+    words += ["--python"] if line.is_python else []
+    confs = Redaction.of({}).words([w for o in line.options if o.name == "--conf"
+                                    for w in ("--conf", o.value or "")])  # fmt: skip
+    return shlex.join(["hearth", "plan", *words, *confs])

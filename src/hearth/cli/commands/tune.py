@@ -42,7 +42,7 @@ from hearth.machine.jvm import topology
 from hearth.report.terminal.screen import Screen, table
 from hearth.report.terminal.tune import sentence, show_tune
 from hearth.spark.conf import read_settings, user_master
-from hearth.spark.saved_configs import TunedChoice, keep_tuned, machine_key
+from hearth.spark.saved_configs import TunedChoice, keep_tuned, machine_key, withdraw_tuned
 from hearth.spark.submission import leave_reserved
 from hearth.spark.submit_args import SubmitLine, is_application
 from hearth.studies.engine.progress import Following, Quiet, continued_with
@@ -188,7 +188,7 @@ def _tune(options: TuneCommand) -> int:
     with continued_with(f"--resume {tune.head.id}"), following.shown():
         run_study(tune, subject, settings, following, {option.key for option in line.options})
     found = tuned(tune)
-    _keep(options.line, tune, found)
+    keep_or_withdraw(options.line, tune, found)
     _show(found, options)
     return 0
 
@@ -254,13 +254,17 @@ def _list(found: Space, asked: "TuneSettings") -> None:
     print(f"\nat most {asked.budget} trials among {len(found.configurations)} configurations")
 
 
-def _keep(line: SubmitLine, tune: "Tune", found: Tuned) -> None:
-    """For `hearth submit --tuned`, and for `hearth run --tuned`."""
+def keep_or_withdraw(line: SubmitLine, tune: "Tune", found: Tuned) -> None:
+    """Keep the best for `hearth submit --tuned` and `hearth run --tuned`, or withdraw what was."""
     from hearth.studies.tune.verdict import winner
 
     way = winner(tune)
     if way is None:
-        print("hearth: no winner to save", file=sys.stderr)
+        print(f"hearth: nothing is kept: {found.not_kept}", file=sys.stderr)
+        before = withdraw_tuned(paths.state_home(), tuned_as(line))
+        if before is not None:
+            gone = f"the result of {before['tune']} is withdrawn: --tuned no longer uses it"
+            print(f"hearth: {gone}", file=sys.stderr)
         return
     key = JAVA_OPTIONS if way.executors else DRIVERS_JAVA_OPTIONS
     choice: TunedChoice = {

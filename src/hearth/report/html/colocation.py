@@ -15,7 +15,7 @@ _MOST_SPLITS = 12
 
 def colocation_view(result: Colocated) -> View:
     """Return the answer, predicted and measured slowdowns on one scale, the splits, the tables."""
-    ran = any(arm.members and arm.members[0].runs for arm in result.arms)
+    ran = colocate.ran(result)
     tables = []
     if ran:
         tables += [(colocate.ARM_HEAD, colocate.arm_rows(result), "Ways")]

@@ -1,12 +1,13 @@
 """A comparison and a characterisation on the page: what their templates show."""
 
+import math
 from itertools import groupby
 
 from hearth.report.html.shown import Cell, View
 from hearth.report.terminal.compare import without_times
 from hearth.studies.characterise.answers import StreamedRate, SweptCell
 from hearth.studies.characterise.result import AnsweredQuestion, Characterised
-from hearth.studies.compare.result import Compared, ComparedArm
+from hearth.studies.compare.result import ArmCpu, Compared, ComparedArm, PairedRatio
 from hearth.studies.engine.statistics import EQUAL_WITHIN
 
 
@@ -23,6 +24,9 @@ def comparison_view(comparison: Compared, section: str = "") -> View:
         "baseline": comparison.baseline,
         "warnings": [f"{warning.sentence}." for warning in comparison.warnings],
         "arms": [_row(arm) for arm in comparison.arms],
+        "settings": [f"{arm.name}: {arm.setting}" for arm in comparison.arms if arm.setting],
+        "cpu": [_cpu_row(arm.name, arm.cpu) for arm in comparison.arms if arm.cpu],
+        "seconds": _seconds(comparison.finished),
         **_intervals(comparison),
     }
 
@@ -35,9 +39,34 @@ def _row(arm: ComparedArm) -> list[Cell]:
     return [arm.name, len(arm.seconds), *numbers, _ratio(arm), failed]
 
 
+def _cpu_row(name: str, cpu: ArmCpu) -> list[Cell]:
+    return [name, cpu.median_s, cpu.user_s, cpu.system_s, _shown(cpu.ratio)]
+
+
+def _seconds(arms: list[ComparedArm]) -> View | None:
+    """Return the runs of each arm on one scale of seconds that begins at zero."""
+    if not arms:
+        return None
+    most = 1.04 * max(max(arm.seconds) for arm in arms)
+    rows = [
+        {
+            "name": arm.name,
+            "points": [point / most for point in arm.seconds],
+            "middle": arm.median / most,
+            "words": f"{arm.name}: median {arm.median:.2f} s of {len(arm.seconds)}",
+        }
+        for arm in arms
+    ]
+    return {"rows": rows, "ticks": [(tick / most, f"{tick:.4g} s") for tick in steps(most)]}
+
+
 def _ratio(arm: ComparedArm) -> str:
-    ends = arm.ratio and arm.ratio.interval
-    shown = f"{arm.ratio.value if arm.ratio else 1:.3f}"
+    return _shown(arm.ratio)
+
+
+def _shown(ratio: PairedRatio | None) -> str:
+    ends = ratio and ratio.interval
+    shown = f"{ratio.value if ratio else 1:.3f}"
     return f"{shown} [{ends[0]:.3f}, {ends[1]:.3f}]" if ends else shown
 
 
@@ -88,10 +117,17 @@ def _pairs(seconds: list[float], base: list[float]) -> list[float]:
 
 def ticks(low: float, high: float) -> list[float]:
     """1.00 and round values beside it, at most seven."""
-    steps = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 100.0)
-    step = next((s for s in steps if (high - low) / s <= 7), (high - low) / 2)
+    sizes = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 100.0)
+    step = next((s for s in sizes if (high - low) / s <= 7), (high - low) / 2)
     below, above = int((1 - low) / step), int((high - 1) / step)
     return [1 + step * number for number in range(-below, above + 1)]
+
+
+def steps(most: float) -> list[float]:
+    """Zero and round values up to the most, about five."""
+    power = 10.0 ** math.floor(math.log10(most / 5))
+    step = next(power * size for size in (1, 2, 5, 10) if most / (power * size) <= 6)
+    return [step * number for number in range(int(most / step) + 1)]
 
 
 def questions_view(document: Characterised) -> list[tuple[str, list[View]]]:

@@ -10,11 +10,11 @@ from hearth.studies.compare.verdict import MEASURES
 from hearth.studies.models.colocation import Estimate, Split
 
 _ROWS = 12
-SPLIT_HEAD = ["split", "throughput", "worse slowdown", "fairness", "s until all end",
+SPLIT_HEAD = ["split", "throughput", "worse slowdown", "fairness", "finished after s",
               "slowdown of each"]  # fmt: skip
-ARM_HEAD = ["way", "rounds", "s until all end", "to serial", "throughput", "worse slowdown",
+ARM_HEAD = ["way", "rounds", "finished after s", "against serial", "throughput", "worse slowdown",
             "fairness", "to the split"]  # fmt: skip
-MEMBER_HEAD = ["application", "way", "median s", "min-max", "an-hour", "slowdown",
+MEMBER_HEAD = ["application", "way", "median s", "min-max", "runs per hour", "slowdown",
                "context switches", "remote"]  # fmt: skip
 CHECK_HEAD = ["slowdown on the share", "predicted", "measured", "error"]
 
@@ -25,10 +25,10 @@ def show_colocation(result: Colocated, screen: Screen) -> list[str]:
     lines = [screen.title(f"{names}{f', {result.id}' if result.id else ''}"), ""]
     if result.prediction is not None:
         lines += [*_prediction(result, result.prediction, screen), ""]
-    if not any(arm.members and arm.members[0].runs for arm in result.arms):
+    if not ran(result):
         return lines[:-1]
     lines += [*table(screen, ARM_HEAD, arm_rows(result), "rounds"), ""]
-    lines += table(screen, MEMBER_HEAD, member_rows(result), "an-hour")
+    lines += table(screen, MEMBER_HEAD, member_rows(result), "runs per hour")
     if result.checks:
         lines += ["", *table(screen, CHECK_HEAD, check_rows(result), "error")]
     lines += ["", *(screen.paragraph(text, "  ", "    ") for text in failures(result))]
@@ -36,6 +36,12 @@ def show_colocation(result: Colocated, screen: Screen) -> list[str]:
     lines += [screen.paragraph(screen.title(result.sentence), "  ")]
     notes = notes_of(result)
     return [*lines, "", *(screen.paragraph(screen.paint(n, "dim"), "  ", "    ") for n in notes)]
+
+
+def ran(result: Colocated) -> bool:
+    """Return whether anything was run, well or badly."""
+    members = [member for arm in result.arms for member in arm.members]
+    return any(member.runs or member.failures for member in members)
 
 
 def _prediction(result: Colocated, predicted: Predicted, screen: Screen) -> list[str]:
@@ -178,4 +184,7 @@ def _explained(result: Colocated) -> str:
         f"Each is repeated for {loop[0] / 60:g} minutes, of which the first and last "
         f"{loop[1] / 60:g} do not count. " if loop else ""
     )  # fmt: skip
-    return f"{text}. {counted}Slowdown: to running alone in the same repetition. {intervals}."
+    return (
+        f"{text}. {counted}All seconds are an application's, from its start to its "
+        f"end. Slowdown: to running alone in the same repetition. {intervals}."
+    )

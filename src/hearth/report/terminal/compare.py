@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from hearth.base.absent import Absent, Measured
 from hearth.report.terminal.screen import Screen, table
-from hearth.studies.compare.result import Compared, ComparedArm
+from hearth.studies.compare.result import Compared, ComparedArm, PairedRatio
 from hearth.studies.engine.statistics import uses_ranks
 
 _HEAD = ["arm", "runs", "median s", "min-max", "ratio", "interval", "GC share", "remote", ""]
@@ -14,11 +14,15 @@ def show_comparison(comparison: Compared, screen: Screen) -> list[str]:
     """Return the table, then the verdict in one sentence, then why."""
     arms, settings, verdict = comparison.arms, comparison.settings, comparison.verdict
     lines = table(screen, _HEAD, [_row(arm) for arm in arms], "runs ratio")
+    lines += [
+        screen.paragraph(f"{arm.name}: {arm.setting}", "  ", "    ") for arm in arms if arm.setting
+    ]
+    lines += _cpu_table(arms, screen)
     lines += warned(comparison, screen, "  ")
     lines += ["", screen.paragraph(screen.title(verdict.sentence), "  ")]
     lines += [screen.paragraph(f"- {why}", "  ", "    ") for why in verdict.why]
     absent = _absent(arms)
-    lines += [screen.paragraph(f"not measured: {text}", "  ", "    ") for text in absent]
+    lines += [screen.paragraph(f"not measured: {absent}", "  ", "    ")] if absent else []
     warm = f"{settings.warmup} warm-up of each dropped" if settings.warmup else "no warm-up"
     cache = "dropped" if settings.cold else "warm"
     note = (
@@ -84,7 +88,11 @@ def spread(arm: ComparedArm) -> str:
 
 def interval(arm: ComparedArm) -> str:
     """Return the interval of its ratio in brackets; empty without one."""
-    ends = arm.ratio and arm.ratio.interval
+    return _ends(arm.ratio)
+
+
+def _ends(ratio: PairedRatio | None) -> str:
+    ends = ratio and ratio.interval
     return f"[{ends[0]:.2f}, {ends[1]:.2f}]" if ends else ""
 
 
@@ -92,13 +100,31 @@ def _share(value: Measured[float] | None) -> str:
     return f"{value:.1%}" if isinstance(value, int | float) else "-"
 
 
-def _absent(arms: Sequence[ComparedArm]) -> list[str]:
-    reasons: dict[str, str] = {}
-    for arm in arms:
-        for key, value in (arm.measures or {}).items():
-            if isinstance(value, Absent):
-                reasons.setdefault(f"{key.replace('_', ' ')} of {arm.name}", value.reason)
+def _cpu_table(arms: Sequence[ComparedArm], screen: Screen) -> list[str]:
+    """Return the CPU seconds of each arm, where they are on record."""
+    rows = [
+        [
+            arm.name,
+            f"{arm.cpu.median_s:.2f}",
+            f"{arm.cpu.user_s:.2f}",
+            f"{arm.cpu.system_s:.2f}",
+            f"{arm.cpu.ratio.value:.2f}" if arm.cpu.ratio else "1",
+            _ends(arm.cpu.ratio) or "-",
+        ]
+        for arm in arms
+        if arm.cpu is not None
+    ]
+    head = ["CPU seconds", "median", "user", "system", "ratio", "interval"]
+    return ["", *table(screen, head, rows, "median user system ratio")] if rows else []
+
+
+def _absent(arms: Sequence[ComparedArm]) -> str:
+    """Return what no arm has a value of, by reason; empty where there is nothing."""
+    ran = [arm.measures for arm in arms if arm.measures is not None]
     grouped: dict[str, list[str]] = {}
-    for what, why in reasons.items():
-        grouped.setdefault(why, []).append(what)
-    return [f"{', '.join(what)}: {why}" for why, what in grouped.items()]
+    for key in dict.fromkeys(key for measures in ran for key in measures):
+        values = [measures.get(key) for measures in ran]
+        if all(isinstance(value, Absent | None) for value in values):
+            why = next(value.reason for value in values if isinstance(value, Absent))
+            grouped.setdefault(why, []).append(key.replace("_", " "))
+    return "; ".join(f"{', '.join(what)}: {why}" for why, what in grouped.items())

@@ -121,9 +121,9 @@ def memory_balance(plan: Plan, machine: Topology, screen: Screen) -> list[str]:
     return table(screen, ["for", "each", "all"], rows, right="each all")
 
 
-def show_plan_briefly(plan: Plan) -> list[str]:
+def show_plan_briefly(plan: Plan, command: str = "hearth plan") -> list[str]:
     """Return the plan in five lines, as `hearth submit` prints it, and a line for each reason about
-    limits and neighbours."""
+    limits and neighbours. command: shows all of it."""
     executors = plan.executors
     first = executors[0]
     slots = sum(executor.task_slots for executor in executors)
@@ -137,7 +137,7 @@ def show_plan_briefly(plan: Plan) -> list[str]:
         f"  memory  heap {show_mb(first.heap_mb)}, off-heap {show_mb(first.off_heap_mb)}, "
         f"overhead {show_mb(first.overhead_mb)} per executor",
         f"  place   {places}{more}" if plan.mode == "partitioned" else "  place   not bound",
-        f"  why     {why.because if why else 'no reason given'} (all: hearth plan)",
+        f"  why     {why.because if why else 'no reason given'} (all: {command})",
         *(f"  limit   {text}" for text in _limits(plan)),
         *(f"  beside  {text}" for text in _beside(plan)),
     ]
@@ -147,7 +147,9 @@ def _mode_text(plan: Plan) -> str:
     number = len(plan.executors)
     if plan.mode == "native":
         return f"native, one JVM ({plan.master})"
-    return f"{number} bound executor{'' if number == 1 else 's'} ({plan.master})"
+    binding = next((reason.value for reason in plan.reasons if reason.decision == "sharing"), "")
+    bound = "unbound" if "unbound" in binding else "bound"
+    return f"{number} {bound} executor{'' if number == 1 else 's'} ({plan.master})"
 
 
 def _each(executors: list[PlannedExecutor], key: str) -> str:

@@ -1,8 +1,11 @@
 """A tune in the terminal: its trials, the best configuration, what it gains and why."""
 
+import shlex
+
 from hearth.base.absent import Absent, Measured
 from hearth.base.durations import show_seconds
 from hearth.report.terminal.screen import Screen, table
+from hearth.studies.models.space import DRIVERS_JAVA_OPTIONS, JAVA_OPTIONS
 from hearth.studies.tune.result import ConfigurationForecast, Tuned, TunedTrial
 
 _REST = ["expected", "GC share", "CPU use", ""]
@@ -14,7 +17,7 @@ HEAD = {
     "time,core-seconds": ["seconds", *_REST],
 }
 _ROLES = {"proposal": "the plan", "current": "as typed", "search": "", "repeat": "again"}
-_FORECASTS = 5
+FORECASTS = 5
 #: A surface of fewer says nothing; one of more columns does not fit a screen.
 _LEAST_SURFACE, _MOST_COLUMNS = 4, 10
 
@@ -28,6 +31,8 @@ def show_tune(tune: Tuned, screen: Screen) -> list[str]:
     texts = [f"warning: {text}." for text in tune.warnings]
     texts += _best(tune)
     texts += front_words(tune)
+    texts += [f"To copy: {copied}" for copied in to_copy(tune)]
+    texts += [f"Next: {step}" for step in next_steps(tune)]
     lines += ["", *(screen.paragraph(text, "  ", "    ") for text in texts)]
     lines += [*_surface(tune, screen), *_untried(tune, screen)]
     last = [screen.paragraph(screen.paint(text, "dim"), "  ") for text in notes(tune)]
@@ -50,6 +55,36 @@ def sentence(tune: Tuned) -> str:
         f"{_what(tune)} of your own configuration ({best.confidence:.0%} interval "
         f"{low:.0%} to {high:.0%}{sure})."
     )
+
+
+def to_copy(tune: Tuned) -> list[str]:
+    """Return the best configuration as words for `hearth submit`; nothing without one."""
+    if isinstance(tune.best, Absent):
+        return []
+    best = tune.best.configuration
+    words = ["hearth", "submit"]
+    if not best.master.startswith("local-numa"):
+        words += ["--master", best.master]
+    elif best.executors:
+        words += ["--executors", str(best.executors), "--cores", str(best.cores)]
+        words += ["--unbound"] if best.binding == "none" else []
+    confs = dict(best.varied)
+    if best.java:
+        confs[JAVA_OPTIONS if best.executors else DRIVERS_JAVA_OPTIONS] = best.java
+    words += [word for key, value in confs.items() for word in ("--conf", f"{key}={value}")]
+    return [shlex.join(words)]
+
+
+def next_steps(tune: Tuned) -> list[str]:
+    """Return what to run next, after a tune that found something."""
+    if isinstance(tune.best, Absent):
+        return []
+    if tune.not_kept is not None:
+        return ["hearth tune --wait-quiet 10m, as before, which begins anew on a quiet machine"]
+    if isinstance(tune.scatter, Absent):
+        more = tune.settings.budget + 2
+        return [f"hearth tune --resume {tune.id} --budget {more}, as before: it repeats the best"]
+    return ["hearth compare --arms native,tuned, as before: whether it holds in runs of its own"]
 
 
 def _what(tune: Tuned) -> str:
@@ -154,7 +189,7 @@ def _short(value: float) -> str:
 
 
 def _untried(tune: Tuned, screen: Screen) -> list[str]:
-    left = [one for one in tune.forecasts if not one.tried][:_FORECASTS]
+    left = [one for one in tune.forecasts if not one.tried][:FORECASTS]
     if not left:
         return []
     rows = [

@@ -66,7 +66,9 @@ def answered(key: str, comparison: Compared, outcomes: Sequence[Outcome]) -> Ans
     """Return the answer to a question; outcomes: of its comparison, warm-ups too."""
     failures = [f"{a.name} failed: {a.failures[-1]}" for a in comparison.arms if a.failures]
     if not comparison.finished:
-        return Answer("No run finished, so there is no answer.", failures)
+        warm_ups = outcomes and all(o.failure and not o.turn.counts for o in outcomes)
+        what = "Every warm-up failed" if warm_ups else "No run finished"
+        return Answer(f"{what}, so there is no answer.", failures)
     found = _ANSWERS.get(key, _fastest)(comparison, comparison.finished, outcomes)
     return replace(found, why=[*found.why, *failures])
 

@@ -221,17 +221,30 @@ def _last_rounds(arms: Sequence[str], lines: Sequence[RoundLine]) -> list[ShownR
         own = [line for line in lines if line.arm == arm and line.repetition >= 0]
         if own:
             last = max(own, key=lambda line: line.repetition)
-            found.append(ShownRound(arm, last.repetition, [_shown_run(run) for run in last.runs]))
+            found.append(ShownRound(arm, last.repetition, _shown_runs(arm, last.runs)))
     return found
 
 
-def _shown_run(run: MemberRun) -> ShownRun:
+def _shown_runs(arm: str, runs: Sequence[MemberRun]) -> list[ShownRun]:
+    """Return the runs as long as the applications took, which is what all figures are of.
+
+    What hearth does before and after each is left out, as it is of them.
+    """
+    found: list[ShownRun] = []
+    for run in runs:
+        took = run.end_s - run.start_s if run.seconds is None else run.seconds
+        before = max((one.end_s for one in found), default=0.0) if arm == "serial" else run.start_s
+        found.append(_shown_run(run, before, took))
+    return found
+
+
+def _shown_run(run: MemberRun, start_s: float, took_s: float) -> ShownRun:
     end: Literal["itself", "stopped", "failed"] = "itself"
     if run.stopped:
         end = "stopped"
     elif run.failure is not None:
         end = "failed"
-    return ShownRun(run.member, round(run.start_s, 3), round(run.end_s, 3), end)
+    return ShownRun(run.member, round(start_s, 3), round(start_s + took_s, 3), end)
 
 
 def _disturbed(lines: Sequence[RoundLine]) -> list[str]:
@@ -280,7 +293,8 @@ _Seconds = dict[tuple[str, int], list[float]]
 def _arm(
     head: ColocationHead, arm: str, lines: Sequence[RoundLine], seconds: _Seconds, each: float
 ) -> ArmResult:
-    own = [line for line in lines if line.arm == arm and line.repetition >= 0]
+    every = [line for line in lines if line.arm == arm]
+    own = [line for line in every if line.repetition >= 0]
     good = [line for line in own if line.failure is None]
     paired = [
         line.repetition
@@ -291,7 +305,10 @@ def _arm(
         [mine / alone for mine, alone in zip(seconds[arm, r], seconds["serial", r], strict=True)]
         for r in paired
     ]
-    members = [_member(head, at, own, seconds, slow, each) for at in range(len(head.members))]
+    members = [
+        replace(_member(head, at, own, seconds, slow, each), failures=_failures(at, every))
+        for at in range(len(head.members))
+    ]
     last = sum if arm == "serial" else max
     once = head.settings.loop is None or arm == "serial"
     ends = [last(seconds[arm, line.repetition]) for line in good] if once else []
@@ -356,13 +373,19 @@ def _member(
         per_hour=None if median is None else 3600 / median,
         slowdown=_over([[one[at]] for one in slow], max, each) if slow else None,
         runs=sum(run.seconds is not None for run in own),
-        failures=[_failed(run) for run in own if run.failure is not None and not run.stopped],
         measures=_medians(own),
     )
 
 
-def _failed(run: MemberRun) -> str:
-    return f"after {run.end_s - run.start_s:.1f} s: {run.failure}"
+def _failures(at: int, lines: Sequence[RoundLine]) -> list[str]:
+    """Return how an application failed, in warm-ups too."""
+    return [
+        f"{'' if line.repetition >= 0 else 'in a warm-up, '}"
+        f"after {run.end_s - run.start_s:.1f} s: {run.failure}"
+        for line in lines
+        for run in line.runs
+        if run.member == at and run.failure is not None and not run.stopped
+    ]
 
 
 def _medians(runs: Sequence[MemberRun]) -> dict[str, Measured[float]]:
@@ -411,11 +434,17 @@ def sentence(arms: Sequence[ArmResult], settings: ColocationSettings, split: str
     """
     name, figure, most = _BEST[settings.objective]
     judged = [(of.value, arm) for arm in arms if (of := figure(arm)) is not None]
+    failed = [arm.name for arm in arms if not arm.rounds and any(m.failures for m in arm.members)]
     if not judged:
+        if failed and not any(arm.rounds for arm in arms):
+            where = "every warm-up" if settings.warmup else "every way"
+            return f"Nothing was measured: {where} failed, as said above."
         return "No repetition of any way has both ended and run alone, so nothing can be said."
     value, best = (max if most else min)(judged, key=lambda pair: pair[0])
     shown = f"split {split}" if best.name == "split" else best.name
     text = f"Best by {name}: {shown} ({value:.2f})"
+    if failed:
+        text = f"No best way, because {' and '.join(failed)} failed; {name} of {shown} {value:.2f}"
     if best.all_end is not None:
         times = best.all_end
         text += f"; all have ended in {times.value:.2f} of the time of one after the other"

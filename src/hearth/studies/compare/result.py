@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 
 from hearth.base.absent import Measured
 from hearth.base.codec import LEFT_OUT
-from hearth.base.limits import AboveZero, Confidence, Count, NonEmpty, OneOf, Positive, Time
+from hearth.base.limits import AboveZero, Amount, Confidence, Count, NonEmpty, OneOf, Positive, Time
 from hearth.studies.engine.validity import Doubt
 
 SCHEMA: Literal["hearth/comparison/2"] = "hearth/comparison/2"
@@ -57,6 +57,8 @@ class ListedArm:
 
     name: str
     skipped: str | None = field(default=None, metadata=LEFT_OUT)  #: why it cannot be run here
+    #: how the machine was set during its runs
+    setting: str | None = field(default=None, metadata=LEFT_OUT)
 
 
 @dataclass(frozen=True)
@@ -101,6 +103,18 @@ class PairedRatio:
 
 
 @dataclass(frozen=True)
+class ArmCpu:
+    """What the runs of an arm used of the CPUs: the whole application, medians of its runs."""
+
+    median_s: Amount  #: user and system together
+    user_s: Amount
+    system_s: Amount
+    #: to the baseline, as for the times; absent for the baseline itself, and without a pair
+    ratio: PairedRatio | None = field(default=None, metadata=LEFT_OUT)
+    against: Against | None = field(default=None, metadata=LEFT_OUT)  #: faster: fewer CPU seconds
+
+
+@dataclass(frozen=True)
 class ComparedArm:
     """One arm, and what its runs say."""
 
@@ -117,6 +131,9 @@ class ComparedArm:
     ratio: PairedRatio | None = field(default=None, metadata=LEFT_OUT)
     #: what the ratio shows
     against: Against | None = field(default=None, metadata=LEFT_OUT)
+    cpu: ArmCpu | None = field(default=None, metadata=LEFT_OUT)  #: absent where not on record
+    #: how the machine was set during its runs, such as the kernel's NUMA balancing
+    setting: str | None = field(default=None, metadata=LEFT_OUT)
 
     @property
     def median(self) -> float:

@@ -16,7 +16,7 @@ from hearth.record.schema import RecordedPlan
 from hearth.record.store import claimed, read_record, slug
 from hearth.studies.compare.result import ComparisonHead, ComparisonSettings, ListedArm
 from hearth.studies.compare.verdict import certain
-from hearth.studies.engine.arms import Arm, kernel_setting
+from hearth.studies.engine.arms import Arm, balancing_words, kernel_setting
 from hearth.studies.engine.kernel_settings import prefetchers_off
 from hearth.studies.engine.measures import measures
 from hearth.studies.engine.progress import Following
@@ -47,7 +47,7 @@ class Comparison(StudyDirectory[ComparisonHead, OutcomeLine]):
                 application=application,
                 started=datetime.now(UTC).isoformat(timespec="seconds"),
                 baseline=arms[0].name,
-                arms=[ListedArm(arm.name, arm.skipped) for arm in arms],
+                arms=[ListedArm(arm.name, arm.skipped, balancing_words(arm)) for arm in arms],
                 settings=settings,
             )
 

@@ -1,13 +1,15 @@
 """Derive a comparison's verdict from the times and measures of its runs, with reasons. Pure."""
 
+import math
 import statistics
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from hearth.analysis.findings import OTHER_LOAD_SHARE
 from hearth.base.absent import Absent, Measured
 from hearth.studies.compare.result import (
     SCHEMA,
+    ArmCpu,
     Compared,
     ComparedArm,
     ComparisonHead,
@@ -31,8 +33,10 @@ from hearth.studies.engine.validity import Doubt, TimedRun, doubts
 #: of two arms of five equal runs happens by chance in 2 of 252 cases: of fewer it says nothing.
 _MOVED = 0.10
 _FEWEST_TO_MOVE = 5
-#: An interval of this half-width is what more repetitions are asked for.
+#: An interval of this half-width is what more repetitions are asked for, at least.
 _WORTH_KNOWING = 0.05
+#: Where more repetitions than this would be needed, the machine is too noisy.
+_MOST_ADVISED = 50
 
 
 @dataclass(frozen=True)
@@ -51,7 +55,7 @@ MEASURES = (
     Measure("remote_share", "share of memory on another node", "{:.1%}"),
     Measure("involuntary", "involuntary context switches", "{:,.0f}"),
     Measure("voluntary", "voluntary context switches", "{:,.0f}"),
-    Measure("cpu_s", "CPU seconds", "{:,.1f}"),
+    Measure("cpu_s", "CPU seconds of the JVMs", "{:,.1f}"),
     Measure("cpu_use", "share of the CPUs' time used", "{:.1%}"),
     Measure("cpi", "cycles per instruction", "{:.2f}"),
     Measure("l3_misses", "L3 load misses per 1,000 instructions", "{:.2f}"),
@@ -98,7 +102,10 @@ def compared(
     confidence: of all that is claimed together.
     """
     asked = _Claims.of(head, confidence)
-    arms = [_arm(arm.name, arm.skipped, asked, outcomes) for arm in head.arms]
+    arms = [
+        replace(_arm(arm.name, arm.skipped, asked, outcomes), setting=arm.setting)
+        for arm in head.arms
+    ]
     return Compared(
         schema=SCHEMA,
         id=head.id,
@@ -187,20 +194,61 @@ def _arm(
         min_s=min(seconds),
         max_s=max(seconds),
         measures=_medians(name, outcomes),
+        cpu=_cpu(name, asked, outcomes),
     )
-    mine, base = pairs(name, asked.baseline, outcomes)
+    ratio, kind = _against(name, asked, counted_times(outcomes))
+    return replace(arm, ratio=ratio, against=kind)
+
+
+def _against(
+    name: str, asked: _Claims, values: Mapping[tuple[str, int], float]
+) -> tuple[PairedRatio | None, str | None]:
+    """Return the ratio of an arm's values to the baseline's, and what it shows."""
+    mine, base = _paired(name, asked.baseline, values)
     if name == asked.baseline or not base:
-        return arm
+        return None, None
     ratio, number = asked.ratio(mine, base)
     low, high = ratio.interval or (None, None)
-    return replace(arm, ratio=PairedRatio(ratio.value, number, low, high), against=against(ratio))
+    return PairedRatio(ratio.value, number, low, high), against(ratio)
+
+
+def _cpu(name: str, asked: _Claims, outcomes: Sequence[Outcome]) -> ArmCpu | None:
+    """Return what the arm's runs used of the CPUs; None where that is not on record."""
+    used = {(o.arm, o.repetition): _user_and_system(o) for o in outcomes}
+    known = {at: cpu for at, cpu in used.items() if cpu is not None and sum(cpu) > 0}
+    own = [cpu for (arm, _), cpu in known.items() if arm == name]
+    if not own:
+        return None
+    ratio, kind = _against(name, asked, {at: sum(cpu) for at, cpu in known.items()})
+    return ArmCpu(
+        median_s=statistics.median(map(sum, own)),
+        user_s=statistics.median(user for user, _ in own),
+        system_s=statistics.median(system for _, system in own),
+        ratio=ratio,
+        against=kind,
+    )
+
+
+def _user_and_system(outcome: Outcome) -> tuple[float, float] | None:
+    measures = outcome.measures or {}
+    user, system = measures.get("cpu_user_s"), measures.get("cpu_system_s")
+    if outcome.counted_s is None:
+        return None
+    if not isinstance(user, int | float) or not isinstance(system, int | float):
+        return None
+    return float(user), float(system)
 
 
 def pairs(name: str, baseline: str, outcomes: Sequence[Outcome]) -> tuple[list[float], list[float]]:
     """Return the times of two arms in those repetitions that both finished."""
-    times = counted_times(outcomes)
-    both = sorted(r for arm, r in times if arm == name and (baseline, r) in times)
-    return [times[name, r] for r in both], [times[baseline, r] for r in both]
+    return _paired(name, baseline, counted_times(outcomes))
+
+
+def _paired(
+    name: str, baseline: str, values: Mapping[tuple[str, int], float]
+) -> tuple[list[float], list[float]]:
+    both = sorted(r for arm, r in values if arm == name and (baseline, r) in values)
+    return [values[name, r] for r in both], [values[baseline, r] for r in both]
 
 
 def counted_times(outcomes: Sequence[Outcome]) -> dict[tuple[str, int], float]:
@@ -236,13 +284,7 @@ def _verdict(
     baseline, confidence = asked.baseline, asked.confidence
     failures = _failures(arms)
     if not any(arm.seconds for arm in arms if arm.name == baseline):
-        ended = any(outcome.arm == baseline for outcome in outcomes)
-        sentence = (
-            f"No verdict: {baseline} never finished, so there is nothing to compare with."
-            if ended
-            else f"No verdict yet: no run of {baseline} has ended; --resume goes on with it."
-        )
-        return ComparisonVerdict(None, sentence, failures)
+        return ComparisonVerdict(None, _without_baseline(baseline, outcomes), failures)
     judged = [(arm, arm.ratio) for arm in arms if arm.ratio is not None]
     faster = [(arm, ratio) for arm, ratio in judged if arm.against == "faster"]
     if faster:
@@ -256,14 +298,27 @@ def _verdict(
         sentence = f"No verdict: no other arm finished in a repetition in which {baseline} did."
         return ComparisonVerdict(None, sentence, failures)
     claims = "; ".join(claim(arm, ratio, baseline, confidence) for arm, ratio in judged)
+    slower = [arm.name for arm, _ in judged if arm.against == "slower"]
+    why = [line for name in slower for line in moved(name, baseline, outcomes)]
+    undecided = [(arm, ratio) for arm, ratio in judged if arm.against == "undecided"]
+    if undecided:
+        why += [line for arm, ratio in undecided for line in _more(arm, ratio)]
+        cpu = [words for arm, _ in undecided for words in _cpu_claim(arm, baseline, confidence)]
+        sentence = "; ".join([f"Undecided: {claims}", *cpu])
+        return ComparisonVerdict(None, f"{sentence}.", why + failures)
     others = {arm.name for arm, _ in judged}
     unbound = baseline == "native" and others <= {"plan", "tuned"}
     advice = "Stay with local[*]" if unbound else _advice(baseline)
     sentence = f"{advice}: no arm is shown to be faster than {baseline}: {claims}."
-    slower = [arm.name for arm, _ in judged if arm.against == "slower"]
-    why = [line for name in slower for line in moved(name, baseline, outcomes)]
-    why += [line for arm, ratio in judged for line in _more(arm, ratio)]
     return ComparisonVerdict(baseline, sentence, why + failures)
+
+
+def _without_baseline(baseline: str, outcomes: Sequence[Outcome]) -> str:
+    if outcomes and all(o.failure is not None and not o.turn.counts for o in outcomes):
+        return "No verdict: every warm-up failed, so nothing was measured."
+    if any(outcome.arm == baseline for outcome in outcomes):
+        return f"No verdict: {baseline} never finished, so there is nothing to compare with."
+    return f"No verdict yet: no run of {baseline} has ended; --resume goes on with it."
 
 
 def _advice(name: str) -> str:
@@ -281,25 +336,52 @@ def _advice(name: str) -> str:
 
 def claim(arm: ComparedArm, ratio: PairedRatio, baseline: str, confidence: float) -> str:
     """Return how an arm's time compares with the baseline's, with the interval."""
-    words = f"{arm.name} takes {ratio.value:.2f} of {baseline}'s time"
     shown = f"{ratio.pairs} pair{'s' * (ratio.pairs != 1)}"
     if ratio.interval is None:
-        return f"{words} ({shown}, too few for an interval: at least {FEWEST_PAIRS} are needed)"
+        few = f"{shown} {'is' if ratio.pairs == 1 else 'are'} too few for an interval"
+        return f"{_looks(arm, ratio, baseline)}, but {few}: at least {FEWEST_PAIRS} are needed"
     interval = f"{confidence:.0%} interval {ratio.interval[0]:.2f} to {ratio.interval[1]:.2f}"
+    if arm.against == "undecided":
+        return f"{_looks(arm, ratio, baseline)}, but the {interval} of {shown} includes 1"
+    words = f"{arm.name} takes {ratio.value:.2f} of {baseline}'s time"
     return f"{words} ({interval}, {shown}: {arm.against})"
+
+
+def _looks(arm: ComparedArm, ratio: PairedRatio, baseline: str) -> str:
+    """Return what the middle alone suggests: `plan looks 38% faster than native`."""
+    change = abs(ratio.value - 1)
+    if f"{change:.0%}" == "0%":
+        return f"{arm.name} looks as fast as {baseline}"
+    direction = "faster" if ratio.value < 1 else "slower"
+    return f"{arm.name} looks {change:.0%} {direction} than {baseline}"
+
+
+def _cpu_claim(arm: ComparedArm, baseline: str, confidence: float) -> list[str]:
+    """Return what the CPU seconds of an arm show, where they show anything."""
+    ratio = arm.cpu.ratio if arm.cpu else None
+    if arm.cpu is None or ratio is None or arm.cpu.against not in _CERTAIN:
+        return []
+    low, high = ratio.interval or (ratio.value, ratio.value)
+    interval = f"{confidence:.0%} interval {low:.2f} to {high:.2f}"
+    return [f"{arm.name} uses {ratio.value:.2f} of {baseline}'s CPU seconds ({interval})"]
 
 
 def _more(arm: ComparedArm, ratio: PairedRatio) -> list[str]:
     """Return how many repetitions would decide an undecided arm."""
-    if arm.against != "undecided" or ratio.interval is None:
+    if ratio.interval is None:
         return []
-    number = needed(ratio.interval, ratio.pairs, _WORTH_KNOWING)
+    wide = max(_WORTH_KNOWING, math.exp(min(abs(math.log(ratio.value)), 1.0)) - 1)
+    number = needed(ratio.interval, ratio.pairs, wide)
+    if number > _MOST_ADVISED:
+        return [
+            f"{arm.name}: too noisy to decide: even {_MOST_ADVISED} repetitions would hardly do; "
+            "compare on a quiet machine: --wait-quiet 10m waits for one before each run"
+        ]
     if number <= ratio.pairs:
         return []
-    wide = f"{_WORTH_KNOWING:.0%}"
     return [
-        f"{arm.name} is undecided: with this scatter, about {number} repetitions would give an "
-        f"interval of {wide} to either side (--repeat {number})"
+        f"{arm.name}: with this scatter, about {number} repetitions would give an interval of "
+        f"{wide:.0%} to either side (--repeat {number})"
     ]
 
 

@@ -9,8 +9,9 @@ whose cpuset binds it (Kyong 2017). tuned: what `hearth tune` found best.
 
 import contextlib
 import os
+import shlex
 import subprocess
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -41,7 +42,7 @@ class Arm:
     such as taskset. job, parameters: of a workload, in place of the user's. prefetchers: those that
     are off during the run, all others on; None leaves them alone. conf: settings, over the user's
     own. properties: a file of settings that no command line may show. limit_s: a run that takes
-    longer is ended; None for no limit.
+    longer is ended; None for no limit. application: with its arguments, in place of the line's.
     """
 
     name: str
@@ -56,6 +57,7 @@ class Arm:
     conf: tuple[tuple[str, str], ...] = ()
     properties: Path | None = None
     limit_s: float | None = None
+    application: tuple[str, ...] = ()
 
     @property
     def is_planned(self) -> bool:
@@ -76,6 +78,28 @@ def chosen(
     if len(set(names)) < len(names) or len(names) < 2:
         raise UserError(f"--arms: '{','.join(names)}' needs two arms or more, each once")
     return [tuned() if tuned and name == "tuned" else _arm(name, names, setting) for name in names]
+
+
+def versions(
+    way: str, one: Sequence[str], other: Sequence[str], setting: Path = BALANCING
+) -> list[Arm]:
+    """Return two applications, with their arguments, as arms that both run in one way."""
+    if way not in NAMES or way == "tuned":
+        names = ", ".join(name for name in NAMES if name != "tuned")
+        raise UserError(f"--arms: with --vs both run in one way: give one of {names}, not '{way}'")
+    made = _arm(way, [way], setting)
+    spelt = (
+        (Path(one[0]).name, Path(other[0]).name),
+        (one[0], other[0]),
+        map(shlex.join, (one, other)),
+    )
+    first, second = next((pair for pair in map(tuple, spelt) if len(set(pair)) == 2), ("", ""))
+    if not first:
+        raise UserError(f"--vs: '{shlex.join(other)}' is the same application: name another one")
+    return [
+        replace(made, name=first, application=tuple(one)),
+        replace(made, name=second, application=tuple(other)),
+    ]
 
 
 def refuse_levelling(settings: Mapping[str, str]) -> None:
@@ -154,6 +178,23 @@ def cannot_switch(setting: Path = BALANCING) -> str | None:
     return None
 
 
+def balancing_words(arm: Arm, setting: Path = BALANCING) -> str | None:
+    """Return what the kernel's NUMA balancing is while an unbound arm runs; None for other arms."""
+    if arm.skipped or arm.name not in ("unbound", "balanced"):
+        return None
+    if arm.balancing is not None:
+        return f"NUMA balancing set to {arm.balancing} ({_balancing(arm.balancing)}) for its runs"
+    try:
+        value = setting.read_text(encoding="ascii").strip()
+    except OSError:
+        return f"no NUMA balancing: this kernel has no {setting}"
+    return f"NUMA balancing as the machine has it: {value} ({_balancing(value)})"
+
+
+def _balancing(value: str) -> str:
+    return "off" if value == "0" else "on"
+
+
 def no_docker() -> str | None:
     """Return why no container can be started here; None where the engine answers."""
     try:
@@ -189,7 +230,7 @@ def profile_words(arm: Arm, line: SubmitLine) -> list[str]:
     planned = master is None or master.startswith("local-numa")
     own = [*line.asked.to_words(), *arm.words] if planned else []
     confs = [word for key, value in arm.conf for word in ("--conf", f"{key}={value}")]
-    application = marked_application(line.application)
+    application = marked_application(arm.application or line.application)
     return [*own, *named, *kept.option_words, *properties_words(arm), *confs, *application]
 
 

@@ -21,7 +21,19 @@ def measures(record: Record) -> dict[str, Measured[float]]:
     """What may explain a difference, of one run."""
     machine = record.machine
     allowed = None if isinstance(machine, Absent) else machine.allowed
-    return measured(analyse(record.directory), len(parse_ids(allowed.cpus)) if allowed else None)
+    found = measured(analyse(record.directory), len(parse_ids(allowed.cpus)) if allowed else None)
+    return {**found, **_whole_cpu(record)}
+
+
+def _whole_cpu(record: Record) -> dict[str, Measured[float]]:
+    """Return the CPU seconds of the whole application, Python workers and short-lived JVMs too."""
+    end, before = record.end, Absent("not on record: kept by an earlier hearth")
+    user = end.cpu_user_s if end else None
+    system = end.cpu_system_s if end else None
+    return {
+        "cpu_user_s": before if user is None else user,
+        "cpu_system_s": before if system is None else system,
+    }
 
 
 def measured(analysis: Analysis, cpus: int | None) -> dict[str, Measured[float]]:

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
 from hearth.base.absent import Measured
-from hearth.base.codec import to_json
+from hearth.base.codec import LEFT_OUT, to_json
 from hearth.base.limits import AboveZero, Amount, Count, OneOf, Positive, Time
 from hearth.studies.models.space import Configuration, MachineSize, Role
 from hearth.studies.tune.search_space import Refused
@@ -135,4 +135,6 @@ class Tuned:
     scatter: Measured[Scatter]
     forecasts: list[ConfigurationForecast]  #: of the configurations, the best first
     stopped: str | None  #: why no further trial was made; null where it is not over
+    #: why no configuration is kept for `submit --tuned`; absent where the best is
+    not_kept: str | None = field(default=None, metadata=LEFT_OUT)
     warnings: list[str] = field(default_factory=list)

@@ -46,16 +46,56 @@ def tuned(tune: Tune) -> Tuned:
         scatter=_scatter(trials),
         forecasts=[] if now is None else _forecasts(tune, now),
         stopped=step.reason if isinstance(step, search.Stop) else None,
+        not_kept=_why_nothing(tune, now),
         warnings=_warnings(tune, now),
     )
 
 
 def winner(tune: Tune) -> Configuration | None:
-    """Return the configuration to keep; None where none ended, or chance alone decides."""
+    """Return the configuration to keep; None where `_why_nothing` gives a reason."""
     now = search.outlook(tune.task(tune.by_cores), tune.trials(tune.by_cores))
-    if now is None or now.scatter >= search.TOO_LARGE:
+    if now is None or _why_nothing(tune, now) is not None:
         return None
     return tune.head.configurations[now.best]
+
+
+def _why_nothing(tune: Tune, now: search.Outlook | None) -> str | None:
+    """Return why nothing is kept: none ended, chance decides, or other programs' load does."""
+    if now is None:
+        return "no trial ended"
+    if now.scatter >= search.TOO_LARGE:
+        measured = search.measured_scatter(tune.trials(tune.by_cores)) or now.scatter
+        return f"repeated runs scatter by {measured:.0%}, so that chance decides what is fastest"
+    return _load_explains(tune, now)
+
+
+def _load_explains(tune: Tune, now: search.Outlook) -> str | None:
+    """Return whether the user's own runs could have been as fast without other programs' load.
+
+    A run beside others that use a share of the CPUs may take up to 1 / (1 - share) of its time.
+    """
+    own = _times_and_loads(tune, tune.head.current)
+    best = [seconds for seconds, _ in _times_and_loads(tune, now.best)]
+    if now.best == tune.head.current or not own or not best:
+        return None
+    seconds, load = min(own, key=lambda run: run[0] * (1 - run[1]))
+    if load <= OTHER_LOAD_SHARE or seconds * (1 - load) > min(best):
+        return None
+    return (
+        f"other programs used {load:.0%} of the CPUs during a run of your own configuration, which "
+        "may explain all of the difference"
+    )
+
+
+def _times_and_loads(tune: Tune, configuration: int) -> list[tuple[float, float]]:
+    """Return the value of each run of a configuration that ended, and others' share of CPUs."""
+    found = []
+    for line in tune.lines:
+        trial = trial_of(tune.head, line, tune.by_cores)
+        if line.configuration == configuration and trial.ended and trial.value is not None:
+            load = (line.measures or {}).get("other_load")
+            found.append((trial.value, load if isinstance(load, int | float) else 0.0))
+    return found
 
 
 def _trial(tune: Tune, number: int, now: search.Outlook | None) -> TunedTrial:
@@ -124,6 +164,15 @@ def _saving(tune: Tune, now: search.Outlook, ended: list[search.Trial]) -> Measu
         return Absent("your own configuration is the best of those tried")
     if all(trial.index != current for trial in ended):
         return Absent("your own configuration did not end")
+    if search.measured_scatter(ended) is None:
+        own, best = (
+            min(t.value or 0.0 for t in ended if t.index == at) for at in (current, now.best)
+        )
+        unit = "core-s" if tune.by_cores else "s"
+        return Absent(
+            f"{best:.2f} {unit} in one run, your own configuration {own:.2f} {unit}: no "
+            "configuration was run twice, so nothing says how much of that is chance"
+        )
     return Interval(*now.saving(now.best, current))
 
 
@@ -178,12 +227,12 @@ def _forecasts(tune: Tune, now: search.Outlook) -> list[ConfigurationForecast]:
 
 def _warnings(tune: Tune, now: search.Outlook | None) -> list[str]:
     notes = []
-    if now is not None and now.scatter >= search.TOO_LARGE:
-        measured = search.measured_scatter(tune.trials(tune.by_cores)) or now.scatter
-        notes.append(
-            f"repeated runs scatter by {measured:.0%}, so that chance decides what is fastest: "
-            "nothing is kept; find out what else its time depends on (hearth compare shows runs)"
-        )
+    nothing = _why_nothing(tune, now)
+    if now is not None and nothing is not None:
+        scatters = now.scatter >= search.TOO_LARGE
+        remedy = "find out what else its time depends on (hearth compare shows runs)"
+        quiet = "tune again on a quiet machine (--wait-quiet 10m waits for one)"
+        notes.append(f"{nothing}: nothing is kept; {remedy if scatters else quiet}")
     loads = [(line.measures or {}).get("other_load") for line in tune.lines]
     known = [load for load in loads if isinstance(load, int | float)]
     if known and max(known) > OTHER_LOAD_SHARE:

@@ -66,14 +66,25 @@ object Coexistence {
       others: Others,
       scratch: Option[Scratch]
   ): Either[Unfit, Fitted] = {
-    def planned(taken: Occupied) = Planner.plan(topology, workload, limits, taken, scratch)
-    val ours = (topology.allowed.cpus & topology.cpus) &~ occupied
-    new Coexistence(ours, occupied, others, topology).fit(planned).map { fitted =>
-      val neighbours = others.neighbours
-      val notes = neighbours.hidden.map(unseen) ++ others.leases.problems.map(unread) ++
-        neighbours.availableMb.filter(_ < memoryOf(fitted.plan)).map(heldNow(fitted.plan, _))
+    def of(machine: Topology) = {
+      val ours = (machine.allowed.cpus & machine.cpus) &~ occupied
+      new Coexistence(ours, occupied, others, machine)
+        .fit(Planner.plan(machine, workload, limits, _, scratch))
+    }
+    of(topology).map { whole =>
+      val held = others.neighbours.availableMb.filter(_ < memoryOf(whole.plan))
+      val smaller = held.flatMap(mb => of(leaving(topology, mb)).toOption)
+      val fitted = smaller.getOrElse(whole)
+      val notes = others.neighbours.hidden.map(unseen) ++ others.leases.problems.map(unread) ++
+        held.map(heldNow(fitted.plan, _))
       fitted.copy(plan = notes.foldLeft(fitted.plan)((done, note) => adding(note)(done)))
     }
+  }
+
+  /** The machine with no more memory than other processes leave now. */
+  private def leaving(machine: Topology, availableMb: Long): Topology = {
+    val limit = (machine.allowed.memoryLimitBytes ++ Some(availableMb << 20)).min
+    machine.copy(allowed = machine.allowed.copy(memoryLimitBytes = Some(limit)))
   }
 
   /** All that the processes of a plan may take, in MiB. */
@@ -85,8 +96,12 @@ object Coexistence {
   private def heldNow(plan: Plan, availableMb: Long) = Reason(
     Decision,
     s"${Sizes.show(availableMb)} of memory available",
-    s"other processes hold the rest now, and the plan may take ${Sizes.show(memoryOf(plan))}: end some " +
-      "of them, or give a smaller --memory",
+    if (memoryOf(plan) <= availableMb)
+      s"other processes hold the rest now, so the plan takes at most ${Sizes.show(memoryOf(plan))}: end " +
+        "some of them for a larger one"
+    else
+      s"other processes hold the rest now, and the plan may take ${Sizes.show(memoryOf(plan))}: end some " +
+        "of them, or give a smaller --memory",
     "kernel: /proc/meminfo"
   )
 
@@ -177,7 +192,7 @@ final private class Coexistence(ours: IdSet, occupied: IdSet, others: Others, ma
       val reason = Reason(
         Decision,
         if (shared.isEmpty) "memory shared" else s"CPUs $shared shared",
-        s"bound executors of other applications run there: ${near.who}; next to them nothing " +
+        s"bound executors of other applications run there (${near.who}), beside which nothing " +
           s"fits (${unfit.message}), so both get slower",
         Source
       )
@@ -185,7 +200,7 @@ final private class Coexistence(ours: IdSet, occupied: IdSet, others: Others, ma
     } else {
       val who = (Vector(leases.who(leased)) ++ Vector(near.who)).filter(_.nonEmpty).mkString(", ")
       val holders = if (who.nonEmpty) who else "applications that share CPUs already"
-      val why = s"leased by $holders; next to them nothing fits (${unfit.message})"
+      val why = s"leased by $holders, beside which nothing fits (${unfit.message})"
       unbound(plan, leased | theirs, needed(holders), why)
     }
 

@@ -48,22 +48,33 @@ class CoexistenceTest extends AnyFunSuite {
     assert(beside(Limits.none, IdSet(500), None) == alone)
   }
 
-  test("a plan for more memory than other processes leave says so, with both figures") {
-    def held(availableMb: Long) = said(
-      Coexistence
-        .plan(
-          machine,
-          Workload.unknown,
-          Limits.none,
-          IdSet.empty,
-          Neighbours(Vector.empty, None, Some(availableMb)),
-          None
-        )
-        .fold(unfit => fail(unfit.message), identity)
+  private def whileFree(availableMb: Long, limits: Limits = Limits.none): Plan = Coexistence
+    .plan(
+      machine,
+      Workload.unknown,
+      limits,
+      IdSet.empty,
+      Neighbours(Vector.empty, None, Some(availableMb)),
+      None
     )
-    assert(held(128 << 10).isEmpty)
-    assert(held(20 << 10).map(_.value) == Vector("20 GB of memory available"))
-    assert(held(20 << 10).head.because.contains("the plan may take "))
+    .fold(unfit => fail(unfit.message), identity)
+
+  private def taken(plan: Plan): Long =
+    plan.executors.map(e => e.heapMb + e.offHeapMb + e.overheadMb).sum
+
+  test("a plan takes no more memory than other processes leave, and says so") {
+    assert(said(whileFree(128 << 10)).isEmpty)
+    for (availableMb <- Seq(1843L, 4L << 10, 20L << 10)) {
+      val plan = whileFree(availableMb)
+      assert(taken(plan) <= availableMb)
+      assert(said(plan).map(_.value) == Vector(s"${Sizes.show(availableMb)} of memory available"))
+      assert(said(plan).head.because.contains("so the plan takes at most "))
+    }
+  }
+
+  test("memory that the user fixes is planned, and that it may be too much is said") {
+    val fixed = whileFree(4L << 10, Limits.none.copy(memoryMb = Some(20L << 10)))
+    assert(said(fixed).head.because.contains("the plan may take "))
   }
 
   test("that others are hidden is a reason of the plan") {

@@ -1,0 +1,191 @@
+"""Rules about stages and physical plans, as data: what is looked for, its limit, what to do.
+
+Each limit is our judgement of what deserves attention, unless a source is named.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from hearth.analysis.document import PlanOperator, Stage
+
+_MB, _GB = 1 << 20, 1 << 30
+#: Four times what Spark reads of a file in a task (spark.sql.files.maxPartitionBytes, 128 MB).
+UNSPLIT_BYTES = 512 * _MB
+#: A stage with one task is worth a word if that took so long, in milliseconds.
+ONE_TASK_MS = 2000
+#: So many tasks whose median is so short spend more on being scheduled than on work.
+SMALL_TASKS, SMALL_TASK_MS = 500, 50
+#: Files of a scan or a write: so many, of so few bytes each.
+SMALL_FILES, SMALL_FILE_BYTES = 100, 3 * _MB
+#: An eighth of what Spark can broadcast at all (8 GB, BroadcastExchangeExec.scala).
+BROADCAST_BYTES = _GB
+#: A side of a join that Spark broadcasts by itself where it knows the size (10 MB by default).
+BROADCASTABLE_BYTES, LARGER_SIDE = 10 * _MB, 10
+#: Rows that a join without equal keys puts out.
+CROSS_ROWS = 100_000_000
+#: Characters of a filter's condition.
+LONG_FILTER = 1000
+
+Severity = Literal["warning", "note"]
+
+
+@dataclass(frozen=True)
+class StageRule:
+    """A rule about a stage; says: what is wrong with it, given the task slots of the machine."""
+
+    id: str
+    severity: Severity
+    says: Callable[[Stage, int], str | None]
+    evidence: tuple[str, ...]
+    next_step: str
+
+
+@dataclass(frozen=True)
+class PlanRule:
+    """A rule about a query's plan; found: the operator's place, and what is wrong with it."""
+
+    id: str
+    severity: Severity
+    found: Callable[[Sequence[PlanOperator]], Iterator[tuple[int, str]]]
+    next_step: str
+
+
+def _unsplit(stage: Stage, _slots: int) -> str | None:
+    most = stage.read_bytes.max or 0
+    if stage.bytes.input < most or most < UNSPLIT_BYTES:
+        return None
+    return f"one task read {most / _MB:.0f} MB of input: its files cannot be split"
+
+
+def _one_task(stage: Stage, slots: int) -> str | None:
+    longest = stage.duration.max or 0
+    if stage.tasks != 1 or slots < 2 or longest < ONE_TASK_MS or _unsplit(stage, slots):
+        return None
+    return f"a single task did all the work, {longest / 1000:.1f} s, while {slots - 1} slots waited"
+
+
+def _small_tasks(stage: Stage, _slots: int) -> str | None:
+    median = stage.duration.p50
+    if stage.tasks < SMALL_TASKS or median is None or median > SMALL_TASK_MS:
+        return None
+    return f"{stage.tasks} tasks take {median:.0f} ms each (median), mostly to be scheduled"
+
+
+STAGE_RULES = (
+    StageRule(
+        "unsplit-input", "warning", _unsplit, ("read_bytes/max", "bytes/input"),
+        "write the input in a format that can be split (Parquet, ORC, or text without gzip), or "
+        "repartition after reading",
+    ),
+    StageRule(
+        "one-task", "warning", _one_task, ("tasks", "duration/max"),
+        "look for a window without PARTITION BY, coalesce(1), a limit, or input in one file",
+    ),
+    StageRule(
+        "small-tasks", "note", _small_tasks, ("tasks", "duration/p50"),
+        "use fewer partitions: spark.sql.shuffle.partitions, coalesce, or larger files",
+    ),
+)  # fmt: skip
+
+
+def _named(plan: Sequence[PlanOperator], *names: str) -> Iterator[tuple[int, PlanOperator]]:
+    for at, operator in enumerate(plan):
+        if operator.name.startswith(names):
+            yield at, operator
+
+
+def _small_files(plan: Sequence[PlanOperator]) -> Iterator[tuple[int, str]]:
+    for at, scan in _named(plan, "Scan", "BatchScan"):
+        yield from _if_small(at, scan, "number of files read", "size of files read", "reads")
+
+
+def _small_written(plan: Sequence[PlanOperator]) -> Iterator[tuple[int, str]]:
+    for at, write in enumerate(plan):
+        yield from _if_small(at, write, "number of written files", "written output", "writes")
+
+
+def _if_small(
+    at: int, operator: PlanOperator, number: str, size: str, verb: str
+) -> Iterator[tuple[int, str]]:
+    files, size_bytes = operator.metrics.get(number), operator.metrics.get(size)
+    if files is None or size_bytes is None or files < SMALL_FILES:
+        return
+    if size_bytes / files < SMALL_FILE_BYTES:
+        mean = size_bytes / files / _MB
+        yield at, f"{operator.name} {verb} {files:,.0f} files of {mean:.2f} MB on average"
+
+
+def _large_broadcast(plan: Sequence[PlanOperator]) -> Iterator[tuple[int, str]]:
+    for at, operator in _named(plan, "BroadcastExchange"):
+        size = operator.metrics.get("data size", 0)
+        if size >= BROADCAST_BYTES:
+            yield at, f"{size / _GB:.1f} GB are broadcast to every executor"
+
+
+def _cross_join(plan: Sequence[PlanOperator]) -> Iterator[tuple[int, str]]:
+    for at, operator in _named(plan, "CartesianProduct", "BroadcastNestedLoopJoin"):
+        rows = operator.metrics.get("number of output rows", 0)
+        if rows >= CROSS_ROWS:
+            yield at, f"{operator.name} joins without equal keys and puts out {rows:,.0f} rows"
+
+
+def _could_broadcast(plan: Sequence[PlanOperator]) -> Iterator[tuple[int, str]]:
+    for at, join in _named(plan, "SortMergeJoin"):
+        sides = _sides(plan, at)
+        if len(sides) != 2 or not min(sides):
+            continue
+        small, large = sorted(sides)
+        if small <= BROADCASTABLE_BYTES and large >= LARGER_SIDE * small:
+            both = f"{small / _MB:.1f} MB with {large / _MB:.1f} MB"
+            yield at, f"{join.name} shuffles and sorts both sides, {both}"
+
+
+def _sides(plan: Sequence[PlanOperator], join: int) -> list[float]:
+    """Return the bytes of the nearest exchange on each side of a join, where they are known."""
+    sizes: list[float] = []
+    open_side = True
+    for operator in plan[join + 1 :]:
+        if operator.depth <= plan[join].depth:
+            break
+        if operator.depth == plan[join].depth + 1:
+            open_side = True
+        size = operator.metrics.get("data size")
+        if open_side and operator.name == "Exchange" and size is not None:
+            sizes.append(size)
+            open_side = False
+    return sizes
+
+
+def _long_filter(plan: Sequence[PlanOperator]) -> Iterator[tuple[int, str]]:
+    for at, operator in _named(plan, "Filter"):
+        if operator.length >= LONG_FILTER:
+            yield at, f"a filter's condition has {operator.length:,} characters"
+
+
+PLAN_RULES = (
+    PlanRule(
+        "small-files", "warning", _small_files,
+        "compact the input into files of 128 MB or more: each file costs a listing and an opening",
+    ),
+    PlanRule(
+        "small-written-files", "note", _small_written,
+        "repartition by the partition columns before the write, so that each writes one file",
+    ),
+    PlanRule(
+        "large-broadcast", "warning", _large_broadcast,
+        "lower spark.sql.autoBroadcastJoinThreshold, or leave out the broadcast hint",
+    ),
+    PlanRule(
+        "cross-join", "warning", _cross_join,
+        "join by equal keys, or filter both sides before the join",
+    ),
+    PlanRule(
+        "could-broadcast", "note", _could_broadcast,
+        "broadcast the smaller side: broadcast(df), or raise spark.sql.autoBroadcastJoinThreshold",
+    ),
+    PlanRule(
+        "long-filter", "note", _long_filter,
+        "join with a table of the values instead of listing them",
+    ),
+)  # fmt: skip

@@ -1,0 +1,90 @@
+"""Read the physical plan of a query as Spark logs it: its operators, and what they counted.
+
+The tree is that of Spark's SQL page (SparkPlanInfo.scala), flattened from its root, each operator
+with its depth. The values of its metrics come as accumulables of stages and updates of the driver.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from hearth.analysis.typed import text, whole, wholes
+
+#: Of a plan, so many operators are kept, and of each so much of what Spark writes of it.
+MOST_NODES, _DETAIL = 300, 200
+_CODEGEN = re.compile(r"WholeStageCodegen \(\d+\)")
+#: Operators that move rows from one form or thread to another: no help in a name.
+_PLUMBING = ("InputAdapter", "ColumnarToRow", "Project", "AQEShuffleRead", "mapPartitionsInternal")
+
+
+@dataclass(frozen=True)
+class PlanNode:
+    """An operator. length: of all that Spark writes of it; metrics: accumulators by name."""
+
+    depth: int
+    name: str
+    detail: str
+    length: int
+    metrics: Mapping[str, int]
+
+
+def read_plan(info: dict[str, Any]) -> list[PlanNode]:
+    """Return the operators from the root down; ValueError, KeyError or TypeError for no plan."""
+    found: list[PlanNode] = []
+    left = [(0, info)]
+    while left and len(found) < MOST_NODES:
+        depth, node = left.pop()
+        detail = text(node, "simpleString")
+        metrics = {text(one, "name"): whole(one, "accumulatorId") for one in node["metrics"]}
+        name = text(node, "nodeName").strip()
+        found.append(PlanNode(depth, name, detail[:_DETAIL], len(detail), metrics))
+        left += [(depth + 1, child) for child in reversed(node["children"])]
+    return found
+
+
+def driver_values(event: dict[str, Any]) -> dict[int, int]:
+    """Return what the driver counted, by accumulator (SparkListenerDriverAccumUpdates)."""
+    pairs = [(number, value) for number, value in event["accumUpdates"]]
+    wholes(each for pair in pairs for each in pair)
+    return dict(pairs)
+
+
+def stage_values(accumulables: Iterable[dict[str, Any]]) -> dict[int, int]:
+    """Return what a stage's tasks have counted for queries so far, by accumulator."""
+    values = {}
+    for one in accumulables:
+        value = str(one.get("Value"))
+        if one.get("Metadata") == "sql" and re.fullmatch(r"\d{1,18}", value):
+            values[whole(one, "ID")] = int(value)
+    return values
+
+
+def inside(plan: Sequence[PlanNode], at: int) -> Iterator[int]:
+    """Yield the places of the operators below one."""
+    for place in range(at + 1, len(plan)):
+        if plan[place].depth <= plan[at].depth:
+            return
+        yield place
+
+
+def resolved(operators: Sequence[str], plan: Sequence[PlanNode]) -> list[str]:
+    """Return a stage's operators with those that Spark compiled together named one by one."""
+    found: list[str] = []
+    for name in operators:
+        own = _compiled(name, plan) if _CODEGEN.fullmatch(name) else [name]
+        found += [one for one in own if one not in _PLUMBING and one != next(iter(found[-1:]), "")]
+    return found or list(operators)
+
+
+def _compiled(name: str, plan: Sequence[PlanNode]) -> list[str]:
+    """Return the operators inside a part that is compiled as one, from input to output."""
+    at = next((place for place, node in enumerate(plan) if node.name == name), None)
+    if at is None:
+        return [name]
+    own: list[str] = []
+    for place in inside(plan, at):
+        if plan[place].name == "InputAdapter":
+            break
+        own.append(plan[place].name)
+    return own[::-1] or [name]

@@ -1,0 +1,124 @@
+"""Rules about stages and plans: each on what it is for, and on what it must not speak of."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from hearth.analysis.advice import PLAN_RULES, STAGE_RULES
+from hearth.analysis.analysis import analyse_event_log
+from hearth.analysis.document import PlanOperator, ReadBytes
+from hearth.analysis.sqlplan import driver_values, read_plan, resolved, stage_values
+from support import ROOT
+
+_MB = 1 << 20
+STAGE = analyse_event_log(ROOT / "fixtures/eventlogs/skew.jsonl").stages[0]  # type: ignore[index]
+
+
+def op(name: str, depth: int = 0, length: int = 10, **metrics: float) -> PlanOperator:
+    named = {key.replace("_", " "): value for key, value in metrics.items()}
+    return PlanOperator(depth, name, name, length, named)
+
+
+def join(left: float, right: float) -> list[PlanOperator]:
+    return [op("SortMergeJoin"), op("Sort", 1), op("Exchange", 2, data_size=left),
+            op("Sort", 1), op("Exchange", 2, data_size=right)]  # fmt: skip
+
+
+#: By rule: a plan in which it finds something, words of it, and a plan in which it must not.
+_PLANS: dict[str, tuple[list[PlanOperator], str, list[PlanOperator]]] = {
+    "small-files": (
+        [op("Scan parquet", number_of_files_read=1000, size_of_files_read=100 * _MB)],
+        "Scan parquet reads 1,000 files of 0.10 MB on average",
+        [op("Scan parquet", number_of_files_read=20, size_of_files_read=2 * _MB)],
+    ),
+    "small-written-files": (
+        [op("Execute Insert", number_of_written_files=200, written_output=20 * _MB)],
+        "Execute Insert writes 200 files of 0.10 MB",
+        [op("Execute Insert", number_of_written_files=200, written_output=200 * 64 * _MB)],
+    ),
+    "large-broadcast": (
+        [op("BroadcastExchange", data_size=2 << 30)],
+        "2.0 GB are broadcast to every executor",
+        [op("BroadcastExchange", data_size=100 * _MB), op("Exchange", data_size=9 << 30)],
+    ),
+    "cross-join": (
+        [op("CartesianProduct", number_of_output_rows=2e9)],
+        "CartesianProduct joins without equal keys and puts out 2,000,000,000 rows",
+        [op("CartesianProduct", number_of_output_rows=1000), op("SortMergeJoin")],
+    ),
+    "could-broadcast": (
+        join(3 * _MB, 900 * _MB),
+        "SortMergeJoin shuffles and sorts both sides, 3.0 MB with 900.0 MB",
+        join(300 * _MB, 900 * _MB),
+    ),
+    "long-filter": (
+        [op("Filter", length=5000)],
+        "a filter's condition has 5,000 characters",
+        [op("Filter", length=300), op("Project", length=5000)],
+    ),
+}
+
+
+@pytest.mark.parametrize("rule", PLAN_RULES, ids=lambda rule: rule.id)
+def test_a_rule_about_plans_speaks_of_what_it_is_for_only(rule: Any) -> None:
+    bad, words, good = _PLANS[rule.id]
+    (_, said), *more = rule.found(bad)
+    assert words in said and not more
+    assert not list(rule.found(good))
+    for other in PLAN_RULES:
+        assert other is rule or not list(other.found(bad)), other.id
+
+
+def _stage(tasks: int, longest_ms: float, median_ms: float, read: int, input_bytes: int) -> Any:
+    return replace(
+        STAGE,
+        tasks=tasks,
+        duration=replace(STAGE.duration, p50=median_ms, max=longest_ms),
+        read_bytes=ReadBytes(read, read),
+        bytes=replace(STAGE.bytes, input=input_bytes),
+    )
+
+
+#: By rule: a stage in which it finds something, words of it.
+_STAGES = {
+    "unsplit-input": (_stage(1, 9000, 9000, 900 * _MB, 900 * _MB), "900 MB of input"),
+    "one-task": (_stage(1, 9000, 9000, 900 * _MB, 0), "a single task did all the work, 9.0 s"),
+    "small-tasks": (_stage(4000, 60, 12, 1000, 0), "4000 tasks take 12 ms each"),
+}
+
+
+@pytest.mark.parametrize("rule", STAGE_RULES, ids=lambda rule: rule.id)
+def test_a_rule_about_stages_speaks_of_what_it_is_for_only(rule: Any) -> None:
+    bad, words = _STAGES[rule.id]
+    said = rule.says(bad, 8)
+    assert said is not None and words in said
+    assert [other.id for other in STAGE_RULES if other.says(bad, 8)] == [rule.id]
+    assert rule.says(_stage(64, 3000, 2000, 128 * _MB, 64 * 128 * _MB), 8) is None
+
+
+def test_one_task_on_one_slot_leaves_nothing_idle() -> None:
+    (rule,) = [rule for rule in STAGE_RULES if rule.id == "one-task"]
+    assert rule.says(_STAGES["one-task"][0], 1) is None
+
+
+def test_a_plan_is_read_from_the_root_down_with_what_was_counted() -> None:
+    scan = {"nodeName": "Scan parquet ", "simpleString": "FileScan", "children": [],
+            "metrics": [{"name": "number of files read", "accumulatorId": 7}]}  # fmt: skip
+    tree: dict[str, Any] = scan
+    for name in ("Project", "HashAggregate", "WholeStageCodegen (1)"):
+        tree = {"nodeName": name, "simpleString": name, "metrics": [], "children": [tree]}
+    plan = read_plan(tree)
+    assert [(node.depth, node.name) for node in plan] == [
+        (0, "WholeStageCodegen (1)"), (1, "HashAggregate"), (2, "Project"), (3, "Scan parquet"),
+    ]  # fmt: skip
+    assert plan[3].metrics == {"number of files read": 7}
+    assert resolved(["WholeStageCodegen (1)", "Exchange"], plan) == [
+        "Scan parquet", "HashAggregate", "Exchange",
+    ]  # fmt: skip
+    assert resolved(["WholeStageCodegen (9)"], plan) == ["WholeStageCodegen (9)"]
+    assert driver_values({"accumUpdates": [[7, 1000]]}) == {7: 1000}
+    with pytest.raises(ValueError, match="whole number"):
+        driver_values({"accumUpdates": [[7, "many"]]})
+    shown = [{"ID": 7, "Value": "12", "Metadata": "sql"}, {"ID": 8, "Value": "1"}]
+    assert stage_values(shown) == {7: 12}
