@@ -10,7 +10,9 @@ import io.hearth.core.{Brief, UserError}
  * N packages                      1 where left out; `sockets` is understood too
  * N nodes of SIZE                 NUMA nodes of the whole machine with the memory of each; where left
  *                                 out, each package is one node: N packages of SIZE
- * N cores [x M threads]           cores of each node (not of each package) and threads of each core (1)
+ * N cores [x M threads]           cores of each node (not of each package: `per socket`) and threads of
+ *                                 each core (1)
+ * SIZE                            the memory of the whole machine, in equal parts on its nodes
  * N memory-only nodes of SIZE     nodes without CPUs, numbered after the others
  * distance D                      from every node to every other
  * distance D within package, E across
@@ -29,7 +31,7 @@ import io.hearth.core.{Brief, UserError}
 object MachineSpec {
 
   val Grammar: String =
-    "N packages, N nodes of SIZE, N cores x M threads (cores of each node), " +
+    "N packages (or sockets), N nodes of SIZE, N cores x M threads (of each node, or: per socket), " +
       "N memory-only nodes of SIZE, distance D [within package, D across], " +
       "distances D D / D D, l3 of N cores, NAME on node N (a network device), x86 | POWER | Arm"
 
@@ -126,9 +128,11 @@ private[topology] object Distances {
 final private[topology] case class Clauses(
     packages: Option[Int] = None,
     packageBytes: Option[Long] = None,
+    totalBytes: Option[Long] = None,
     nodes: Option[Int] = None,
     nodeBytes: Option[Long] = None,
     cores: Option[Int] = None,
+    perPackage: Boolean = false,
     threads: Option[Int] = None,
     memoryOnly: Option[(Int, Long)] = None,
     distances: Option[Distances] = None,
@@ -141,7 +145,7 @@ final private[topology] case class Clauses(
   def concluded(refuse: String => Nothing): Shape = {
     val packageCount = packages.getOrElse(1)
     val nodeCount = nodes.getOrElse(packageCount)
-    val coreCount = cores.getOrElse(refuse("the cores are missing, such as '6 cores'"))
+    val coreCount = coresOfNode(packageCount, nodeCount, refuse)
     val threadCount = threads.getOrElse(1)
     val total = nodeCount.toLong * coreCount * threadCount
     if (total > IdSet.MaxId + 1L)
@@ -149,6 +153,8 @@ final private[topology] case class Clauses(
     val allNodes = nodeCount.toLong + memoryOnly.fold(0)(_._1)
     if (allNodes > NodeReader.MostNodes)
       refuse(s"$allNodes NUMA nodes exceed the ${NodeReader.MostNodes} that Linux supports")
+    if (totalBytes.nonEmpty && nodeBytes.orElse(packageBytes).nonEmpty)
+      refuse("the memory is given twice: leave out that of the whole machine")
     if (packageBytes.nonEmpty && nodes.nonEmpty)
       refuse("the memory is given with the packages: with nodes, write 'nodes of SIZE'")
     if (nodeCount * coreCount % packageCount != 0 || !dividing(nodeCount, packageCount))
@@ -164,7 +170,10 @@ final private[topology] case class Clauses(
     Shape(
       packageCount,
       nodeCount,
-      nodeBytes.orElse(packageBytes).getOrElse(refuse("the memory is missing: 'nodes of 128 GB'")),
+      nodeBytes
+        .orElse(packageBytes)
+        .orElse(totalBytes.map(_ / nodeCount))
+        .getOrElse(refuse("the memory is missing: 'nodes of 128 GB'")),
       coreCount,
       threadCount,
       memoryOnly.fold(0)(_._1),
@@ -174,6 +183,14 @@ final private[topology] case class Clauses(
       architecture,
       devices
     )
+  }
+
+  private def coresOfNode(packageCount: Int, nodeCount: Int, refuse: String => Nothing): Int = {
+    val named = cores.getOrElse(refuse("the cores are missing, such as '6 cores'"))
+    val all = named.toLong * packageCount
+    if (!perPackage) named
+    else if (all % nodeCount == 0) (all / nodeCount).toInt
+    else refuse(s"$named cores of each package cannot be divided evenly among $nodeCount nodes")
   }
 
   private def dividing(a: Int, b: Int) = a % b == 0 || b % a == 0

@@ -31,6 +31,7 @@ final private[topology] class SpecParser(text: String) {
       once(at, c.architecture)
       (c.copy(architecture = Some(Architectures(name))), at + 1)
     case name if word(at + 1) == "on" => device(c, name, at + 2)
+    case w if isDecimal(w) && Units.contains(word(at + 1)) => total(c, at)
     case w if isNumber(w) => counted(c, count(at, Largest), at + 1)
     case _ => unknown(at)
   }
@@ -58,7 +59,9 @@ final private[topology] class SpecParser(text: String) {
       (c.copy(nodes = Some(n), nodeBytes = bytes), next)
     case "core" =>
       once(at, c.cores)
-      threads(c.copy(cores = Some(n)), at + 1)
+      val (named, next) = per(c.copy(cores = Some(n)), at + 1)
+      val (threaded, end) = threads(named, next)
+      per(threaded, end)
     case "memory-only" =>
       once(at, c.memoryOnly)
       if (singular(word(at + 1)) != "node") unknown(at + 1)
@@ -68,6 +71,23 @@ final private[topology] class SpecParser(text: String) {
       }
     case _ => unknown(at)
   }
+
+  /** `256 GB`: the memory of the whole machine. */
+  private def total(c: Clauses, at: Int): Step = {
+    once(at, c.totalBytes)
+    val (bytes, next) = size(at)
+    (c.copy(totalBytes = Some(bytes)), if (Memory(word(next))) next + 1 else next)
+  }
+
+  /** `per socket` behind the cores; without it they are each node's. */
+  private def per(c: Clauses, at: Int): Step =
+    if (word(at) != "per") (c, at)
+    else
+      singular(word(at + 1)) match {
+        case "node" => (c, at + 2)
+        case "package" | "socket" => (c.copy(perPackage = true), at + 2)
+        case _ => expected("node or socket", at + 1)
+      }
 
   /** `x 8 threads`, also `x8 threads`. */
   private def threads(c: Clauses, at: Int): Step = {
@@ -127,13 +147,18 @@ final private[topology] class SpecParser(text: String) {
   private def optionalSize(at: Int): (Option[Long], Int) =
     if (word(at) != "of") (None, at)
     else {
-      val unit = Units.getOrElse(word(at + 2), expected("MB, GB or TB", at + 2))
-      val amount = Option(word(at + 1)).filter(isDecimal).flatMap(_.toDoubleOption)
-      amount.map(a => (a * unit.toDouble).toLong) match {
-        case Some(bytes) if bytes > 0 && bytes <= MemInfo.MostBytes => (Some(bytes), at + 3)
-        case _ => expected("a size such as 128 GB", at + 1)
-      }
+      val (bytes, next) = size(at + 1)
+      (Some(bytes), next)
     }
+
+  private def size(at: Int): (Long, Int) = {
+    val unit = Units.getOrElse(word(at + 1), expected("MB, GB or TB", at + 1))
+    val amount = Option(word(at)).filter(isDecimal).flatMap(_.toDoubleOption)
+    amount.map(a => (a * unit.toDouble).toLong) match {
+      case Some(bytes) if bytes > 0 && bytes <= MemInfo.MostBytes => (bytes, at + 2)
+      case _ => expected("a size such as 128 GB", at)
+    }
+  }
 
   private def distanceAt(at: Int): Int = {
     val distance = count(at, MostDistance)
@@ -174,6 +199,7 @@ final private[topology] class SpecParser(text: String) {
 private[topology] object SpecParser {
   private val Separators = Set(",", ";")
   private val Times = Set("x", "×", "*")
+  private val Memory = Set("memory", "ram")
   private val Largest = 65536
   private val MostThreads = 64
   private val MostDistance = 255

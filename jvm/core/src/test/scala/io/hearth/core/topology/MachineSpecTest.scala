@@ -51,6 +51,27 @@ class MachineSpecTest extends AnyFunSuite {
     assert(spanning.packages.map(_.cpus.toString) == Vector("0-1", "2-3"))
   }
 
+  test("the memory may be the whole machine's, and the cores each socket's") {
+    val t = spec("2 packages, 4 nodes of 128 GB, 6 cores x 8 threads").copy(source = "")
+    for (
+      other <- Vector(
+        "2 sockets, 4 nodes, 12 cores per socket x 8 threads, 512 GB",
+        "512 GB RAM; 2 sockets; 4 nodes; 12 cores x 8 threads per socket",
+        "4 nodes, 2 sockets, 6 cores per node x 8 threads, 0.5 TB"
+      )
+    ) assert(spec(other).copy(source = "") == t, other)
+    assert(
+      spec("2 sockets, 16 cores x 2 threads, 256 GB").nodes.map(_.memoryBytes) ==
+        Vector.fill(2)(128L << 30)
+    )
+    def refusal(text: String) = intercept[UserError](spec(text)).getMessage
+    assert(refusal("2 nodes of 1 GB, 1 core, 2 GB").contains("the memory is given twice"))
+    assert(
+      refusal("1 socket, 4 nodes, 6 cores per socket, 8 GB").contains("divided evenly among 4")
+    )
+    assert(refusal("1 node of 1 GB, 2 cores per rack").contains("where node or socket is expected"))
+  }
+
   test("a network device is attached to a node; one on a node that is not there is refused") {
     val t = spec("2 nodes of 64 GB, 8 cores, mlx5_0 on node 1, eth0 on node 0")
     assert(t.devices.map(d => d.name -> d.node) == Vector("mlx5_0" -> Some(1), "eth0" -> Some(0)))
