@@ -57,7 +57,8 @@ def test_a_report_says_which_idle_cpus_worked_for_whom_from_when_to_when(tmp_pat
 
 def record_with_use(directory: Path, loans: Any, cpus: str, use: list[int]) -> Path:
     """CPU seconds of executor 0, which has one place with these CPUs, second by second."""
-    make_record(directory, plan={"executors": [{"cpus": cpus}]})
+    plan = json.loads((ROOT / "contract" / "examples" / "plan.json").read_text())
+    make_record(directory, plan={**plan, "executors": [{**plan["executors"][0], "cpus": cpus}]})
     document = {"schema": "hearth/hand-over/1", "app_id": "a", "number": 1, "cpu_seconds": 3.0}
     (directory / "hand-over.json").write_text(json.dumps({**document, "loans": loans}))
     sums = [0, *itertools.accumulate(use)]

@@ -11,6 +11,7 @@ from typing import Any, NoReturn, TypeVar
 
 from hearth.base.durations import parse_seconds
 from hearth.base.errors import UserError
+from hearth.cli.hints import elsewhere
 from hearth.machine.plan import BINDINGS, KINDS
 from hearth.spark.submit_args import (
     DRY_RUN,
@@ -113,8 +114,6 @@ def read_submit_line(
 
 
 def _with_hint(error: UnknownOptionError, prog: str) -> UserError:
-    from hearth.cli.hints import elsewhere
-
     hint = elsewhere(error.shown, error.near)
     if hint is None or hint.startswith("did you mean"):
         return UnknownOptionError(error.shown, error.near, hint or f"see '{prog} --help'")

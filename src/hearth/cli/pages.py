@@ -4,14 +4,17 @@ import sys
 from argparse import ArgumentParser
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from hearth.analysis.document import Analysis
 from hearth.base.errors import UserError
 from hearth.cli.options import group
-from hearth.studies.characterise.result import Characterised
-from hearth.studies.colocate.result import Colocated
-from hearth.studies.compare.result import Compared
-from hearth.studies.tune.result import Tuned
+
+if TYPE_CHECKING:  # they load a library of numbers, which no help needs
+    from hearth.analysis.document import Analysis
+    from hearth.studies.characterise.result import Characterised
+    from hearth.studies.colocate.result import Colocated
+    from hearth.studies.compare.result import Compared
+    from hearth.studies.tune.result import Tuned
 
 
 def add_html_option(parser: ArgumentParser, words: str = "also write an HTML page to FILE") -> None:
@@ -29,11 +32,11 @@ def _page_file(text: str) -> Path:
 
 def write_html(
     file: Path,
-    runs: Sequence[Analysis] = (),
-    comparison: Compared | None = None,
-    characterisation: Characterised | None = None,
-    tune: Tuned | None = None,
-    colocation: Colocated | None = None,
+    runs: "Sequence[Analysis]" = (),
+    comparison: "Compared | None" = None,
+    characterisation: "Characterised | None" = None,
+    tune: "Tuned | None" = None,
+    colocation: "Colocated | None" = None,
 ) -> None:
     """Write the page, and say where a browser finds it."""
     from hearth.report.html.page import write_page

@@ -6,7 +6,6 @@ The planner lives once, on the JVM side; see ARCHITECTURE.md for why.
 import contextlib
 import json
 import os
-import re
 import stat
 import subprocess
 import uuid
@@ -88,20 +87,19 @@ def call(
         ) from error
 
 
-_NO_SUCH_KEY = re.compile(
-    r"(spark\.hearth\.\S+): (.*): (hearth has no such key); the keys are (.*)"
-)
-
-
 def _with_the_key_meant(message: str) -> str:
     """The refusal of a key that hearth does not have, with one like it in place of all."""
-    refusal = _NO_SUCH_KEY.fullmatch(message)
-    if refusal is None:
+    head, refused, known = message.partition(": hearth has no such key; the keys are ")
+    key, _, value = head.partition(": ")
+    if not refused:
         return message
-    key, value, why, known = refusal.groups()
     names = {name.lower(): name for name in known.split(", ")}
     near = nearest(key.lower(), names, cutoff=0.8)
-    return f"{key}: {value}: {why}: did you mean '{names[near]}'?" if near else message
+    return (
+        f"{key}: {value}: hearth has no such key: did you mean '{names[near]}'?"
+        if near
+        else message
+    )
 
 
 def _no_answer(verb: str, done: subprocess.CompletedProcess[str]) -> str:

@@ -49,7 +49,6 @@ from hearth.machine.leases import read_leases
 from hearth.machine.topology import Topology
 from hearth.report.terminal.colocate import show_colocation
 from hearth.report.terminal.screen import Screen, table
-from hearth.report.terminal.sources import read_sources
 from hearth.spark.submit_args import SubmitLine
 from hearth.studies.colocate.applications import Guest, read_guests, with_data
 from hearth.studies.colocate.partition import Units
@@ -382,6 +381,8 @@ def _known_before(
 def _from_runs(
     options: ColocateCommand, names: Sequence[str], units: Units, topology: Topology
 ) -> PriorCurves:
+
+    from hearth.report.terminal.sources import read_sources
 
     analyses = []
     for name in options.runs_of:

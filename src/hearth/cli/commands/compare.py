@@ -48,7 +48,6 @@ from hearth.machine import paths
 from hearth.machine.plan import Plan
 from hearth.report.terminal.compare import show_comparison
 from hearth.report.terminal.screen import Screen, table
-from hearth.report.terminal.sources import read_sources
 from hearth.spark.conf import read_settings
 from hearth.spark.saved_configs import Choice, forget_choice, keep_choice, tuned_choice
 from hearth.spark.submission import Occasion, check_application, prepare
@@ -301,6 +300,8 @@ def _compare(options: CompareCommand, target: PlannedTarget, arms: list[Arm]) ->
     result = compared(comparison.head, comparison.outcomes)
     _show(result, options.json)
     if options.html:
+        from hearth.report.terminal.sources import read_sources
+
         write_html(options.html, read_sources([result.id], paths.state_home()).runs, result)
     if options.keep:
         _keep(options.line, result, arms)
