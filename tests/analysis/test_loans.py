@@ -14,6 +14,7 @@ from hearth.base.absent import Absent
 from hearth.report.html.run import run_view
 from hearth.report.terminal.profile import show_profile
 from hearth.report.terminal.screen import Screen
+from support import ROOT
 
 
 def record(directory: Path, loans: Any) -> Path:

@@ -381,7 +381,6 @@ def _known_before(
 def _from_runs(
     options: ColocateCommand, names: Sequence[str], units: Units, topology: Topology
 ) -> PriorCurves:
-
     from hearth.report.terminal.sources import read_sources
 
     analyses = []
