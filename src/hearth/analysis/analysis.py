@@ -261,7 +261,7 @@ def _stage(evidence: Evidence, stage: StageTally) -> Stage:
 #: Of a query's description and of a stage's operators in its label, in characters.
 _DESCRIPTION, _OPERATORS = 60, 80
 #: What Spark calls a query that the user gave no description: where it was started.
-_CALL_SITE = re.compile(r"\S+ at \S+:\d+")
+_CALL_SITE = re.compile(r"(?<!\S)\S+ at \S+:\d+")
 
 
 def _query(evidence: Evidence, stage: StageTally) -> LoggedSql | None:

@@ -17,7 +17,9 @@ from hearth.base.ids import parse_ids
 _VALUE_BYTES = 16 << 10
 _TABLE_BYTES = 16 << 20
 _NUMBER = re.compile(r"[+-]?\d{1,19}", re.ASCII)
-_FIELD = re.compile(r"(?:Node \d+ )?([A-Za-z_][\w()-]*):?[ \t]+(\d{1,19})(?: kB)?", re.ASCII)
+_FIELD = re.compile(
+    r"(?<![\w()-])(?:Node \d{1,6} )?([A-Za-z_][\w()-]*):?[ \t]{1,99}(\d{1,19})(?: kB)?", re.ASCII
+)
 _IDS = re.compile(r"(?:\d{1,6}(?:-\d{1,6})?(?:,\d{1,6}(?:-\d{1,6})?)*)?", re.ASCII)
 _CHOSEN = re.compile(r"\[([^\[\]\s]+)\]")
 
