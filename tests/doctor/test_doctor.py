@@ -230,3 +230,9 @@ def test_an_archive_that_is_cut_is_named(tmp_path: Path) -> None:
     file.write_bytes(whole[: len(whole) // 2])
     with pytest.raises(UserError, match=r"cut\.tar\.gz cannot be unpacked"), _unpacked(file):
         pass
+
+
+def test_memory_without_cpus_is_no_finding_where_there_is_no_other(tmp_path: Path) -> None:
+    far = replace(TOPOLOGY.nodes[0], cpus="")
+    machine = Given(topology={"nodes": [far]}).machine(tmp_path)
+    assert not examine(machine, None, {}, [CHECKS["memory-only-nodes"]]).findings

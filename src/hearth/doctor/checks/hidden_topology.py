@@ -13,7 +13,7 @@ def _look(machine: Machine) -> Outcome:
     lines = machine.tree.table("proc/cpuinfo")
     flags = next((line for line in lines if re.match(r"flags\s*:", line)), None)
     if flags is None:
-        raise NotSeen("could not read /proc/cpuinfo: it has no flags, which name a hypervisor")
+        raise NotSeen("/proc/cpuinfo has no flags, which name a hypervisor on x86")
     topology = machine.the_topology()
     if "hypervisor" not in flags.split():
         return Fine("not a virtual machine")

@@ -12,6 +12,8 @@ def _look(machine: Machine) -> Outcome:
         return Fine("all usable memory is on nodes with CPUs")
     planned = {node for one in machine.the_plan().executors for node in parse_ids(one.memory_nodes)}
     listed = ", ".join(f"node {one.id} of {show_bytes(one.memory_bytes)}" for one in far[:4])
+    if not any(one.cpus and one.memory_bytes for one in usable):
+        return Fine(f"{listed}: without CPUs, and there is no other memory")
     if not planned & {one.id for one in far}:
         return Fine(f"{listed}: without CPUs, and the plan uses none of it")
     return Problem(
