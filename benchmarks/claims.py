@@ -27,6 +27,7 @@ import hand_over
 import hand_over_applications
 import jvm_flags
 import own_state
+import planning_time
 import plans
 import prediction
 import query_partitions
@@ -165,6 +166,24 @@ def sized_shuffles() -> Iterator[Claim]:
     )
     apart = Raw.of("query-partitions-2026-11-26-1903")
     yield apart.tables(query_partitions.page(apart.rows))
+    compiler = Raw.of("query-partitions-2026-11-26-2320")
+    arms = [row for row in compiler.rows if "arm" in row]
+    yield compiler.tables(query_partitions.ratio_table(arms))
+    yield compiler.tables(query_partitions.ratio_table(arms, query_partitions.CPU_MEASURES))
+    yield compiler.says(
+        BENCHMARKS,
+        "on two CPUs of which other work had most (load average {})",
+        loads(arms),
+    )
+    planning = Raw.of("planning-time-2026-11-26-2347")
+    yield planning.tables(planning_time.page(planning.rows))
+    starts = [planning_time.by_arm(planning.rows, start) for start in (0, 1)]
+    added = sorted(1000 * (mine - sparks) for mine, sparks in starts)
+    yield planning.says(
+        BENCHMARKS,
+        "**So planning takes longer**, by {} to {} ms for such a query",
+        *(f"{ms:.0f}" for ms in added),
+    )
 
 
 def one_jvm() -> Iterator[Claim]:

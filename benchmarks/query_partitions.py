@@ -8,10 +8,12 @@ queries, all of them `--passes` times. Arms: `defaults`, `spark-submit --master 
 `careful`, the same with a heap of half of the memory (at most 31 GB), ParallelGC, Kryo and four
 shuffle partitions for each CPU; `submit`, `hearth submit`; `one-number`, `hearth submit` with
 spark.hearth.sql.partitionsByQuery=false, so with Spark's 200 partitions for each shuffle. One
-application before these warms page cache and class-data archives, and is dropped.
+application before these warms page cache and class-data archives, and is dropped. `usual-compiler`,
+`hearth submit` whose second compiler (C2) keeps the JVM's own counts.
 
 Answers must be equal in all arms. Told apart: start to end of the whole command, the queries' first
-pass and the later ones. An application is one sample. Use taskset for fewer CPUs.
+pass and the later ones; of each the CPU seconds too, which other work on the machine changes less.
+An application is one sample. Use taskset for fewer CPUs.
 
 `--within`: `hearth submit` alone, and in each application every query under each of `by query`,
 200, and four and two partitions for each CPU, one after another, the first of them changing from
@@ -26,6 +28,7 @@ import json
 import os
 import platform
 import random
+import resource
 import subprocess
 import sys
 import tempfile
@@ -35,6 +38,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import jvm_flags
 from results import loads, overall, shown, spread, table
 
 from hearth.base.sizes import parse_bytes
@@ -47,29 +51,41 @@ QUESTIONS = (
     ("submit", "defaults"),
     ("submit", "careful"),
     ("submit", "one-number"),
+    ("submit", "usual-compiler"),
+    ("usual-compiler", "careful"),
     ("careful", "defaults"),
 )
 BY_QUERY = "by query"
 MEASURES = (("start to end", "wall_s"), ("first pass", "first_s"), ("later passes", "later_s"))
+CPU_MEASURES = tuple((f"{title}, CPU", f"{key[:-2]}_cpu_s") for title, key in MEASURES)
 
 APPLICATION = """
-import hashlib, json, sys, time
+import hashlib, json, os, sys, time
 from pyspark.sql import SparkSession
 folder, queries, tables, passes = json.load(open(sys.argv[1]))
 spark = SparkSession.builder.appName("tpch").getOrCreate()
 spark.sparkContext.setLogLevel("WARN")
 for table in tables:
     spark.read.parquet(f"{folder}/{table}").createOrReplaceTempView(table)
-seconds, answers = [], []
+
+def cpu_s():
+    "Of the driver's JVM, which started this."
+    fields = open(f"/proc/{os.getppid()}/stat").read().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+seconds, answers, cpu = [], [], []
 for _ in range(passes):
     seconds.append([])
+    before = cpu_s()
     for query in queries:
         begin = time.perf_counter()
         rows = spark.sql(query).collect()
         seconds[-1].append(round(time.perf_counter() - begin, 4))
         cells = [[f"{c:.6g}" if isinstance(c, float) else str(c) for c in row] for row in rows]
         answers.append(hashlib.sha256(json.dumps(cells).encode()).hexdigest()[:12])
-print("RESULT", json.dumps({"seconds": seconds, "answers": answers}), flush=True)
+    cpu.append(round(cpu_s() - before, 2))
+found = {"seconds": seconds, "answers": answers, "cpu_s": cpu}
+print("RESULT", json.dumps(found), flush=True)
 spark.stop()
 """
 
@@ -169,6 +185,7 @@ def arms(folder: Path, application: Sequence[str]) -> dict[str, list[str]]:
     quiet = {"spark.ui.enabled": "false", "spark.local.dir": folder / "local"}
     plain = [str(spark_home() / "bin" / "spark-submit"), "--master", "local[*]"]
     hearth = [sys.executable, "-m", "hearth", "submit"]
+    usual, _ = jvm_flags.QUESTIONS["second-compiler"]
 
     def command(words: list[str], conf: dict[str, Any]) -> list[str]:
         settings = [w for k, v in {**quiet, **conf}.items() for w in ("--conf", f"{k}={v}")]
@@ -179,26 +196,35 @@ def arms(folder: Path, application: Sequence[str]) -> dict[str, list[str]]:
         "careful": command(plain, careful),
         "submit": command(hearth, {}),
         "one-number": command(hearth, {"spark.hearth.sql.partitionsByQuery": "false"}),
+        "usual-compiler": command(hearth, {"spark.driver.extraJavaOptions": usual}),
     }
 
 
 def one(command: list[str]) -> dict[str, Any]:
     """Seconds of the whole command and of its passes, and a digest of its answers."""
-    begin = time.perf_counter()
+    begin, before = time.perf_counter(), children_cpu_s()
     environment = {**os.environ, "PYSPARK_PYTHON": sys.executable}
     done = subprocess.run(
         command, capture_output=True, text=True, timeout=LIMIT_S, check=False, env=environment
     )
     wall = round(time.perf_counter() - begin, 3)
+    cpu = round(children_cpu_s() - before, 2)
     for line in done.stdout.splitlines():
         if line.startswith("RESULT "):
             found = json.loads(line.removeprefix("RESULT "))
             first, *later = [sum(seconds) for seconds in found["seconds"]]
             answers = hashlib.sha256("".join(found["answers"]).encode()).hexdigest()[:12]
             passes = {"first_s": round(first, 3), "queries_s": found["seconds"]}
+            passes |= {"wall_cpu_s": cpu, "first_cpu_s": found["cpu_s"][0]}
             more = {"later_s": round(sum(later), 3)} if later else {}
+            more |= {"later_cpu_s": round(sum(found["cpu_s"][1:]), 2)} if later else {}
             return {"wall_s": wall, **passes, **more, "answers": answers}
     sys.exit(f"{command}: no result (exit {done.returncode})\n{done.stderr[-3000:]}")
+
+
+def children_cpu_s() -> float:
+    found = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return found.ru_utime + found.ru_stime
 
 
 def within(command: list[str]) -> list[dict[str, Any]]:
@@ -223,7 +249,10 @@ def page(rows: Sequence[dict[str, Any]]) -> list[str]:
     wrong = len({row["answers"] for row in runs}) > 1
     lines = [f"Load average {loads(runs)} at the start of the runs."]
     lines += ["", "**Answers differ between arms.**"] if wrong else []
-    return [*lines, "", *ratio_table(runs), "", *seconds_table(runs)]
+    lines += ["", *ratio_table(runs), "", *seconds_table(runs)]
+    if all("wall_cpu_s" in row for row in runs):
+        lines += ["", *ratio_table(runs, CPU_MEASURES), "", *seconds_table(runs, CPU_MEASURES)]
+    return lines
 
 
 def within_table(runs: Sequence[dict[str, Any]]) -> list[str]:
@@ -256,14 +285,17 @@ def over_starts(runs: Sequence[dict[str, Any]], other: str) -> list[float]:
     return [total(start, BY_QUERY) / total(start, other) for start in starts]
 
 
-def ratio_table(runs: Sequence[dict[str, Any]]) -> list[str]:
+Measures = tuple[tuple[str, str], ...]
+
+
+def ratio_table(runs: Sequence[dict[str, Any]], measures: Measures = MEASURES) -> list[str]:
     lines = []
     for arm, base in QUESTIONS:
-        found = [ratios(runs, arm, base, key) for _, key in MEASURES]
+        found = [ratios(runs, arm, base, key) for _, key in measures]
         if found[0]:
             cells = [shown(overall(some)) if some else "-" for some in found]
             lines.append([f"`{arm}`", f"`{base}`", str(len(found[0])), *cells])
-    return table(["Arm", "Baseline", "Pairs", *(title for title, _ in MEASURES)], lines)
+    return table(["Arm", "Baseline", "Pairs", *(title for title, _ in measures)], lines)
 
 
 def ratios(runs: Sequence[dict[str, Any]], arm: str, base: str, key: str) -> list[float]:
@@ -277,14 +309,14 @@ def ratios(runs: Sequence[dict[str, Any]], arm: str, base: str, key: str) -> lis
     return [value / other for other, value in pairs if other]
 
 
-def seconds_table(runs: Sequence[dict[str, Any]]) -> list[str]:
+def seconds_table(runs: Sequence[dict[str, Any]], measures: Measures = MEASURES) -> list[str]:
     names = list(dict.fromkeys(row["arm"] for row in runs))
 
     def cell(arm: str, key: str) -> str:
         return spread([row[key] for row in runs if row["arm"] == arm and key in row], 1)
 
-    lines = [[f"`{arm}`", *(cell(arm, key) for _, key in MEASURES)] for arm in sorted(names)]
-    return table(["Arm, s", *(title for title, _ in MEASURES)], lines)
+    lines = [[f"`{arm}`", *(cell(arm, key) for _, key in measures)] for arm in sorted(names)]
+    return table(["Arm, s", *(title for title, _ in measures)], lines)
 
 
 if __name__ == "__main__":

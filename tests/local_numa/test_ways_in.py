@@ -67,9 +67,14 @@ CONNECT_SESSION = """
 from pyspark.sql.functions import udf
 square = udf(lambda n: n * n, "long")
 rows = spark.range(0, 8, 1, 8).select(square("id").alias("s")).collect()
-print("RESULT", '{"sum": %d, "session": "%s"}' % (sum(r.s for r in rows), type(spark).__module__))
+plan = spark.range(8).selectExpr("id % 3 AS k").groupBy("k").count()._explain_string()
+form = '{"sum": %d, "session": "%s", "partitions": %s}'
+shuffled = plan.partition("hashpartitioning(k")[2].partition(", ")[2].partition(")")[0]
+print("RESULT", form % (sum(r.s for r in rows), type(spark).__module__, shuffled))
 spark.stop()
 """
+#: Of a client of Spark Connect; its shuffles are sized by what the query reads, for two slots.
+CONNECT_REPORT = {"sum": SQUARES, "session": "pyspark.sql.connect.session", "partitions": 4}
 
 
 def documented(section: str, language: str = "sh") -> str:
@@ -237,7 +242,7 @@ def test_a_spark_connect_server_and_a_client_that_knows_nothing_of_hearth(site: 
         assert started.code == 0, started.log
         eventually("the server listens", lambda: listening(CONNECT_PORT), 200)
         outcome = program(site, documented(section, "python") + CONNECT_SESSION)
-        assert outcome.report == {"sum": SQUARES, "session": "pyspark.sql.connect.session"}
+        assert outcome.report == CONNECT_REPORT
     finally:
         typed(site, [str(spark_home() / "sbin" / "stop-connect-server.sh")])
         end_server(site)
@@ -260,14 +265,14 @@ def test_spark_connect_in_one_process(site: Site):
     needs_connect()
     source = documented("Spark Connect in one process", "python") + CONNECT_SESSION
     outcome = program(site, source)
-    assert outcome.report == {"sum": SQUARES, "session": "pyspark.sql.connect.session"}
+    assert outcome.report == CONNECT_REPORT
     assert_both_worked_and_nothing_is_left(site, outcome)
 
 
 def test_a_spark_connect_prompt(site: Site):
     needs_connect()
     outcome = terminal(site, "A Spark Connect prompt", CONNECT_SESSION + "exit()\n")
-    assert outcome.report == {"sum": SQUARES, "session": "pyspark.sql.connect.session"}
+    assert outcome.report == CONNECT_REPORT
     assert_both_worked_and_nothing_is_left(site, outcome)
 
 
