@@ -26,6 +26,7 @@ from argparse import ArgumentParser
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
+from hearth.base.durations import show_seconds
 from hearth.base.errors import UserError
 from hearth.base.java import collector_of
 from hearth.base.redaction import KEY_PATTERN, REDACTED, Redaction, is_redacted
@@ -42,6 +43,7 @@ from hearth.machine.plan import Plan
 from hearth.machine.slurm import slurm_job
 from hearth.report.terminal.plan import show_plan_briefly
 from hearth.spark.conf import read_settings
+from hearth.spark.followed import RunEnd, RunSide, follow
 from hearth.spark.run_files import handed_over
 from hearth.spark.saved_configs import application, kept_choice, tuned_choice
 from hearth.spark.submission import Occasion, Submission, prepare
@@ -79,7 +81,8 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--no-kept", action="store_true", help="ignore the winner that hearth compare --keep saved"
     )
-    parser.add_argument("--quiet", action="store_true", help="show neither the plan nor notes")
+    quiet = "show neither the plan nor how the run ended"
+    parser.add_argument("--quiet", action="store_true", help=quiet)
 
 
 def parse(parser: ArgumentParser, words: list[str]) -> SubmitCommand:
@@ -89,7 +92,32 @@ def parse(parser: ArgumentParser, words: list[str]) -> SubmitCommand:
 
 
 def run(options: SubmitCommand) -> int:
-    """Becomes spark-submit, whose exit code is the application's; a dry run comes back."""
+    """Runs spark-submit, whose exit code is the application's, and says how it ended.
+
+    With --quiet this process becomes spark-submit; a dry run only shows what would run.
+    """
+    if options.quiet or options.dry_run:
+        return _submit(options, None)
+    end = follow(lambda side: _submit(options, side))
+    if end.began:
+        print(f"hearth: {how_it_ended(end, options.line)}", file=sys.stderr)
+    return end.code
+
+
+def how_it_ended(end: RunEnd, line: SubmitLine) -> str:
+    """Return the line behind a run: its time, CPU seconds and exit code, and what to run next."""
+    how = "finished in" if end.code == 0 else "failed after"
+    used = f"{end.cpu.total:.1f} CPU s ({end.cpu.user:.1f} user, {end.cpu.system:.1f} system)"
+    ended = f"{how} {show_seconds(end.wall_s)}, {used}, exit code {end.code}"
+    if not line.application:
+        return ended
+    next_ = f"hearth profile {shlex.quote(line.application[0])}"
+    why = "to see where the time goes" if end.code == 0 else "to record what fails and where"
+    return f"{ended}; {why}: {next_}"
+
+
+def _submit(options: SubmitCommand, side: RunSide | None) -> int:
+    """Becomes spark-submit; a dry run comes back."""
     line, settings = options.line, read_settings(options.line)
     if options.tuned:
         line, settings = with_tuned(line, settings)
@@ -100,7 +128,7 @@ def run(options: SubmitCommand) -> int:
     for note in [] if options.quiet else [*harm_in_brief(), *submission.launch.notes]:
         print(f"hearth: {note}", file=sys.stderr)
     if not options.dry_run:
-        _become(submission, options.line)
+        _become(submission, options.line, side)
     text = submission.launch.shell_text(Redaction.of(submission.settings))
     print(text)
     if is_redacted([text]):
@@ -112,7 +140,7 @@ def _silent(_plan: Plan) -> None:
     """Show nothing of a plan."""
 
 
-def _become(submission: Submission, typed: SubmitLine) -> None:
+def _become(submission: Submission, typed: SubmitLine, side: RunSide | None) -> None:
     """Become spark-submit. typed: the user's own line; what is on it need not be hidden."""
     sys.stderr.flush()
     if submission.afterwards is not None:
@@ -120,6 +148,8 @@ def _become(submission: Submission, typed: SubmitLine) -> None:
     launch = handed_over(submission.launch, typed, paths.state_home())
     for descriptor in launch.inherited:
         os.set_inheritable(descriptor, True)
+    if side is not None:
+        side.begins()
     os.execvpe(launch.command[0], launch.command, {**os.environ, **launch.environment})
 
 

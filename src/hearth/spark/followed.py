@@ -1,0 +1,117 @@
+"""Follow a run from its parent process: pass signals on, and know how the run ended.
+
+The child becomes the run by exec, and dies with its parent. It stays in the parent's process group,
+so that the terminal reaches it without help.
+"""
+
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NoReturn
+
+from hearth.base.errors import UserError
+from hearth.base.processes import CpuSeconds, die_with
+
+#: What somebody may send to the parent and mean for the run.
+_PASSED_ON = {
+    getattr(signal, name)
+    for name in ("SIGHUP", "SIGINT", "SIGQUIT", "SIGTERM", "SIGUSR1", "SIGUSR2")
+}
+_WATCHED = {signal.SIGCHLD, *_PASSED_ON}
+#: What a child writes: that it begins, or why it does not; a pipe takes so much at once.
+_BEGAN, _USER, _INTERRUPTED, _MOST = b".", "user: ", "interrupted", 4096
+
+
+@dataclass(frozen=True)
+class RunEnd:
+    """How a run ended. began: whether the child had become the run; code: as a shell has it."""
+
+    began: bool
+    code: int
+    wall_s: float
+    cpu: CpuSeconds
+
+
+@dataclass(frozen=True)
+class RunSide:
+    """The child's end: it says that it becomes the run, or why it does not."""
+
+    pipe: int
+
+    def begins(self) -> None:
+        os.write(self.pipe, _BEGAN)
+
+    def fails(self, why: str) -> None:
+        os.write(self.pipe, why.encode()[:_MOST])
+
+
+def follow(become: Callable[[RunSide], object]) -> RunEnd:
+    """Call `become` in a child process, which becomes the run, and return when that has ended.
+
+    What keeps it from becoming the run is raised here: UserError, KeyboardInterrupt, else
+    RuntimeError.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        stream.flush()
+    children = signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    reading, writing = os.pipe()
+    dies, began = die_with(os.getpid()), time.monotonic()
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _WATCHED)
+    try:
+        pid = os.fork()
+        if pid == 0:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+            dies()
+            _become(become, RunSide(writing))
+        os.close(writing)
+        code, cpu = _wait(pid)
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        signal.signal(signal.SIGCHLD, children)
+    with os.fdopen(reading, "rb") as pipe:
+        said = pipe.read()
+    if said not in (b"", _BEGAN):
+        _raise(said.decode(errors="replace"))
+    return RunEnd(said == _BEGAN, code, time.monotonic() - began, cpu)
+
+
+def _become(become: Callable[[RunSide], object], side: RunSide) -> NoReturn:
+    """Become the run; this process never comes back from here."""
+    try:
+        become(side)
+    except UserError as error:
+        side.fails(f"{_USER}{error}")
+    except KeyboardInterrupt:
+        side.fails(_INTERRUPTED)
+    except BaseException as fault:  # of whatever kind: the parent raises it
+        side.fails(f"{type(fault).__name__}: {fault}")
+    finally:
+        for stream in (sys.stdout, sys.stderr):
+            stream.flush()
+        os._exit(1)
+
+
+def _raise(why: str) -> NoReturn:
+    if why.startswith(_USER):
+        raise UserError(why.removeprefix(_USER))
+    if why == _INTERRUPTED:
+        raise KeyboardInterrupt
+    raise RuntimeError(why)
+
+
+def _wait(pid: int) -> tuple[int, CpuSeconds]:
+    """Return the exit code, 128 + N for a signal, and what it used with all that it waited for."""
+    while True:
+        came = signal.sigwaitinfo(_WATCHED)
+        if came.si_signo != signal.SIGCHLD:
+            if came.si_code <= 0:  # from a process; one of the terminal has reached both
+                os.kill(pid, came.si_signo)
+            continue
+        ended, status, usage = os.wait4(pid, os.WNOHANG)
+        if ended:
+            code = os.waitstatus_to_exitcode(status)
+            cpu = CpuSeconds(usage.ru_utime, usage.ru_stime)
+            return (128 - code if code < 0 else code), cpu
