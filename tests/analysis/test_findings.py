@@ -109,6 +109,31 @@ def test_a_skewed_stage_is_called_by_its_name_with_what_is_to_be_gained() -> Non
     assert found.seconds is not None and 1.5 < found.seconds < 3
 
 
+def test_a_failure_says_where_its_stack_trace_is() -> None:
+    analysis = analyse_event_log(ROOT / "fixtures/eventlogs/failure.jsonl")
+    for master, place in (
+        ("local-numa[2x1]", f"in runs/{analysis.record.application_id}/executors/*/stderr"),
+        ("local[2]", "in the output of the application"),
+    ):
+        run = replace(analysis, record=replace(analysis.record, master=master))
+        (failed,) = [found for found in findings(run) if found.id.startswith("stage-failed")]
+        assert place in failed.next_step
+
+
+def test_more_memory_is_no_advice_for_a_heap_with_room() -> None:
+    analysis = analyse_event_log(ROOT / "fixtures/eventlogs/spill.jsonl")
+    totals = analysis.totals
+    assert not isinstance(totals, Absent)
+    time = replace(totals.time, gc=totals.time.run // 2)
+    for peak, roomy in ((2 << 30, True), (12 << 30, False)):
+        executors = [
+            replace(one, heap_setting="13g", heap_peak_bytes=peak) for one in analysis.executors
+        ]
+        run = replace(analysis, totals=replace(totals, time=time), executors=executors)
+        (gc,) = [found for found in findings(run) if found.id == "gc-share"]
+        assert gc.next_step.startswith("the heap has room" if roomy else "give executors more")
+
+
 def test_a_stage_of_a_query_is_called_by_the_query_and_its_operators() -> None:
     logs = sorted((ROOT / "fixtures/eventlogs").glob("*.jsonl"))
     found = [s for log in logs for s in stages(analyse_event_log(log)) if s.sql is not None]

@@ -133,8 +133,17 @@ def _failure(analysis: Analysis) -> Iterator[Finding]:
             yield Finding(
                 f"stage-failed-{stage.id}.{stage.attempt}", "error",
                 f"Stage {stage.id} failed: {stage.failure}",
-                [f"/stages/{place}/failure"], "read the executor's log for the full stack trace",
+                [f"/stages/{place}/failure"], _where_logged(analysis),
             )  # fmt: skip
+
+
+def _where_logged(analysis: Analysis) -> str:
+    """Return where the full stack trace of a failure is."""
+    record = analysis.record
+    if record.application_id and (record.master or "").startswith("local-numa"):
+        place = f"runs/{record.application_id}/executors/*/stderr of hearth's state directory"
+        return f"read the full stack trace in {place}"
+    return "read the full stack trace in the output of the application"
 
 
 def _gc(analysis: Analysis) -> Iterator[Finding]:
