@@ -1,5 +1,7 @@
 package io.hearth.core.plan
 
+import scala.collection.immutable.HashMap
+
 import io.hearth.core.topology.IdSet
 
 /**
@@ -115,13 +117,10 @@ private[plan] object Memory {
    * plan has as much as any other.
    */
   def rooms(constraints: UserConstraints, pools: Pools, placements: Vector[Placement]): Rooms = {
-    val poolOf = pools.all.iterator.zipWithIndex.flatMap { case (pool, i) =>
-      pool.cores.iterator.flatMap(_.cpus).map(_ -> i)
-    }.toMap
     val parts = placements.map { placement =>
-      placement.cpus.groupBy(poolOf).map { case (i, own) =>
-        i -> own.size.toDouble / placement.cpus.size
-      }
+      val counts = placement.cpus.groupMapReduce(pools.poolOf)(_ => 1)(_ + _)
+      // Of whichever map, the order in which shares are added must not change: sums are rounded.
+      HashMap.from(counts).map { case (i, own) => i -> own.toDouble / placement.cpus.size }
     }
     val base = constraints.footprintOf(LeastHeapMb).toDouble
     val weights =

@@ -39,6 +39,11 @@ final private[plan] case class Pools(
   val memoryNodes: IdSet = IdSet.union(all.map(_.memoryNodes))
   val memoryMb: Long = all.iterator.map(_.memoryMb).sum
 
+  /** The place in `all` of the pool of each CPU. */
+  lazy val poolOf: Map[Int, Int] = all.iterator.zipWithIndex.flatMap { case (pool, i) =>
+    pool.cores.iterator.flatMap(_.cpus).map(_ -> i)
+  }.toMap
+
   /**
    * Those of these CPUs alone, where they are fewer: of a cgroup's limit, which all pools share in
    * proportion, they have the part of the others too.

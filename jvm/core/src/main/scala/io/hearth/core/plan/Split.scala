@@ -17,6 +17,8 @@ final private[plan] case class Part(
   val slots: Int = cores.iterator.map(_.slots).sum
   lazy val widestCore: Int = cores.iterator.map(_.slots).max
   lazy val cpus: Vector[Int] = cores.flatMap(_.cpus)
+  lazy val coreOf: Map[Int, UsableCore] =
+    cores.iterator.flatMap(core => core.cpus.map(_ -> core)).toMap
 }
 
 private[plan] object Part {
@@ -69,8 +71,7 @@ private[plan] object Split {
 
   /** By how many slots the widest of these executors exceeds the narrowest. */
   private def spread(part: Part, executors: Vector[Vector[Int]]): Int = {
-    val coreOf = part.cores.iterator.flatMap(core => core.cpus.map(_ -> core)).toMap
-    val widths = executors.map(UsableMachine.slotsOn(coreOf, _))
+    val widths = executors.map(UsableMachine.slotsOn(part.coreOf, _))
     widths.max - widths.min
   }
 

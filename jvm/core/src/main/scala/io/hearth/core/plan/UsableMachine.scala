@@ -1,5 +1,7 @@
 package io.hearth.core.plan
 
+import scala.collection.mutable
+
 import io.hearth.core.topology.{Core, IdSet, NumaNode, Topology}
 
 /**
@@ -89,9 +91,15 @@ private[plan] object UsableMachine {
 
   /** Tasks worth running on these CPUs; a part of a core counts in proportion, at least 1 in all. */
   def slotsOn(coreOf: Int => UsableCore, cpus: Iterable[Int]): Int = {
-    val tasks = cpus.groupBy(coreOf(_).cpus.head).iterator.map { case (first, own) =>
-      val core = coreOf(first)
-      core.slots * own.size / core.cpus.size
+    // Counted, not grouped: large machines are asked for millions of CPUs.
+    val taken = mutable.LongMap.empty[Int]
+    cpus.foreach { cpu =>
+      val first = coreOf(cpu).cpus.head.toLong
+      taken(first) = taken.getOrElse(first, 0) + 1
+    }
+    val tasks = taken.iterator.map { case (first, own) =>
+      val core = coreOf(first.toInt)
+      core.slots * own / core.cpus.size
     }
     math.max(1, tasks.sum)
   }
