@@ -126,5 +126,5 @@ def _absent(arms: Sequence[ComparedArm]) -> str:
         values = [measures.get(key) for measures in ran]
         if all(isinstance(value, Absent | None) for value in values):
             why = next(value.reason for value in values if isinstance(value, Absent))
-            grouped.setdefault(why, []).append(key.replace("_", " "))
+            grouped.setdefault(why, []).append(key.removesuffix("_gb_s").replace("_", " "))
     return "; ".join(f"{', '.join(what)}: {why}" for why, what in grouped.items())
