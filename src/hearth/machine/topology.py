@@ -40,6 +40,8 @@ class NumaNode:
     free_bytes: Count | None = field(default=None, metadata=LEFT_OUT)
     #: the memory of a GPU, which no heap should be bound to; absent means false
     gpu_memory: bool = field(default=False, metadata=LEFT_OUT)
+    #: what of it is set aside as huge pages, which executors do not use; absent means none
+    huge_page_bytes: Count = field(default=0, metadata=LEFT_OUT)
 
 
 @dataclass(frozen=True)
@@ -61,6 +63,8 @@ class Core:
     #: core type on a hybrid machine, such as cpu_core and cpu_atom
     kind: str | None = field(default=None, metadata=LEFT_OUT)
     die: int = 0
+    #: whether it is one of the slower cores of a hybrid machine; absent means false
+    efficient: bool = field(default=False, metadata=LEFT_OUT)
 
 
 @dataclass(frozen=True)

@@ -73,8 +73,8 @@ def _decided(plan: Plan, screen: Screen) -> list[str]:
 
 
 def _limits(plan: Plan) -> list[str]:
-    """Say how quotas, isolated CPUs and limits of threads change this plan."""
-    named = ("cpu quota", "isolated CPUs", "threads")
+    """Say how quotas, isolated CPUs, limits of threads and of heaps change this plan."""
+    named = ("cpu quota", "isolated CPUs", "threads", "unused memory")
     return [
         f"{reason.decision} {reason.value}: {reason.because}"
         for reason in plan.reasons

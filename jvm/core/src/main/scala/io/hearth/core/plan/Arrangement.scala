@@ -16,13 +16,21 @@ final private[plan] case class Arrangement(pools: Pools, layout: Layout) {
       if (native) of
       else if (constraints.heapMb.isEmpty) s"its share, by task slots, of $of, less the driver's"
       else s"its share of $of, less the driver's"
-    val because = s"$part; the rest is for the kernel and other processes"
+    val because = s"$part; the rest is for the kernel and other processes${hugePages(usable)}"
     Reason(
       "memory",
       s"${Sizes.range(layout.roomsMb)} for ${if (native) "the JVM" else "each executor"}",
       (because +: (if (native) Vector.empty else lent.toVector ++ leftOut(usable))).mkString("; "),
       "kernel: node meminfo, cgroup"
     )
+  }
+
+  /** Set aside for programs that ask for them: a JVM does with -XX:+UseLargePages only. */
+  private def hugePages(usable: UsableMachine): String = {
+    val of = usable.topology.nodes.filter(n => pools.memoryNodes.contains(n.id))
+    val mb = of.iterator.map(_.hugePageBytes).sum >> 20
+    if (mb == 0) ""
+    else s"; ${Sizes.show(mb)} set aside as huge pages (vm.nr_hugepages) are not used"
   }
 
   private def lent = Option.unless(pools.borrowed.isEmpty)(

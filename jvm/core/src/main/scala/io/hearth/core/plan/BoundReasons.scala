@@ -5,14 +5,16 @@ object BoundReasons {
   val Quota = "cpu quota"
   val Isolated = "isolated CPUs"
   val Threads = "threads"
+  val Unused = "unused memory"
   val Decisions: Set[String] = Set(Quota, Isolated, Threads)
+
 }
 
 final private[plan] class BoundReasons(draft: PlanDraft) {
   import BoundReasons._
   import draft._
 
-  def all: Vector[Reason] = Vector(quota, isolated, new Tasks(draft).reason).flatten
+  def all: Vector[Reason] = Vector(quota, isolated, new Tasks(draft).reason, unused).flatten
 
   private val used = usable.topology.allowed.cpuQuota
     .flatMap(_.throttledPeriods)
@@ -71,4 +73,33 @@ final private[plan] class BoundReasons(draft: PlanDraft) {
         )
       )
   }
+
+  /** What the largest heaps leave, with what would use it; nothing where the user chose the heap. */
+  private def unused: Option[Reason] =
+    Option.when(
+      heapsMb.min == Memory.CompressedOopsMb && constraints.heapMb.isEmpty &&
+        spareMb / layout.placements.size >= OffHeap.LeastRestMb
+    ) {
+      val most = math.min(layout.slots / Widths.LeastSlots, layout.placements.size + moreHeaps)
+      val more = most / layout.placements.size * layout.placements.size
+      val uses = Vector(
+        Option.when(constraints.offHeapMb.isEmpty && !workload.kind.exists(OffHeap.takes))(
+          "--workload sql or etl (data of SQL off the heap)"
+        ),
+        Option.when(more > layout.placements.size && constraints.executors.isEmpty)(
+          s"--executors $more (more heaps)"
+        ),
+        Some("a larger --memory (object references of 8 bytes)")
+      ).flatten
+      Reason(
+        Unused,
+        Sizes.show(spareMb),
+        s"heaps end at ${Sizes.show(Memory.CompressedOopsMb)}, where object references still take 4 bytes; only files " +
+          s"are cached in the rest; what would use it: ${uses.mkString(", ")}",
+        "JVM: compressed oops; hearth"
+      )
+    }
+
+  private def moreHeaps: Int =
+    (spareMb / constraints.footprintOf(Memory.CompressedOopsMb)).min(1000000L).toInt
 }

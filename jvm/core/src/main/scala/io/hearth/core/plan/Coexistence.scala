@@ -66,17 +66,23 @@ object Coexistence {
       others: Others,
       scratch: Option[Scratch]
   ): Either[Unfit, Fitted] = {
+    val held = HeldMemory.of(topology, others)
+    def planned(machine: Topology)(taken: Occupied) = {
+      def whole(of: Occupied) = Planner.plan(machine, workload, limits, of, scratch)
+      if (held.isEmpty) whole(taken)
+      else
+        whole(taken.copy(heldBytes = held)).map(adding(heldReason(held))).orElse(whole(taken))
+    }
     def of(machine: Topology) = {
       val ours = (machine.allowed.cpus & machine.cpus) &~ occupied
-      new Coexistence(ours, occupied, others, machine)
-        .fit(Planner.plan(machine, workload, limits, _, scratch))
+      new Coexistence(ours, occupied, others, machine).fit(planned(machine))
     }
     of(topology).map { whole =>
-      val held = others.neighbours.availableMb.filter(_ < memoryOf(whole.plan))
-      val smaller = held.flatMap(mb => of(leaving(topology, mb)).toOption)
+      val available = others.neighbours.availableMb.filter(_ < memoryOf(whole.plan))
+      val smaller = available.flatMap(mb => of(leaving(topology, mb)).toOption)
       val fitted = smaller.getOrElse(whole)
       val notes = others.neighbours.hidden.map(unseen) ++ others.leases.problems.map(unread) ++
-        held.map(heldNow(fitted.plan, _))
+        available.map(heldNow(fitted.plan, _))
       fitted.copy(plan = notes.foldLeft(fitted.plan)((done, note) => adding(note)(done)))
     }
   }
@@ -92,6 +98,14 @@ object Coexistence {
     val driver = if (plan.mode == PlanMode.Native) 0L else plan.driver.heapMb
     plan.executors.iterator.map(e => e.heapMb + e.offHeapMb + e.overheadMb).sum + driver
   }
+
+  private def heldReason(held: Map[Int, Long]) = Reason(
+    Decision,
+    s"${held.toVector.sorted.map { case (n, b) => s"${Sizes.show(b >> 20)} of node $n" }.mkString(", ")} left alone",
+    "processes without a lease hold it, more than every plan leaves to others, and the kernel ends executors whose " +
+      "node has no memory left; a heap that you fix (--memory) stands",
+    "kernel: node meminfo; hearth"
+  )
 
   private def heldNow(plan: Plan, availableMb: Long) = Reason(
     Decision,

@@ -48,10 +48,7 @@ final private[plan] class Layouts(
     constraints: UserConstraints,
     workload: Workload
 ) {
-  import Layouts.TargetSlots
-
-  /** Slots an executor should have: at 4 GB of heap each, eight reach the compressed-oops limit. */
-  private val target = math.max(TargetSlots, constraints.taskCpus)
+  private lazy val widths = new Widths(usable, pools, constraints, workload)
 
   /** The most task slots: `spark.cores.max`, or the CPU quota's, where less than the CPUs are worth. */
   private val most: Option[Int] =
@@ -69,33 +66,13 @@ final private[plan] class Layouts(
     case (None, None) => automatic
   }
 
-  /**
-   * Executors of a pool by the rule: for each cache group that is wide enough; else as many as share
-   * alike groups of several cores evenly, if that gives widths near the rule's; else for the pool.
-   */
-  private def byWidth(pool: Pool): Int = {
-    val groups = pool.cores.groupBy(_.cache).values.toVector
-    val widths = groups.map(_.iterator.map(_.slots).sum)
-    def rule(slots: Int) = math.max(1, (slots + target / 2) / target)
-    if (widths.forall(_ >= target)) widths.map(rule).sum
-    else if (widths.distinct.sizeIs > 1 || groups.exists(_.sizeIs == 1)) rule(pool.slots)
-    else
-      (1 to groups.size)
-        .filter(n => groups.size % n == 0)
-        .map(n => n -> farFromTarget(pool.slots / n))
-        .filter { case (_, far) => far <= Layouts.NearTarget }
-        .minByOption(_._2)
-        .fold(rule(pool.slots))(_._1)
-  }
-
-  private def farFromTarget(width: Int): Double =
-    math.max(width.toDouble / target, target.toDouble / width)
-
   private def automatic: Either[Unfit, Layout] = {
-    val counts = pools.all.map(p => math.max(1, math.min(byWidth(p), byMemory(p))))
+    val counts = widths.perPool.map(_.zip(pools.all).map { case (n, pool) =>
+      math.max(1, math.min(n, byMemory(pool)))
+    })
     val atMost = constraints.dynamic.flatMap(_.atMost)
-    val own = Option.when(atMost.forall(_ >= counts.sum) && most.isEmpty)(perPool(counts))
-    val start = (Vector(counts.sum, byTotalMemory, bySlots) ++ atMost).min
+    val own = counts.filter(n => atMost.forall(_ >= n.sum) && most.isEmpty).map(perPool)
+    val start = (Vector(byTotalMemory, bySlots) ++ counts.map(_.sum) ++ atMost).min
     mostTasks(own.iterator ++ fewer(math.max(1, start)).map(capped))
   }
 
@@ -109,7 +86,7 @@ final private[plan] class Layouts(
 
   private def bySlots: Int = {
     val slots = most.getOrElse(usable.slots)
-    math.max(1, math.min(slots / constraints.taskCpus, (slots + target / 2) / target))
+    math.max(1, math.min(slots / constraints.taskCpus, widths.count(slots)))
   }
 
   private def perPool(counts: Vector[Int]): Layout =
@@ -196,11 +173,4 @@ final private[plan] class Layouts(
       .orElse(all.lastOption)
       .getOrElse(Left(Violation.product(usable, constraints)))
   }
-}
-
-private[plan] object Layouts {
-  val TargetSlots = 8
-
-  /** How many times wider or narrower than the rule an executor may be to fill whole caches. */
-  private val NearTarget = 1.5
 }

@@ -66,13 +66,16 @@ final private[plan] case class OffHeap(mb: Long, reason: Reason)
 private[plan] object OffHeap {
 
   /** Memory beside the heap below which none is planned. */
-  private val LeastRestMb = 8192L
+  val LeastRestMb = 8192L
 
   private val Guide = "Spark: memory management"
 
+  /** Whether an application's data can be off the heap: the operators of SQL alone work there. */
+  def takes(kind: WorkloadKind): Boolean = kind == WorkloadKind.Sql || kind == WorkloadKind.Etl
+
   /**
-   * Half of what is left beside a heap, at most as much as the heap, for SQL and ETL (whose operators
-   * alone work off the heap) where at least 8 GB are left; else what the user set.
+   * What is left beside heap and page cache, for SQL and ETL, where at least 8 GB are left; of a known input
+   * no more than holds it. Half of it, and no more than the heap, where the user fixed the heap.
    */
   def of(
       constraints: UserConstraints,
@@ -83,19 +86,38 @@ private[plan] object OffHeap {
     constraints.offHeapMb match {
       case Some(asked) => decided(asked.value, s"${asked.name} fixes it", "user")
       case None =>
-        val rests = heapsMb.zip(rooms).map { case (heap, room) =>
-          room.netMb - constraints.footprintOf(heap)
-        }
-        val tabular = workload.kind.exists(k => k == WorkloadKind.Sql || k == WorkloadKind.Etl)
-        if (tabular && rests.min >= LeastRestMb) {
-          val mb = rests.zip(heapsMb).map { case (rest, heap) => math.min(rest / 2, heap) }.min
-          val size = if (mb == heapsMb.min) "as much as the heap" else "half of what is left"
-          val because =
-            "SQL operators can keep their data off the heap, where the collector does not scan"
-          decided(mb, s"$because; $size", Guide)
-        } else
+        val rest = heapsMb
+          .zip(rooms)
+          .map { case (heap, room) => room.netMb - constraints.footprintOf(heap) }
+          .min
+        if (!workload.kind.exists(takes) || rest < LeastRestMb)
           decided(0L, "only for sql and etl, where at least 8 GB are left after the heap", Guide)
+        else {
+          val (mb, size) = part(constraints, workload, heapsMb, rest)
+          decided(
+            mb,
+            s"SQL operators can keep their data off the heap, where the collector does not scan; $size",
+            Guide
+          )
+        }
     }
+
+  private def part(
+      constraints: UserConstraints,
+      workload: Workload,
+      heapsMb: Vector[Long],
+      restMb: Long
+  ): (Long, String) = {
+    val input = workload.inputBytes.map { bytes =>
+      val each = (BigInt(bytes) * HeapNeed.PerInputByte >> 20) / heapsMb.size
+      each.min(Long.MaxValue).toLong.max(heapsMb.min)
+    }
+    if (constraints.heapMb.nonEmpty)
+      (math.min(restMb / 2, heapsMb.min), "half of what the fixed heap leaves, at most as much")
+    else if (input.exists(_ < restMb))
+      (input.getOrElse(restMb), "as much as the input needs, at least as much as the heap")
+    else (restMb, "all that is left beside heap and page cache")
+  }
 
   private def decided(mb: Long, because: String, source: String) =
     OffHeap(mb, Reason("off-heap", Sizes.show(mb), because, source))

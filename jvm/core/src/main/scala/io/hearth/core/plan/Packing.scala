@@ -19,7 +19,7 @@ private[plan] object Packing {
   }
   private case object SharedSlots extends Density {
     def cells(core: UsableCore): Vector[Cell] =
-      Split.chunks(core.cpus, core.slots).map(Cell(_, 1))
+      Split.chunks(core.cpus, math.max(1, core.slots)).map(Cell(_, 1))
   }
   private case object EveryThread extends Density {
     def cells(core: UsableCore): Vector[Cell] = Vector(Cell(core.cpus, core.cpus.size))
@@ -41,13 +41,20 @@ private[plan] object Packing {
    * otherwise executors may span pools; only then do executors share cores, or tasks fill every
    * thread.
    */
-  def place(pools: Vector[Pool], widths: Vector[Int]): Option[Vector[Vector[Int]]] = {
+  def place(all: Vector[Pool], widths: Vector[Int]): Option[Vector[Vector[Int]]] = {
+    val pools = all.flatMap(ofOneKind)
     val most = pools.iterator.flatMap(_.cores).map(_.slots).max
     val roomy =
       (1 to most).iterator.map(tasks => pack(pools, widths, TasksPerCore(tasks), inside = true))
     val tight = Iterator(TasksPerCore(most), SharedSlots, EveryThread, SharedCores)
       .map(pack(pools, widths, _, inside = false))
     (roomy ++ tight).collectFirst { case Some(found) => found }
+  }
+
+  /** The faster and the slower cores of a hybrid machine apart. */
+  private def ofOneKind(pool: Pool): Vector[Pool] = {
+    val (slower, faster) = pool.cores.partition(_.efficient)
+    Vector(faster, slower).filter(_.nonEmpty).map(cores => pool.copy(cores = cores))
   }
 
   /** How many executors of this width the machine holds. */

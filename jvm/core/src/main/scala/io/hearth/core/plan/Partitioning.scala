@@ -4,14 +4,14 @@ package io.hearth.core.plan
  * Whether one JVM runs everything, and why.
  *
  * @param forced whether separate executors are needed, however few
- * @param remark what else bears on the gain from several executors
+ * @param measured what is known of the gain from several executors
  */
 final private[plan] case class Partitioning(
     native: Boolean,
     because: String,
     source: String,
     forced: Boolean = false,
-    remark: String = ""
+    measured: Option[Measured] = None
 ) {
 
   /** What the decision is expected to gain over Spark's local mode, and who measured it. */
@@ -30,34 +30,22 @@ final private[plan] case class Partitioning(
       )
     else if (forced) gain("unknown", "the shape follows from what was fixed", source)
     else
-      gain(
-        "up to 36 % faster",
-        s"several executors instead of one of the same size spend less time on garbage collection$remark",
-        "Awan 2016"
+      measured.fold(gain("unknown", "no study compared such executors with one JVM", "hearth"))(m =>
+        gain(m.value, m.because, m.source)
       )
   }
 }
 
+/** What a study measured of several executors against one JVM, where its machine was like this one. */
+final private[plan] case class Measured(value: String, because: String, source: String)
+
 private[plan] object Partitioning {
 
-  /**
-   * On one node, up to this many cores (two executors' worth) one JVM runs everything. The container
-   * study (Kyong 2017) runs few cores natively and names no number: this one is hearth's.
-   */
-  val FewCores = 8
+  /** On one node, one JVM runs everything with fewer task slots than this: hearth's judgement. */
+  val FewSlots = 32
 
   /** On the whole machine, whatever its nodes: too few to divide. hearth's number as well. */
-  val VeryFewCores = 4
-
-  /** Cores beyond which one JVM stopped getting faster (Kyong 2017); as a limit it is hearth's. */
-  val OneJvmScales = 60
-
-  /**
-   * Heap that holds a byte of input: data grows about threefold as Java objects (Spark's tuning guide
-   * says two to five), and Spark keeps 0.6 of a heap for data and execution. The container study asks
-   * for a heap larger than the input; how much larger is hearth's.
-   */
-  val HeapPerInputByte = 5L
+  val VeryFewSlots = 4
 
   def decide(
       usable: UsableMachine,
@@ -67,8 +55,7 @@ private[plan] object Partitioning {
       occupied: Boolean
   ): Partitioning =
     forced(constraints, occupied)
-      .orElse(fewCores(usable))
-      .orElse(smallQuota(usable))
+      .orElse(fewSlots(usable, constraints, workload, pools))
       .orElse(dataFits(usable, constraints, workload, pools))
       .getOrElse(Partitioning(native = false, "", ""))
 
@@ -95,29 +82,46 @@ private[plan] object Partitioning {
   private def twoHeaps(constraints: UserConstraints): Boolean =
     (constraints.heapMb ++ constraints.driverHeapMb).map(_.value).toSet.size > 1
 
-  private def fewCores(usable: UsableMachine): Option[Partitioning] = {
-    val cores = usable.cores.size
-    if (usable.nodes.sizeIs == 1 && cores <= FewCores) {
-      val own = usable.nodes.head.memoryMb > 0 && usable.memoryOnly.isEmpty
-      val local = if (own) "no remote memory to avoid, and " else ""
-      val because =
-        s"one NUMA node with $cores cores: ${local}one JVM scales on few cores (that up to " +
-          s"$FewCores are few is hearth's rule)"
-      Some(Partitioning(native = true, because, "Kyong 2017; hearth"))
-    } else
-      Option.when(cores <= VeryFewCores)(
-        Partitioning(native = true, s"$cores cores are too few to divide", "Kyong 2017; hearth")
-      )
+  /** Slots that may work at once; a CPU quota counts as so many. */
+  private def slotsOf(usable: UsableMachine): Int = usable.quotaSlots.getOrElse(usable.slots)
+
+  private def fewSlots(
+      usable: UsableMachine,
+      constraints: UserConstraints,
+      workload: Workload,
+      pools: Pools
+  ): Option[Partitioning] = {
+    val slots = slotsOf(usable)
+    val what =
+      usable.quotaSlots.fold(s"$slots task slots")(n => s"the CPU quota is worth $n tasks at once,")
+    def native(because: String, source: String) =
+      Some(Partitioning(native = true, because, source))
+    if (usable.nodes.sizeIs == 1 && slots < FewSlots)
+      if (exceedsOneHeap(usable, constraints, workload, pools)) None
+      else {
+        val own = usable.nodes.head.memoryMb > 0 && usable.memoryOnly.isEmpty
+        val local = if (own) "no remote memory to avoid, and " else ""
+        native(
+          s"$what on one NUMA node: ${local}one JVM scales so far (that fewer than $FewSlots are few is hearth's " +
+            "rule; two executors of 8 took 4 % longer than one JVM of 16)",
+          "Kyong 2017; hearth"
+        )
+      }
+    else if (slots <= VeryFewSlots) {
+      val are = if (usable.quotaSlots.isEmpty) "are " else ""
+      native(s"$what ${are}too few to divide", "Kyong 2017; hearth")
+    } else None
   }
 
-  /** A quota counts as so many cores. */
-  private def smallQuota(usable: UsableMachine): Option[Partitioning] = {
-    val few = if (usable.nodes.sizeIs == 1) FewCores else VeryFewCores
-    usable.quotaSlots.filter(_ <= few).map { slots =>
-      val because = s"the CPU quota is worth $slots tasks at once, too few to divide"
-      Partitioning(native = true, because, "Kyong 2017")
-    }
-  }
+  /** Whether several heaps of the largest size hold more of what the input needs, each for enough slots. */
+  private def exceedsOneHeap(
+      usable: UsableMachine,
+      constraints: UserConstraints,
+      workload: Workload,
+      pools: Pools
+  ): Boolean =
+    HeapNeed.of(workload).mb.exists(_ > Memory.CompressedOopsMb) && constraints.heapMb.isEmpty &&
+      HeapNeed.heapsIn(pools.memoryMb, constraints) > 1 && slotsOf(usable) >= 2 * Widths.LeastSlots
 
   private def dataFits(
       usable: UsableMachine,
@@ -127,47 +131,83 @@ private[plan] object Partitioning {
   ): Option[Partitioning] =
     for {
       bytes <- workload.inputBytes
-      need = (BigInt(bytes) * HeapPerInputByte >> 20).toLong
+      need = (BigInt(bytes) * HeapNeed.PerInputByte >> 20).toLong
       room = Room.of(constraints, Vector(usable.placement), Vector(pools.memoryMb), workload).head
       heap = math.min(constraints.heapWithin(pools.memoryMb), Memory.heap(constraints, room))
-      if usable.nodes.sizeIs == 1 && usable.cores.size < OneJvmScales && need <= heap
+      if usable.nodes.sizeIs == 1 && slotsOf(usable) < Widths.OneJvmScales && need <= heap
     } yield Partitioning(
       native = true,
-      s"a heap of ${Sizes.show(heap)} holds the input ($HeapPerInputByte bytes of heap for each byte, " +
-        s"hearth's own figure), on one NUMA node with fewer than the $OneJvmScales cores at which one JVM " +
-        "stops scaling",
+      s"a heap of ${Sizes.show(heap)} holds the input (${HeapNeed.PerInputByte} bytes of heap for each byte, " +
+        s"hearth's own figure), on one NUMA node with fewer than the ${Widths.OneJvmScales} task slots at which " +
+        "one JVM stops scaling",
       "Kyong 2017; hearth"
     )
 
   /** Why there are several executors, in terms of the layout that was found. */
   def several(usable: UsableMachine, layout: Layout, workload: Workload): Partitioning = {
     val nodes = usable.nodes.size
-    val cores = usable.cores.size
-    val because =
-      if (nodes == 1)
-        s"$cores cores on one NUMA node: several small heaps spend less on garbage collection than " +
-          "one large one"
-      else if (Locality.of(usable, layout).forall(_.local))
-        s"$nodes NUMA nodes and $cores cores: several bound executors read local memory and spend " +
-          "less on garbage collection than one heap, even where one would hold the data"
-      else
-        s"$nodes NUMA nodes and $cores cores: several bound executors spend less on garbage " +
-          "collection than one heap, even where one would hold the data"
-    val remark =
-      if (nodes > 1 || usable.memoryOnly.nonEmpty)
-        ", and remote memory costs about 10 % on average"
-      else if (workload.inputBytes.isEmpty)
-        ", but where one heap held the input the phases of three jobs took 4 % longer on 16 CPUs of one " +
-          "node (hearth), so give --input"
-      else ""
-    Partitioning(native = false, because, "Awan 2016", remark = remark)
+    val slots = s"${layout.slots} task slots"
+    if (nodes == 1)
+      HeapNeed.of(workload).mb match {
+        case Some(need) if layout.slots < FewSlots =>
+          Partitioning(
+            native = false,
+            s"the input needs ${Sizes.show(need)} of heap (${HeapNeed.PerInputByte} bytes for each byte, hearth's " +
+              "own figure), and a heap with 4-byte references ends at 31 GB",
+            "hearth; JVM: compressed oops"
+          )
+        case _ =>
+          Partitioning(
+            native = false,
+            s"$slots on one NUMA node: partitions of 15 cores were faster than one JVM up to 60 cores, and of 30 " +
+              "beyond; that more than 32 slots on one node are enough to divide is hearth's judgement",
+            "Kyong 2017; hearth",
+            measured = larger(layout)
+          )
+      }
+    else {
+      val read =
+        if (Locality.of(usable, layout).forall(_.local)) "read local memory and " else ""
+      Partitioning(
+        native = false,
+        s"$nodes NUMA nodes and $slots: several bound executors ${read}spend less on garbage collection than one " +
+          "heap, even where one would hold the data",
+        "Awan 2016",
+        measured = awan(layout).orElse(larger(layout))
+      )
+    }
   }
+
+  /** Awan 2016 had two nodes with 24 cores, and executors of 4 to 12 of them. */
+  private def awan(layout: Layout): Option[Measured] =
+    Option.when(layout.slots < Widths.OneJvmScales && layout.widest <= AwansWidest)(
+      Measured(
+        "up to 36 % faster",
+        "on two nodes with 24 cores, several executors instead of one of the same size spent less time on garbage " +
+          "collection; remote memory costs about 10 % on average",
+        "Awan 2016"
+      )
+    )
+
+  private val AwansWidest = 24
+
+  /** Kyong 2017 had 8 sockets of 15 cores, and one JVM that stopped getting faster at 60. */
+  private def larger(layout: Layout): Option[Measured] =
+    Option.when(layout.slots >= Widths.ManySlots)(
+      Measured(
+        "up to 1.5 times as fast",
+        "on 120 cores, four partitions of 30 instead of one JVM, which had stopped getting faster at about 60",
+        "Kyong 2017"
+      )
+    )
 
   /** Where one executor would have every CPU, one JVM does it all: a second one gains nothing. */
   def one(usable: UsableMachine, constraints: UserConstraints): Partitioning = {
     val cores = s"${usable.cores.size} cores"
     val because =
-      if (usable.slots < Layouts.TargetSlots * 3 / 2)
+      if (
+        usable.slots <= Widths.MostSlots && constraints.heapMb.isEmpty && constraints.taskCpus == 1
+      )
         s"$cores make ${usable.slots} task slots, enough for one executor, so one JVM runs everything"
       else if (constraints.heapMb.nonEmpty || constraints.taskCpus > 1)
         s"the fixed sizes leave one executor on $cores, so one JVM runs everything"

@@ -46,14 +46,21 @@ final private[plan] class PlanDraft(
   val partitions: ShufflePartitions =
     ShufflePartitions.of(DerivedSettings.atOnce(layout.slots, constraints), workload, constraints)
 
-  private val executorsMb = heapsMb.iterator
-    .map(heap =>
-      constraints.footprintOf(heap) - constraints.offHeapMb.fold(0L)(_.value) + offHeapMb
-    )
-    .sum
-  val spareMb: Long = math.max(0L, pools.memoryMb - executorsMb - pageCache.mb)
+  private val executorsMb: Vector[Long] = heapsMb.map(heap =>
+    constraints.footprintOf(heap) - constraints.offHeapMb.fold(0L)(_.value) + offHeapMb
+  )
+  val spareMb: Long = math.max(0L, pools.memoryMb - executorsMb.sum - pageCache.mb)
+
+  /** A file in memory is on the node of the executor that writes it, so the one with least for a slot decides. */
+  private val spareForFilesMb: Long = {
+    val perSlot = layout.placements.indices.map { i =>
+      val left = rooms(i).mb - executorsMb(i)
+      (left - math.min(rooms(i).cacheMb, left)) / layout.placements(i).slots
+    }
+    math.min(spareMb, perSlot.min * layout.slots)
+  }
   val localDir: ScratchChoice =
-    ScratchChoice.of(workload, spareMb, inputs.scratch).unlessSet(constraints)
+    ScratchChoice.of(workload, spareForFilesMb, inputs.scratch).unlessSet(constraints)
 
   private lazy val executors: Vector[ExecutorPlan] = {
     val hosts =

@@ -54,8 +54,13 @@ final private[plan] class Reasons(draft: PlanDraft, executors: Vector[ExecutorPl
   private def threads = {
     val most = usable.cores.iterator.map(_.cpus.size).max
     val kinds = usable.cores.flatMap(_.kind).distinct
+    val slower = usable.cores.count(_.efficient)
     val hybrid =
-      if (kinds.sizeIs > 1) s"; all core kinds (${kinds.mkString(", ")}) are used" else ""
+      if (slower > 0)
+        s"; $slower slower cores count as ${usable.cores.filter(_.efficient).map(_.slots).sum} (three for four is " +
+          "hearth's judgement), and no executor has cores of both kinds unless it is the only one"
+      else if (kinds.sizeIs > 1) s"; all core kinds (${kinds.mkString(", ")}) are used"
+      else ""
     def reason(value: String, because: String, source: String) =
       Reason("threads per core", value, because + hybrid, source)
     constraints.cores match {
@@ -95,15 +100,25 @@ final private[plan] class Reasons(draft: PlanDraft, executors: Vector[ExecutorPl
         (s"${names.mkString(" and ")} fixed by the user$andNarrowed", "user")
       else if (constraints.dynamic.nonEmpty)
         (s"places for dynamic allocation to fill, at most its maxExecutors$andNarrowed", "user")
-      else (widthRule + andNarrowed, "hearth; Awan 2016; JVM: compressed oops")
+      else {
+        val (rule, source) = widthRule
+        (rule + andNarrowed, source)
+      }
     Reason("executors", slotsText, because, source)
   }
 
-  private def widthRule = {
-    val slots = math.max(Layouts.TargetSlots, constraints.taskCpus)
-    s"about $slots task slots each: at 4 GB of heap per slot, hearth's own figure, a heap below the " +
-      s"compressed-oops limit serves ${Layouts.TargetSlots}, and Awan 2016 advises heaps of at most " +
-      "32 GB; every core is used, and executors on one node differ by at most one core"
+  /** The rule that chose the width; where there are fewer executors than it wants, why. */
+  private def widthRule: (String, String) = {
+    val widths = new Widths(usable, pools, constraints, workload)
+    val wanted = widths.count(usable.quotaSlots.getOrElse(usable.slots))
+    val fewer =
+      if (layout.placements.size < wanted) s"; memory suffices for ${layout.placements.size}"
+      else ""
+    val rules = widths.rules
+    (
+      rules.map(_.because).mkString("; ") + fewer,
+      rules.flatMap(_.source.split("; ")).distinct.mkString("; ")
+    )
   }
 
   private def narrowed =

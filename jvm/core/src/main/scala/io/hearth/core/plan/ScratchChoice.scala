@@ -28,7 +28,7 @@ private[plan] object ScratchChoice {
         val need = (BigInt(bytes) * 2 >> 20).min(Long.MaxValue).toLong
         if (need > spareMb / 2)
           leave(
-            s"twice the input exceeds half of the ${Sizes.show(spareMb)} that executors leave free"
+            s"twice the input exceeds half of the ${Sizes.show(spareMb)} that executors leave free on their nodes"
           )
         else if (need > tmpfs.freeMb)
           leave(s"twice the input exceeds the ${Sizes.show(tmpfs.freeMb)} of ${tmpfs.path}")

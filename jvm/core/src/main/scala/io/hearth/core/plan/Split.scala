@@ -29,7 +29,13 @@ private[plan] object Part {
 
   private def ofPackage(pools: Vector[Pool]): Part = whole(pools.map(pool))
 
-  def pool(pool: Pool): Part = whole(grouped(pool.cores)(_.node).map(ofNode)).copy(even = true)
+  /** Of a hybrid machine, the cores of each kind are parts, so that executors keep to one. */
+  def pool(pool: Pool): Part = grouped(pool.cores)(_.efficient) match {
+    case Vector(cores) => ofKind(cores).copy(even = true)
+    case kinds => Part(pool.cores, kinds.map(ofKind))
+  }
+
+  private def ofKind(cores: Vector[UsableCore]): Part = whole(grouped(cores)(_.node).map(ofNode))
 
   private def ofNode(cores: Vector[UsableCore]): Part =
     whole(grouped(cores)(_.cache).map(Part(_, Vector.empty)))

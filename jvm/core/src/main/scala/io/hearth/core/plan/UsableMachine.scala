@@ -11,6 +11,7 @@ import io.hearth.core.topology.{Core, IdSet, NumaNode, Topology}
  * @param slots tasks worth running on it at the same time
  * @param node the NUMA node of its CPUs, where the kernel says so
  * @param cache the number of its last-level-cache group, -1 where none is known
+ * @param efficient whether it is one of the slower cores of a hybrid machine
  */
 final private[plan] case class UsableCore(
     cpus: Vector[Int],
@@ -18,7 +19,8 @@ final private[plan] case class UsableCore(
     packageId: Int,
     node: Option[Int],
     cache: Int,
-    kind: Option[String]
+    kind: Option[String],
+    efficient: Boolean = false
 )
 
 /**
@@ -143,10 +145,24 @@ private[plan] object UsableMachine {
     val cacheOf = topology.caches.iterator.zipWithIndex.flatMap { case (group, index) =>
       group.cpus.iterator.map(_ -> index)
     }.toMap
-    topology.cores
+    val cores = topology.cores
       .flatMap(core => usableCore(topology, core, core.cpus & cpus, cacheOf))
       .sortBy(_.cpus.head)
+    if (cores.forall(_.efficient)) cores.map(_.copy(efficient = false)) else slower(cores)
   }
+
+  /** Of every four efficient cores beside faster ones, the last has no slot of its own. */
+  private def slower(cores: Vector[UsableCore]): Vector[UsableCore] = cores
+    .foldLeft((Vector.empty[UsableCore], 1)) {
+      case ((done, n), core) if core.efficient =>
+        val slots = if (n % EfficientOfSlots == 0) 0 else core.slots
+        (done :+ core.copy(slots = slots), n + 1)
+      case ((done, n), core) => (done :+ core, n)
+    }
+    ._1
+
+  /** That so many efficient cores are worth one slot less is hearth's judgement; they come in fours. */
+  val EfficientOfSlots = 4
 
   private def usableCore(topology: Topology, core: Core, own: IdSet, cacheOf: Map[Int, Int]) =
     Option.when(own.nonEmpty)(
@@ -156,7 +172,8 @@ private[plan] object UsableMachine {
         core.packageId,
         topology.nodeOf(own.head).map(_.id),
         cacheOf.getOrElse(own.head, -1),
-        core.kind
+        core.kind,
+        core.efficient
       )
     )
 
@@ -187,10 +204,10 @@ private[plan] object UsableMachine {
     // belongs to its tenant.
     val open = allowed.isEmpty || own.nonEmpty
     val ours = open && !node.gpuMemory && topology.allowed.nodes.contains(node.id)
-    val total = if (ours) node.memoryBytes >> 20 else 0L
+    val total = if (ours) (node.memoryBytes - node.hugePageBytes) >> 20 else 0L
     val counted = own.size + (allowed & occupied.leased).size
     val share = if (allowed.isEmpty) total else total * counted / allowed.size
-    val rest = math.max(0L, share - occupied.leasedMb(node.id))
+    val rest = math.max(0L, share - occupied.leasedMb(node.id) - occupied.heldMb(node.id))
     UsableNode(Some(node.id), own, rest, node.distances)
   }
 }

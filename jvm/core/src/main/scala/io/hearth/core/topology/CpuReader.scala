@@ -153,7 +153,10 @@ final private[topology] class CpuReader(
     coreSets.flatMap { cpus =>
       val home = packageByCpu(cpus.head)
       val die = home.dies.find(_.cpus.contains(cpus.head)).fold(0)(_.id)
-      units(cpus).map(unit => Core(coreId(unit.head), home.id, die, unit, kindOf.get(unit.head)))
+      units(cpus).map { unit =>
+        val first = unit.head
+        Core(coreId(first), home.id, die, unit, kindOf.get(first), efficient(first))
+      }
     }
   }
 
@@ -179,7 +182,9 @@ final private[topology] class CpuReader(
   private def coreId(cpu: Int): Int =
     tree.int(path(cpu, "core_id")).orElse(info.int(cpu, "core id")).filter(_ >= 0).getOrElse(cpu)
 
-  private lazy val kindOf: Map[Int, String] = new CpuKinds(tree, info).read(online)
+  private lazy val kinds = new CpuKinds(tree, info)
+  private lazy val kindOf: Map[Int, String] = kinds.read(online)
+  private lazy val efficient: Set[Int] = kinds.efficient(kindOf)
 
   /** For each CPU that no group holds yet, the CPUs that share its highest cache. */
   def caches: Vector[CacheGroup] = {

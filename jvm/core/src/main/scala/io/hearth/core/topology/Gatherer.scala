@@ -82,17 +82,24 @@ final private class CaptureContents(tree: SysTree) {
       node <- tree.ids(nodeBase, "node").toVector
       file <- Vector("cpumap", "cpulist", "distance")
     } yield s"$nodeBase/node$node/$file"
+    val hugePages = for {
+      node <- tree.ids(nodeBase, "node").toVector
+      at = s"$nodeBase/node$node/hugepages"
+      size <- tree.names(at)
+    } yield s"$at/$size/nr_hugepages"
     val lists =
       Vector("online", "possible").flatMap(f => Vector(s"$cpuBase/$f", s"$nodeBase/$f")) ++
         Vector("isolated", "nohz_full").map(f => s"$cpuBase/$f")
     val monitors =
       tree.names("sys/devices").filter(_.startsWith("cpu_")).map(name => s"sys/devices/$name/cpus")
-    (lists ++ ofCpus ++ ofNodes ++ monitors).flatMap(path => tree.text(path).map(path -> _))
+    (lists ++ ofCpus ++ ofNodes ++ hugePages ++ monitors).flatMap(path =>
+      tree.text(path).map(path -> _)
+    )
   }
 
   /** Files of which only some lines matter. */
   private def filtered: Vector[(String, String)] = {
-    val memory = Vector("MemTotal:", "MemFree:")
+    val memory = Vector("MemTotal:", "MemFree:", "HugePages_Total:", "Hugepagesize:")
     val nodes = tree.ids(nodeBase, "node").toVector.map(id => s"$nodeBase/node$id/meminfo")
     val gpus = "proc/driver/nvidia/gpus"
     (nodes :+ "proc/meminfo").flatMap(lines(_)(line => memory.exists(line.contains))) ++

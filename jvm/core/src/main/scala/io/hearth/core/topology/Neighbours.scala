@@ -3,6 +3,7 @@ package io.hearth.core.topology
 import java.nio.charset.StandardCharsets.UTF_8
 import java.nio.file.{Files, Path}
 
+import scala.jdk.CollectionConverters._
 import scala.util.{Try, Using}
 
 import io.hearth.core.procfs.ProcFs
@@ -21,11 +22,13 @@ final case class Neighbour(pid: Long, appId: String, user: String, cpus: IdSet)
  *
  * @param hidden why there may be other executors; absent where every process is visible
  * @param availableMb memory that a new process can have now (MemAvailable), where known
+ * @param availableOn the same in bytes by NUMA node, where the kernel has nodes
  */
 final case class Neighbours(
     executors: Vector[Neighbour],
     hidden: Option[String],
-    availableMb: Option[Long] = None
+    availableMb: Option[Long] = None,
+    availableOn: Map[Int, Long] = Map.empty
 ) {
   def cpus: IdSet = IdSet.union(executors.iterator.map(_.cpus))
 
@@ -61,8 +64,35 @@ object Neighbours {
   def running(proc: Path): Neighbours = {
     val executors =
       ProcFs.existingIds(proc).flatMap(pid => executor(proc.resolve(s"$pid"), pid))
-    Neighbours(executors.sortBy(_.pid), hiddenIn(proc), availableIn(proc))
+    Neighbours(executors.sortBy(_.pid), hiddenIn(proc), availableIn(proc), availableOn(proc))
   }
+
+  /** What is free of each node, and what is cached of files there; the kernel has no MemAvailable for nodes. */
+  private def availableOn(proc: Path): Map[Int, Long] = {
+    val nodes = proc.resolveSibling("sys/devices/system/node")
+    (for {
+      id <- nodeIds(nodes)
+      text <- Try(Files.readString(nodes.resolve(s"node$id/meminfo"))).toOption
+      fields = text.linesIterator.collect { case s"Node $_ $name:$value kB" =>
+        name -> value.trim.toLongOption.getOrElse(0L)
+      }.toMap
+      free <- fields.get("MemFree")
+    } yield {
+      def kilobytes(name: String) = fields.getOrElse(name, 0L)
+      val files = math.max(0L, kilobytes("FilePages") - kilobytes("Shmem"))
+      id -> (free + files + kilobytes("SReclaimable")) * 1024
+    }).toMap
+  }
+
+  private def nodeIds(nodes: Path): Vector[Int] = Try(
+    Using.resource(Files.list(nodes))(
+      _.iterator.asScala
+        .map(_.getFileName.toString)
+        .collect { case s"node$id" => id.toIntOption }
+        .flatten
+        .toVector
+    )
+  ).getOrElse(Vector.empty)
 
   private def availableIn(proc: Path): Option[Long] =
     for {

@@ -73,9 +73,25 @@ final private[topology] class NodeReader(tree: SysTree, online: IdSet, warnings:
       total.getOrElse(0L),
       memory.free,
       distances(id, ids, kept.toSet),
-      gpuNodes.contains(id)
+      gpuNodes.contains(id),
+      math.min(hugePages(id, memory), total.getOrElse(0L))
     )
   }
+
+  /** Of all sizes; kernels without a list of them count those of the default size. */
+  private def hugePages(id: Int, memory: MemInfo): Long = {
+    val at = s"$base/node$id/hugepages"
+    val sizes = tree.names(at)
+    if (sizes.isEmpty) memory.hugePages.zip(machineMemory.hugePageBytes).fold(0L)(bytesOf)
+    else
+      sizes.collect { case name @ s"hugepages-${size}kB" =>
+        val pages = tree.line(s"$at/$name/nr_hugepages").flatMap(_.toLongOption)
+        pages.zip(size.toLongOption.map(_ << 10)).fold(0L)(bytesOf)
+      }.sum
+  }
+
+  private def bytesOf(pages: (Long, Long)): Long =
+    (BigInt(pages._1.max(0L)) * pages._2.max(0L)).min(MemInfo.MostBytes).toLong
 
   /**
    * The kernel writes one value for each online node, in id order, without gaps. A row of another
@@ -142,7 +158,11 @@ final private[topology] class NodeReader(tree: SysTree, online: IdSet, warnings:
       online,
       machineMemory.total.getOrElse(0L),
       machineMemory.free,
-      Map(0 -> NodeReader.LocalDistance)
+      Map(0 -> NodeReader.LocalDistance),
+      hugePageBytes = machineMemory.hugePages
+        .zip(machineMemory.hugePageBytes)
+        .fold(0L)(bytesOf)
+        .min(machineMemory.total.getOrElse(0L))
     )
   }
 }
@@ -156,8 +176,20 @@ private[topology] object NodeReader {
   val MostNodes = 1024
 }
 
-/** Bytes in total and free, of `/proc/meminfo` or of a node's `meminfo`. */
-final private[topology] case class MemInfo(total: Option[Long], free: Option[Long])
+/**
+ * Of `/proc/meminfo` or of a node's `meminfo`.
+ *
+ * @param total in bytes
+ * @param free in bytes
+ * @param hugePages how many of the default size are set aside
+ * @param hugePageBytes the default size; a node's file does not have it
+ */
+final private[topology] case class MemInfo(
+    total: Option[Long],
+    free: Option[Long],
+    hugePages: Option[Long] = None,
+    hugePageBytes: Option[Long] = None
+)
 
 private[topology] object MemInfo {
 
@@ -166,8 +198,13 @@ private[topology] object MemInfo {
     def bytes(name: String) = lines
       .find(_.contains(name))
       .flatMap(line => tree.orWarn(path, fromKb(name, line.drop(line.indexOf(name) + name.length))))
-    MemInfo(bytes("MemTotal:"), bytes("MemFree:"))
+    def pages = lines
+      .collectFirst { case line if line.contains(HugePages) => line.trim.split("\\s+").last }
+      .flatMap(_.toLongOption)
+    MemInfo(bytes("MemTotal:"), bytes("MemFree:"), pages, bytes("Hugepagesize:"))
   }
+
+  private val HugePages = "HugePages_Total:"
 
   private def fromKb(name: String, value: String): Either[String, Long] =
     value.trim

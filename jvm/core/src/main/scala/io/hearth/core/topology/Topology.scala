@@ -54,6 +54,7 @@ final case class Die(id: Int, cpus: IdSet)
  * @param distances to every node, itself included (10 is local; ACPI SLIT); empty where the kernel's
  *                  are unreadable
  * @param gpuMemory whether this is the memory of a GPU, which no heap should be bound to
+ * @param hugePageBytes what of it is set aside as huge pages (`vm.nr_hugepages`), which no heap gets unless it asks
  */
 final case class NumaNode(
     id: Int,
@@ -61,7 +62,8 @@ final case class NumaNode(
     memoryBytes: Long,
     freeBytes: Option[Long],
     distances: Map[Int, Int],
-    gpuMemory: Boolean = false
+    gpuMemory: Boolean = false,
+    hugePageBytes: Long = 0L
 )
 
 final case class CacheGroup(level: Int, sizeBytes: Option[Long], cpus: IdSet)
@@ -70,8 +72,16 @@ final case class CacheGroup(level: Int, sizeBytes: Option[Long], cpus: IdSet)
  * @param id the kernel's core_id, unique only within its package and die
  * @param cpus its online hardware threads (SMT siblings)
  * @param kind the kernel's core type on a hybrid machine, such as `cpu_core`, `cpu_atom`
+ * @param efficient whether it is one of the slower cores of a hybrid machine
  */
-final case class Core(id: Int, packageId: Int, dieId: Int, cpus: IdSet, kind: Option[String])
+final case class Core(
+    id: Int,
+    packageId: Int,
+    dieId: Int,
+    cpus: IdSet,
+    kind: Option[String],
+    efficient: Boolean = false
+)
 
 /** @param node the NUMA node it is attached to, absent where the kernel says -1 or nothing */
 final case class Device(name: String, kind: DeviceKind, node: Option[Int], localCpus: Option[IdSet])

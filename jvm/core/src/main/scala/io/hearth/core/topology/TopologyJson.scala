@@ -84,6 +84,8 @@ object TopologyJson {
     def bytes(n: Long) = n >= 0 && n <= MemInfo.MostBytes
     val distance = node.distances.values.find(_ < NodeReader.LocalDistance)
     if (node.id < 0 || node.id > IdSet.MaxId) Some(s"there is no node ${node.id}")
+    else if (node.hugePageBytes > node.memoryBytes)
+      Some(s"the huge pages of node ${node.id} are more than its memory")
     else if (!bytes(node.memoryBytes) || !node.freeBytes.forall(bytes))
       Some(s"the memory of node ${node.id} is below 0 or above ${MemInfo.MostBytes} bytes")
     else
@@ -108,6 +110,7 @@ object TopologyJson {
       Json.obj().put("id", n.id).put("cpus", n.cpus.toString).put("memory_bytes", n.memoryBytes)
     n.freeBytes.foreach(node.put("free_bytes", _))
     if (n.gpuMemory) node.put("gpu_memory", true)
+    if (n.hugePageBytes > 0) node.put("huge_page_bytes", n.hugePageBytes)
     val distances = Json.obj()
     n.distances.toVector.sorted.foreach { case (to, distance) => distances.put(s"$to", distance) }
     node.set[ObjectNode]("distances", distances)
@@ -119,7 +122,8 @@ object TopologyJson {
     field.long("memory_bytes"),
     field.optionalLong("free_bytes"),
     field.numbers("distances"),
-    field.optional("gpu_memory").exists(_.asBoolean)
+    field.optional("gpu_memory").exists(_.asBoolean),
+    field.count("huge_page_bytes").getOrElse(0L)
   )
 
   private def writeCache(c: CacheGroup): ObjectNode = {
@@ -139,6 +143,7 @@ object TopologyJson {
       .put("die", c.dieId)
       .put("cpus", c.cpus.toString)
     c.kind.foreach(node.put("kind", _))
+    if (c.efficient) node.put("efficient", true)
     node
   }
 
@@ -147,7 +152,8 @@ object TopologyJson {
     field.int("package"),
     field.int("die"),
     field.ids("cpus"),
-    field.optional("kind").map(_.asText)
+    field.optional("kind").map(_.asText),
+    field.optional("efficient").exists(_.asBoolean)
   )
 
   private def writeDevice(d: Device): ObjectNode = {

@@ -52,17 +52,18 @@ class BoundsTest extends AnyFunSuite {
   }
 
   test("a large quota is several executors, each inside a node; a small one is one JVM") {
-    val wide = planned(quota(large, 16))
+    val wide = planned(quota(large, 32))
     assert(
-      wide.master == "local-numa[2x8]" && wide.executors.map(_.memoryNodes.size) == Vector(1, 1)
+      wide.master == "local-numa[2x16]" && wide.executors.map(_.memoryNodes.size) == Vector(1, 1)
     )
     assert(planned(quota(large, 4)).master == "local[4]")
     assert(planned(quota(large, 8)).master == "local-numa[1x8]")
+    assert(planned(quota(large, 24)).master == "local-numa[2x12]")
   }
 
   test("executors on a part of the nodes have the whole of the cgroup's memory limit") {
     val all = planned(quota(large, 64, Some(32)))
-    val part = planned(quota(large, 16, Some(32)))
+    val part = planned(quota(large, 32, Some(32)))
     def heaps(plan: Plan) = plan.executors.map(_.heapMb).sum
     assert(
       part.executors.size == 2 && heaps(part) > heaps(all) * 9 / 10,
@@ -114,10 +115,10 @@ class BoundsTest extends AnyFunSuite {
   ) {
     val enough = planned(tasks(large, 4000, Some(100)))
     assert(reason(enough, "threads").isEmpty)
-    val tight = planned(tasks(large, 600, Some(50)))
+    val tight = planned(tasks(large, 500, Some(50)))
     val said = reason(tight, "threads").fold("")(_.because)
-    assert(said.contains("pids.max allows 600: 50 are there already; threads of 8 executors"), said)
-    val user = planned(tasks(large, 500, None, "RLIMIT_NPROC"))
+    assert(said.contains("pids.max allows 500: 50 are there already; threads of 4 executors"), said)
+    val user = planned(tasks(large, 450, None, "RLIMIT_NPROC"))
     assert(reason(user, "threads").exists(_.because.contains("ulimit -u")))
     val none = Planner.plan(tasks(large, 200, Some(50)), Workload.unknown, Limits.none, IdSet.empty)
     val refused = none.left.map(_.message).left.getOrElse("")

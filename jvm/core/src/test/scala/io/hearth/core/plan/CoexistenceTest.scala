@@ -77,6 +77,45 @@ class CoexistenceTest extends AnyFunSuite {
     assert(said(fixed).head.because.contains("the plan may take "))
   }
 
+  private def gigabytes(of: Plan, node: Int) =
+    of.executors.filter(_.memoryNodes.contains(node)).map(e => e.heapMb + e.overheadMb).sum / 1024.0
+
+  test(
+    "memory that processes without a lease hold on a node is left to them, in steps, and that is said"
+  ) {
+    def beside(freeGb: Map[Int, Long], leases: Leases = Leases.none, limits: Limits = Limits.none) =
+      Coexistence
+        .fit(
+          machine,
+          Workload.unknown,
+          limits,
+          IdSet.empty,
+          Others(
+            Neighbours(Vector.empty, None, None, freeGb.map { case (n, g) => n -> (g << 30) }),
+            leases
+          ),
+          None
+        )
+        .fold(unfit => fail(unfit.message), _.plan)
+    val alone = beside(Map.empty)
+    assert(beside(Map(0 -> 59L, 1 -> 58L)) == alone, "the part that every plan leaves")
+    val held = beside(Map(0 -> 20L, 1 -> 60L))
+    assert(
+      gigabytes(held, 0) < 20 && said(held).map(_.value) == Vector("48 GB of node 0 left alone")
+    )
+    assert(
+      gigabytes(beside(Map(0 -> 21L, 1 -> 60L)), 0) == gigabytes(held, 0),
+      "small changes change no plan"
+    )
+    val theirs = leased(IdSet.empty, Map(0 -> 44L))
+    assert(
+      !said(beside(Map(0 -> 20L, 1 -> 60L), theirs)).exists(_.value.contains("of node 0 left"))
+    )
+    val asked = eight.copy(memoryMb = Some(50L << 10), executors = Some(2))
+    val fixed = beside(Map(0 -> 2L, 1 -> 2L), limits = asked)
+    assert(fixed.executors.map(_.heapMb) == Vector(51200L, 51200L), "what the user fixed stands")
+  }
+
   test("that others are hidden is a reason of the plan") {
     assert(
       said(beside(Limits.none, IdSet.empty, Some("hidden"))).map(_.because) == Vector("hidden")

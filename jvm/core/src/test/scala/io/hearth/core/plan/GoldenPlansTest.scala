@@ -41,7 +41,7 @@ class GoldenPlansTest extends AnyFunSuite {
       "2 packages, 2 nodes of 64 GB, 10 cores, 1 memory-only node of 256 GB"
     ),
     "one-node-fits-the-data" -> Case(
-      "1 node of 128 GB, 32 cores x 2 threads",
+      "1 node of 128 GB, 24 cores x 2 threads",
       Workload(Some(WorkloadKind.Etl), Some(2 * gigabyte))
     )
   )
@@ -73,6 +73,60 @@ class GoldenPlansTest extends AnyFunSuite {
       )
     ) + "\n"
     Golden.check(file, text)
+  }
+
+  /** Described, none captured: what their makers say of them. */
+  private val today = Vector(
+    "2 x EPYC 9005, 128 cores, NPS1" ->
+      "2 packages, 2 nodes of 768 GB, 128 cores x 2 threads, l3 of 8 cores",
+    "2 x EPYC 9005, 128 cores, NPS2" ->
+      "2 packages, 4 nodes of 384 GB, 64 cores x 2 threads, l3 of 8 cores",
+    "2 x EPYC 9005, 128 cores, NPS4" ->
+      "2 packages, 8 nodes of 192 GB, 32 cores x 2 threads, l3 of 8 cores",
+    "2 x EPYC 9005, 128 cores, L3 as NUMA" ->
+      "2 packages, 32 nodes of 48 GB, 8 cores x 2 threads, l3 of 8 cores",
+    "2 x EPYC 9005, 192 dense cores, NPS1" ->
+      "2 packages, 2 nodes of 1536 GB, 192 cores x 2 threads, l3 of 16 cores",
+    "2 x Xeon 6, 96 cores, SNC3" -> "2 packages, 6 nodes of 256 GB, 32 cores x 2 threads",
+    "Graviton, 96 CPUs" -> "1 node of 768 GB, 96 cores, ARM64",
+    "Graviton, 192 CPUs" -> "2 packages, 2 nodes of 768 GB, 96 cores, ARM64",
+    "Ampere, 192 cores" -> "1 node of 512 GB, 192 cores, ARM64",
+    "Grace, two chips" -> "2 packages, 2 nodes of 240 GB, 72 cores, ARM64",
+    "2 x Xeon Max, 56 cores, SNC4, HBM as nodes" ->
+      "2 packages, 8 nodes of 64 GB, 14 cores x 2 threads, 8 memory-only nodes of 16 GB",
+    "8 sockets of 60 cores" -> "8 packages, 8 nodes of 1400 GB, 60 cores x 2 threads",
+    "cloud, 4 CPUs" -> "1 node of 16 GB, 2 cores x 2 threads",
+    "cloud, 8 CPUs" -> "1 node of 32 GB, 4 cores x 2 threads",
+    "cloud, 16 CPUs" -> "1 node of 64 GB, 8 cores x 2 threads",
+    "cloud, 32 CPUs" -> "1 node of 128 GB, 16 cores x 2 threads",
+    "cloud, 64 CPUs" -> "1 node of 256 GB, 32 cores x 2 threads",
+    "cloud, 96 CPUs" -> "2 nodes of 192 GB, 24 cores x 2 threads",
+    "cloud, 128 CPUs" -> "2 nodes of 256 GB, 32 cores x 2 threads",
+    "cloud, 192 CPUs" -> "2 nodes of 384 GB, 48 cores x 2 threads"
+  )
+
+  test(
+    "the plans of machines of today, and the reasons for their shape, are those that were agreed on"
+  ) {
+    val text = today.map { case (name, machine) => shaped(name, machine) }.mkString("\n")
+    Golden.check(Project.file("fixtures/plans-of-today.txt"), text)
+  }
+
+  private def shaped(name: String, machine: String): String = {
+    val kinds = None +: WorkloadKind.all
+      .filter(k => k != WorkloadKind.Etl && k != WorkloadKind.Graph)
+      .map(Option(_))
+    val plans = kinds.map(kind => kind -> plan(Case(machine, Workload(kind, None))))
+    val rows = plans.map { case (kind, plan) =>
+      val first = plan.executors.head
+      val memory = s"heap ${Sizes.show(first.heapMb)}, off-heap ${Sizes.show(first.offHeapMb)} each"
+      s"  ${kind.fold("any")(_.name)}: ${plan.master}, $memory"
+    }
+    val reasons = Set("partition", "expected gain", "executors", "unused memory", "memory tiers")
+    val why = plans.head._2.reasons.filter(r => reasons(r.decision)).map { r =>
+      s"  ${r.decision} ${r.value}: ${r.because} [${r.source}]"
+    }
+    (s"$name ($machine)" +: (rows ++ why)).mkString("", "\n", "\n")
   }
 
   private def plan(wanted: Case): Plan =

@@ -347,13 +347,15 @@ class PlanPropertiesTest extends AnyFunSuite with Seeded {
     }
   }
 
-  test("one node of few cores runs native") {
+  test("one node of fewer than 32 slots runs native, unless its input needs several heaps") {
     val small =
-      for (form <- GeneratedMachines.forms; cores <- Gen.choose(1, Partitioning.FewCores))
+      for (form <- GeneratedMachines.forms; cores <- Gen.choose(1, 7))
         yield form.copy(packages = Vector(Vector(NodeForm(cores, form.nodes.map(_.memoryMb).max))))
     forAll(small, GeneratedMachines.workloads) { (form, workload) =>
       planned(form.topology, workload, Limits.none, IdSet.empty).foreach { plan =>
-        assert(plan.mode == PlanMode.Native && plan.executors.size == 1)
+        val one = plan.mode == PlanMode.Native && plan.executors.size == 1
+        val need = workload.inputBytes.filterNot(_ => workload.kind.exists(OffHeap.takes))
+        assert(one || need.exists(_ > (31L << 30) / 5), plan.master)
       }
     }
   }

@@ -7,6 +7,8 @@ import scala.util.Using
 
 import org.scalatest.funsuite.AnyFunSuite
 
+import io.hearth.core.testing.Temporary
+
 /** What the kernel shows of other applications' executors, over trees that look like /proc. */
 class NeighboursTest extends AnyFunSuite {
 
@@ -80,5 +82,25 @@ class NeighboursTest extends AnyFunSuite {
 
   test("the live machine can be read") {
     assert(Neighbours.running(Path.of("/proc")).executors.forall(_.cpus.nonEmpty))
+  }
+
+  test(
+    "memory of a node that a process can have is what is free or caches files, not shared memory"
+  ) {
+    Temporary.directory { root =>
+      val node = Files.createDirectories(root.resolve("sys/devices/system/node/node1"))
+      Files.createDirectories(root.resolve("proc"))
+      Files.writeString(
+        node.resolve("meminfo"),
+        Vector(
+          "MemTotal" -> 9000,
+          "MemFree" -> 100,
+          "FilePages" -> 50,
+          "Shmem" -> 20,
+          "SReclaimable" -> 7
+        ).map { case (name, kb) => s"Node 1 $name:    $kb kB\n" }.mkString
+      )
+      assert(Neighbours.running(root.resolve("proc")).availableOn == Map(1 -> 137L * 1024))
+    }
   }
 }

@@ -190,6 +190,25 @@ class TopologyReaderTest extends AnyFunSuite {
     assert(Machines.twoNodes.read().processor.isEmpty)
   }
 
+  test("huge pages of all sizes are a part of their node's memory, by its list or by its meminfo") {
+    val at = s"$Node/node1/hugepages"
+    val listed = Machines.twoNodes
+      .set(s"$at/hugepages-2048kB/nr_hugepages", "1024")
+      .set(s"$at/hugepages-1048576kB/nr_hugepages", "3")
+    assert(listed.read().nodes.map(_.hugePageBytes >> 30) == Vector(0, 5))
+    val older = Machines.twoNodes
+      .set(
+        s"$Node/node0/meminfo",
+        "Node 0 MemTotal: 67108864 kB\nNode 0 MemFree: 3 kB\nNode 0 HugePages_Total:  512"
+      )
+      .set("proc/meminfo", "MemTotal: 134217728 kB\nHugePages_Total: 512\nHugepagesize: 2048 kB")
+    assert(older.read().nodes.map(_.hugePageBytes >> 20) == Vector(1024, 0))
+    val whole = Machines.noNuma
+      .set("proc/meminfo", "MemTotal: 134217728 kB\nHugePages_Total: 512\nHugepagesize: 2048 kB")
+    assert(whole.read().nodes.map(_.hugePageBytes >> 20) == Vector(1024))
+    assert(Machines.twoNodes.read().nodes.forall(_.hugePageBytes == 0))
+  }
+
   test("hybrid cores carry the kernel's kind: by x86's monitors, by Arm's part, by capacity") {
     val monitors = Machines.twoNodes
       .set("sys/devices/cpu_core/cpus", "0-3,8-11")
@@ -207,6 +226,7 @@ class TopologyReaderTest extends AnyFunSuite {
       f.set(s"$Cpu/cpu$c/cpu_capacity", if (c % 8 < 4) "1024" else "512")
     }
     assert(capacity.read().cores.last.kind.contains("capacity_512"))
+    assert(capacity.read().cores.map(_.efficient) == Vector.fill(4)(false) ++ Vector.fill(4)(true))
     assert(Machines.twoNodes.read().cores.forall(_.kind.isEmpty))
   }
 

@@ -1,0 +1,213 @@
+package io.hearth.core.plan
+
+import org.scalatest.funsuite.AnyFunSuite
+
+import io.hearth.core.testing.Required
+import io.hearth.core.topology.{Captures, IdSet, MachineSpec, Topology, TopologyReader}
+
+/** How wide executors are, on which machine and for what work, and that the plan says by which rule. */
+class WidthsTest extends AnyFunSuite {
+  private val gigabyte = 1L << 30
+
+  private def plan(machine: String, kind: Option[WorkloadKind] = None, input: Option[Long] = None) =
+    Planner
+      .plan(
+        MachineSpec.parse(machine),
+        Workload(kind, input.map(_ * gigabyte)),
+        Limits.none,
+        IdSet.empty
+      )
+      .fold(u => fail(u.message), identity)
+
+  private def reason(plan: Plan, name: String) =
+    plan.reasons.find(_.decision == name).getOrElse(fail(s"no reason for $name"))
+
+  private def width(plan: Plan) = plan.executors.map(_.taskSlots).max
+
+  test("slots count, not cores: threads of cores make the same plan as as many cores") {
+    for (cores <- Seq(4, 8, 12, 16, 24, 28, 48)) {
+      val threads = plan(s"2 nodes of 256 GB, $cores cores x 2 threads")
+      val single = plan(s"2 nodes of 256 GB, ${cores * 2} cores")
+      assert(threads.master == single.master, cores)
+    }
+  }
+
+  test("an executor is a cache, else a node, of 12 to 32 slots, else an even division near 16") {
+    for (
+      (machine, master, rule) <- Seq(
+        ("2 nodes of 128 GB, 16 cores x 2 threads", "local-numa[2x32]", "a node with 12 to 32"),
+        (
+          "2 nodes of 128 GB, 16 cores x 2 threads, l3 of 8 cores",
+          "local-numa[4x16]",
+          "a last-level cache"
+        ),
+        (
+          "2 nodes of 128 GB, 16 cores x 2 threads, l3 of 4 cores",
+          "local-numa[2x32]",
+          "a node with 12 to 32"
+        ),
+        (
+          "2 nodes of 256 GB, 24 cores x 2 threads",
+          "local-numa[6x16]",
+          "the even division nearest 16"
+        ),
+        (
+          "2 nodes of 256 GB, 26 cores x 2 threads",
+          "local-numa[4x26]",
+          "the even division nearest 16"
+        ),
+        (
+          "2 nodes of 512 GB, 64 cores x 2 threads",
+          "local-numa[8x32]",
+          "the even division into 24 to 32"
+        ),
+        (
+          "8 nodes of 512 GB, 28 cores x 2 threads",
+          "local-numa[16x28]",
+          "the even division into 24 to 32"
+        ),
+        ("2 nodes of 64 GB, 8 cores", "local-numa[2x8]", "a node with 8 to 11"),
+        ("16 nodes of 16 GB, 2 cores", "local-numa[2x16]", "fewer than 8 task slots are joined")
+      )
+    ) {
+      val got = plan(machine)
+      assert(got.master == master, machine)
+      assert(reason(got, "executors").because.contains(rule), machine)
+      assert(reason(got, "executors").source.contains("hearth"), machine)
+    }
+  }
+
+  test(
+    "kinds that keep their data on the heap get executors of eight, as far as memory holds their heaps"
+  ) {
+    val rich = "2 nodes of 256 GB, 16 cores x 2 threads"
+    for (kind <- Seq(WorkloadKind.Ml, WorkloadKind.Graph)) {
+      assert(plan(rich, Some(kind)).master == "local-numa[8x8]")
+      assert(reason(plan(rich, Some(kind)), "executors").because.contains("4 GB for each slot"))
+      assert(
+        plan("2 nodes of 64 GB, 16 cores x 2 threads", Some(kind)).master == "local-numa[4x16]"
+      )
+      val cached = plan("2 nodes of 768 GB, 128 cores x 2 threads, l3 of 8 cores", Some(kind))
+      assert(
+        cached.master == "local-numa[32x16]",
+        "whole caches, near the 20 heaps that a node holds"
+      )
+      assert(
+        plan("2 nodes of 32 GB, 16 cores x 2 threads", Some(kind)).master == "local-numa[2x32]"
+      )
+    }
+    for (kind <- Seq(WorkloadKind.Sql, WorkloadKind.Etl))
+      assert(plan(rich, Some(kind), Some(500)).master == "local-numa[2x32]")
+  }
+
+  test(
+    "one node of few slots is one JVM, unless the input needs more heap than one and kind has no other"
+  ) {
+    val one = "1 node of 128 GB, 8 cores x 2 threads"
+    assert(plan(one).mode == PlanMode.Native && plan(one, input = Some(5)).mode == PlanMode.Native)
+    val larger = plan(one, input = Some(40))
+    assert(larger.master == "local-numa[2x8]")
+    assert(reason(larger, "partition").because.contains("the input needs 200 GB of heap"))
+    assert(reason(larger, "executors").because.contains("as many heaps"))
+    assert(plan(one, Some(WorkloadKind.Ml), Some(40)).master == "local-numa[2x8]")
+    assert(plan(one, Some(WorkloadKind.Sql), Some(40)).mode == PlanMode.Native)
+    val poor = plan("1 node of 32 GB, 8 cores x 2 threads", input = Some(40))
+    assert(poor.mode == PlanMode.Native, "two heaps would hold no more")
+  }
+
+  test("a small input on a large machine gets whole nodes, as far as one JVM scales") {
+    val large = "2 packages, 2 nodes of 768 GB, 128 cores x 2 threads, l3 of 8 cores"
+    assert(plan(large).executors.size == 32)
+    val small = plan(large, input = Some(1))
+    assert(small.executors.size == 16 && width(small) < 60)
+    assert(
+      plan("4 nodes of 64 GB, 28 cores x 2 threads", input = Some(1)).master == "local-numa[4x56]"
+    )
+    assert(reason(small, "executors").because.contains("one heap would hold the input"))
+    assert(IdSet.union(small.executors.map(_.cpus)) == MachineSpec.parse(large).cpus)
+  }
+
+  test(
+    "memory beyond the largest heaps goes off the heap for SQL, and is said to be unused otherwise"
+  ) {
+    val machine = "8 packages, 8 nodes of 1400 GB, 28 cores x 2 threads"
+    val sql = plan(machine, Some(WorkloadKind.Sql))
+    val used = sql.executors.map(e => e.heapMb + e.offHeapMb + e.overheadMb).sum / 1024
+    assert(used > 11200 * 7 / 10, s"$used GB")
+    assert(!sql.reasons.exists(_.decision == "unused memory"))
+    val said = reason(plan(machine), "unused memory")
+    assert(said.value.endsWith("TB"))
+    assert(said.because.contains("--workload sql") && said.because.contains("--executors 48"))
+    val small = plan(machine, Some(WorkloadKind.Sql), Some(1))
+    assert(small.executors.forall(e => e.offHeapMb <= e.heapMb), "a small input needs no more")
+    val fixed = Planner
+      .plan(
+        MachineSpec.parse(machine),
+        Workload.unknown,
+        Limits(None, None, Some(20480L), Map.empty),
+        IdSet.empty
+      )
+      .fold(u => fail(u.message), identity)
+    assert(!fixed.reasons.exists(_.decision == "unused memory"), "the user chose the heap")
+    assert(!plan("1 node of 16 GB, 4 cores").reasons.exists(_.decision == "unused memory"))
+  }
+
+  private def hybrid(fast: Int, slow: Int): Topology = {
+    val machine = MachineSpec.parse(s"1 node of 64 GB, ${fast + slow} cores")
+    machine.copy(cores = machine.cores.zipWithIndex.map { case (core, i) =>
+      if (i < fast) core.copy(kind = Some("cpu_core"))
+      else core.copy(kind = Some("cpu_atom"), efficient = true)
+    })
+  }
+
+  private def planned(topology: Topology, limits: Limits = Limits.none) =
+    Planner
+      .plan(topology, Workload.unknown, limits, IdSet.empty)
+      .fold(u => fail(u.message), identity)
+
+  test(
+    "four slower cores of a hybrid machine count as three slots, and no executor has both kinds"
+  ) {
+    val laptop = planned(hybrid(6, 8))
+    assert(laptop.master == "local[12]")
+    assert(reason(laptop, "threads per core").because.contains("8 slower cores count as 6"))
+    val fast = IdSet.from(0 until 24)
+    for (
+      got <- Seq(
+        planned(hybrid(24, 32)),
+        planned(hybrid(24, 32), Limits(Some(3), None, None, Map.empty)),
+        planned(hybrid(24, 32), Limits(Some(4), Some(8), None, Map.empty))
+      )
+    ) {
+      assert(got.executors.sizeIs > 1)
+      got.executors.foreach(e =>
+        assert(e.cpus.subsetOf(fast) != e.cpus.intersects(IdSet.from(24 until 56)))
+      )
+    }
+    assert(planned(hybrid(24, 32)).executors.map(_.taskSlots).sum == 24 + 24)
+    val slowOnly = hybrid(2, 8)
+    val masked = slowOnly.copy(allowed = slowOnly.allowed.copy(cpus = IdSet.from(2 until 10)))
+    assert(planned(masked).master == "local[8]", "all alike")
+  }
+
+  test("memory set aside as huge pages is nobody's heap, and that is said") {
+    val machine = MachineSpec.parse("2 nodes of 64 GB, 8 cores")
+    val database = machine.copy(nodes = machine.nodes.map(_.copy(hugePageBytes = 48 * gigabyte)))
+    val got = planned(database)
+    assert(got.executors.forall(e => e.heapMb + e.overheadMb < 16 * 1024))
+    assert(reason(got, "memory").because.contains("96 GB set aside as huge pages"))
+  }
+
+  for (
+    (name, master) <- Seq(
+      "128arm-2pa2n8cluster4co" -> "local-numa[4x32]",
+      "64amd64-4s2n4ca2co" -> "local-numa[8x8]",
+      "nvidia-dgx-gb10" -> "local[18]"
+    )
+  )
+    test(s"the captured machine $name is planned as $master") {
+      val capture = Captures.shared.find(Captures.name(_) == name)
+      Required("shared", capture.nonEmpty, s"../shared/data/machines/$name")
+      assert(planned(TopologyReader.load(capture.map(_.toString))).master == master)
+    }
+}
