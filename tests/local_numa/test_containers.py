@@ -15,7 +15,9 @@ from application import APPS, Outcome, Site, beyond
 from test_hand_over import result
 
 from docker_engine import started
+from hearth.cli.options import read_line
 from hearth.record.store import list_records
+from hearth.spark.saved_configs import keep_choice
 from support import command, eventually, hearth, require
 
 pytestmark = pytest.mark.spark
@@ -267,7 +269,10 @@ def test_compare_measures_the_docker_arm_as_the_others_and_submit_uses_it_when_i
         ("docker", 1),
         ("bound", 1),
     ]
-    assert document["verdict"]["choice"] == "docker"  # the baseline: one run shows nothing
+    assert document["verdict"]["choice"] is None  # one run shows nothing, and nothing is kept
+    told = {"comparison": document["id"], "sentence": "it was faster", "master": "local-numa[2x1]"}
+    line = read_line([application, "2"])
+    keep_choice(contained.root / "state", line, {"arm": "docker", "words": ["--docker"], **told})
     runs = contained.root / "state" / "runs"
     documents = [json.loads(file.read_text()) for file in runs.glob("*/run.json")]
     assert sorted(document["launcher"] for document in documents) == ["docker", "process"]

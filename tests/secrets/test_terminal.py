@@ -41,6 +41,7 @@ def test_a_listing_shows_the_control_characters_of_names_on_a_terminal_too(
     (record / "record.json").write_text(head)
     leader, follower = pty.openpty()
     environment = {**os.environ, "HEARTH_STATE": str(tmp_path / "state"), "TERM": "xterm"}
+    environment["COLUMNS"] = "200"  # a narrow screen leaves the application's name out
     environment.pop("NO_COLOR", None)
     command = [sys.executable, "-m", "hearth", "runs"]
     try:

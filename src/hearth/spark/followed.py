@@ -4,6 +4,7 @@ The child becomes the run by exec, and dies with its parent. It stays in the par
 so that the terminal reaches it without help.
 """
 
+import json
 import os
 import signal
 import sys
@@ -22,7 +23,7 @@ _PASSED_ON = {
 }
 _WATCHED = {signal.SIGCHLD, *_PASSED_ON}
 #: What a child writes: that it begins, or why it does not; a pipe takes so much at once.
-_BEGAN, _USER, _INTERRUPTED, _MOST = b".", "user: ", "interrupted", 4096
+_BEGAN, _USER, _INTERRUPTED, _SYSTEM, _MOST = b".", "user: ", "interrupted", "system: ", 4096
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,7 @@ class RunSide:
 def follow(become: Callable[[RunSide], object]) -> RunEnd:
     """Call `become` in a child process, which becomes the run, and return when that has ended.
 
-    What keeps it from becoming the run is raised here: UserError, KeyboardInterrupt, else
+    What keeps it from becoming the run is raised here: UserError, OSError, KeyboardInterrupt, else
     RuntimeError.
     """
     for stream in (sys.stdout, sys.stderr):
@@ -86,6 +87,9 @@ def _become(become: Callable[[RunSide], object], side: RunSide) -> NoReturn:
         side.fails(f"{_USER}{error}")
     except KeyboardInterrupt:
         side.fails(_INTERRUPTED)
+    except OSError as error:
+        told = [error.errno, error.strerror, error.filename and str(error.filename)]
+        side.fails(f"{_SYSTEM}{json.dumps(told)}")
     except BaseException as fault:  # of whatever kind: the parent raises it
         side.fails(f"{type(fault).__name__}: {fault}")
     finally:
@@ -99,6 +103,9 @@ def _raise(why: str) -> NoReturn:
         raise UserError(why.removeprefix(_USER))
     if why == _INTERRUPTED:
         raise KeyboardInterrupt
+    if why.startswith(_SYSTEM):
+        number, what, file = json.loads(why.removeprefix(_SYSTEM))
+        raise OSError(number, what, *([] if file is None else [file]))
     raise RuntimeError(why)
 
 
