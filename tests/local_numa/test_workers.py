@@ -38,8 +38,11 @@ class Cluster:
         sizes = ["--executors", "2", "--cores", "1", "--memory", "600m"]
         return self.hearth("start", self.url, "--host", "127.0.0.1", *sizes, *words)
 
+    def sets(self) -> list[dict[str, Any]]:
+        return json.loads(self.hearth("status", "--json").stdout)["workers"]
+
     def set(self) -> dict[str, Any]:
-        found = json.loads(self.hearth("status", "--json").stdout)["workers"]
+        found = self.sets()
         assert len(found) == 1
         return found[0]
 
@@ -122,6 +125,11 @@ def test_workers_keep_their_cpus_from_other_applications_by_a_lease(cluster: Clu
     refused = cluster.started("--name", "second")
     assert refused.returncode == 2
     assert "spark.hearth.lease.whenFull" in refused.stderr
+    waiting = ("--conf", "spark.hearth.lease.whenFull=wait", "--wait", "8s")
+    late = cluster.started("--name", "second", *waiting)
+    assert late.returncode == 2
+    assert "no worker was started within 8 s, and none will be" in late.stderr
+    assert "second" not in [each["name"] for each in cluster.sets()]
 
 
 def test_a_killed_worker_comes_back_in_its_place_and_work_goes_on(cluster: Cluster) -> None:
@@ -182,7 +190,7 @@ def test_a_master_that_is_not_there_is_named_and_stop_ends_what_goes_on_trying(
     nobody = "spark://127.0.0.1:9"
     tried = cluster.hearth("start", nobody, *sizes, "--host", "127.0.0.1", "--wait", "8s")
     assert tried.returncode == 2
-    assert f"{nobody}: 2 workers are not registered" in tried.stderr
+    assert f"{nobody}: 2 of 2 workers are not registered" in tried.stderr
     assert cluster.hearth("stop", nobody, "--drain", "0s").returncode == 0
 
 

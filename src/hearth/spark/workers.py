@@ -248,7 +248,8 @@ def begin(asked: WorkersRequest, say: Callable[[str], None], limit_s: float) -> 
     """Start the supervisor and return its Workers once the master has accepted all of them.
 
     say: is told of each that was accepted. Raises UserError with the supervisor's last line where
-    it ends, or with what is missing after `limit_s` seconds; those that run then go on.
+    it ends, or with what is missing after `limit_s` seconds: those that run then go on; where
+    there is none yet, none will be started.
     """
     folder = Path(asked.directory)
     log_file = folder / "supervisor.log"
@@ -281,7 +282,7 @@ def _accepted(
     while True:
         found = _recorded(asked, supervisor.pid)
         for place in found.places if found else ():
-            if place.id not in said and place.registered():
+            if place.id not in said and place.alive and place.registered():
                 said.add(place.id)
                 say(f"place {place.id}: CPUs {place.cpus}, worker {place.pid} registered")
         if found and len(said) == len(found.places):
@@ -290,21 +291,27 @@ def _accepted(
         if supervisor.poll() is not None:
             raise UserError(_last_line(log) or f"the supervisor ended: see {log}")
         if time.monotonic() > until:
-            waiting = [p for p in found.places if p.id not in said] if found else []
-            where = f"{waiting[0].logs}/stderr" if waiting else str(log)
+            if found is None:
+                supervisor.terminate()
+                supervisor.wait(_STOP_S)
+                raise UserError(
+                    f"--wait: no worker was started within {limit_s:.0f} s, and none will be: "
+                    f"{_last_line(log) or 'the supervisor said nothing'}; give more time"
+                )
+            waiting = [place for place in found.places if place.id not in said]
             raise UserError(
-                f"{asked.master}: {len(waiting) or 'no'} workers are not registered after "
-                f"{limit_s:.0f} s, and go on trying: see {where}, or 'hearth workers stop "
-                f"{asked.name}'"
+                f"{asked.master}: {len(waiting)} of {len(found.places)} workers are not "
+                f"registered after {limit_s:.0f} s, and go on trying: see "
+                f"{waiting[0].logs}/stderr, or 'hearth workers stop {asked.name}'"
             )
         time.sleep(_POLL_S)
 
 
 def _recorded(asked: WorkersRequest, pid: int) -> WorkerSet | None:
-    """Return what the supervisor has written of itself; its places may still be starting."""
+    """Return what the supervisor has written of itself; None while it waits for a lease."""
     with contextlib.suppress(OSError, ValueError):
         found = load_typed(Path(asked.directory) / "workers.json", WorkerSet)
-        if found.pid == pid and all(place.pid for place in found.places):
+        if found.pid == pid:
             return found
     return None
 

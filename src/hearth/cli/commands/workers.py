@@ -117,7 +117,8 @@ def _stop(options: Namespace) -> None:
     found = workers.find_set(options.name)
     workers.drain(found.places, parse_seconds(options.drain, "--drain"), print)
     workers.stop(found)
-    print(f"{found.name}: {len(found.places)} workers stopped")
+    many = len(found.places)
+    print(f"{found.name}: {many} worker{'s' if many > 1 else ''} stopped")
 
 
 def _restart(options: Namespace) -> None:
