@@ -103,7 +103,7 @@ def kubernetes_in(root: Path) -> Iterator[Cluster]:
                 servers.append(subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT))
 
         start(first(root))
-        eventually(f"the API answers; see {root}", lambda: answers(cluster), 120)
+        eventually(f"the API answers; see {root}", lambda: answers(cluster))
         take_image(root, inside)
         start(others(root))
         await_node(cluster)
@@ -148,7 +148,7 @@ def control_group() -> Iterator[str]:
         yield name
     finally:
         for group in groups:
-            eventually(f"{group} is empty", partial(removed, group), 30)
+            eventually(f"{group} is empty", partial(removed, group))
 
 
 def removed(group: Path) -> bool:
@@ -277,7 +277,7 @@ def answers(cluster: Cluster) -> bool:
 
 def take_image(root: Path, inside: list[str]) -> None:
     listens = root / "run" / "containerd" / "containerd.sock"
-    eventually(f"containerd listens; see {root}", listens.exists, 60)
+    eventually(f"containerd listens; see {root}", listens.exists)
     words = ["ctr", "--namespace", "k8s.io", "images", "import", str(BUILT / "image.tar")]
     subprocess.run([*inside, *words], check=True, capture_output=True, timeout=60)
 
@@ -287,6 +287,6 @@ def await_node(cluster: Cluster) -> None:
         names = cluster.kubectl("get", "--output=name", f"node/{_NODE}", "serviceaccount/default")
         return len(names.split()) == 2
 
-    eventually(f"the node registers; see {cluster.root}", made, 120)
+    eventually(f"the node registers; see {cluster.root}", made)
     ready = ["wait", "--for=condition=Ready", f"node/{_NODE}", "--timeout=60s"]
     assert cluster.kubectl(*ready), f"the node is not ready: see {cluster.root}"

@@ -126,7 +126,11 @@ def json_lines(file: Path) -> list[Any]:
     return [parse(line) for line in raw_lines(file)]
 
 
-def eventually(what: str, check: Callable[[], object], seconds: float) -> None:
+#: Long, as waiting costs nothing where a test passes, and other work may have the machine.
+PATIENCE_S = 240.0
+
+
+def eventually(what: str, check: Callable[[], object], seconds: float = PATIENCE_S) -> None:
     """Waits until `check` is true; fails with `what` when it is not within `seconds`."""
     deadline = time.monotonic() + seconds
     while not check():

@@ -39,13 +39,13 @@ def test_nothing_is_left_however_the_command_ends(tmp_path: Path, number: int) -
     note = tmp_path / "folder"
     parent = subprocess.Popen([sys.executable, "-c", _PARENT, str(note)], stderr=subprocess.DEVNULL)
     pid_file = Path(f"{note}.pid")
-    eventually("the child starts", lambda: pid_file.is_file() and pid_file.read_text().strip(), 60)
+    eventually("the child starts", lambda: pid_file.is_file() and pid_file.read_text().strip())
     child, folder = int(pid_file.read_text()), Path(note.read_text())
     assert (folder / "data").is_file()
     os.kill(parent.pid, number)
     parent.wait(60)
-    eventually("the child is gone", lambda: start_ticks(child) is None, 60)
-    eventually("the data are deleted, late ones too", lambda: not folder.exists(), 60)
+    eventually("the child is gone", lambda: start_ticks(child) is None)
+    eventually("the data are deleted, late ones too", lambda: not folder.exists())
 
 
 _INTERRUPTED = """
@@ -64,9 +64,9 @@ def test_what_a_child_writes_after_an_interrupt_in_its_start_is_deleted(tmp_path
     command = [sys.executable, "-c", _INTERRUPTED, str(note)]
     ended = subprocess.run(command, stderr=subprocess.PIPE, text=True, check=False)
     assert "KeyboardInterrupt" in ended.stderr
-    eventually("the child has written", Path(f"{note}.late").exists, 60)
+    eventually("the child has written", Path(f"{note}.late").exists)
     folder = Path(note.read_text())
-    eventually("what it wrote is deleted", lambda: not folder.exists(), 60)
+    eventually("what it wrote is deleted", lambda: not folder.exists())
 
 
 def test_a_child_that_is_being_started_when_an_interrupt_comes_is_ended_with_all_it_began(
@@ -76,7 +76,7 @@ def test_a_child_that_is_being_started_when_an_interrupt_comes_is_ended_with_all
 
     def interrupted(*words: Any, **options: Any) -> subprocess.Popen[bytes]:
         child = start(*words, **options)
-        eventually("it has begun another", lambda: begun.is_file() and begun.read_text(), 60)
+        eventually("it has begun another", lambda: begun.is_file() and begun.read_text())
         os.kill(os.getpid(), signal.SIGINT)
         return child
 
@@ -84,7 +84,7 @@ def test_a_child_that_is_being_started_when_an_interrupt_comes_is_ended_with_all
     words = ["sh", "-c", f"sleep 300 & echo $! > {begun}; wait"]
     with pytest.raises(KeyboardInterrupt):
         run_child(words, {}, tmp_path / "log")
-    eventually("both are gone", lambda: start_ticks(int(begun.read_text())) is None, 60)
+    eventually("both are gone", lambda: start_ticks(int(begun.read_text())) is None)
 
 
 def test_equal_rows_have_no_difference() -> None:

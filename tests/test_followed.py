@@ -13,7 +13,7 @@ from hearth.base.processes import CpuSeconds, is_alive, start_ticks
 from hearth.cli.commands.submit import how_it_ended
 from hearth.cli.options import read_line
 from hearth.spark.followed import RunEnd
-from support import eventually
+from support import PATIENCE_S, eventually
 
 #: A run that a shell carries out in the child's place; its end is printed.
 _FOLLOW = """
@@ -50,7 +50,7 @@ def followed(script: str, **how: object) -> "subprocess.Popen[str]":
     ],
 )
 def test_the_exit_code_is_the_runs_and_what_never_began_is_known(script: str, said: str) -> None:
-    assert followed(script).communicate(timeout=60)[0].strip() == said
+    assert followed(script).communicate(timeout=PATIENCE_S)[0].strip() == said
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
@@ -58,21 +58,21 @@ def test_a_signal_to_the_parent_reaches_the_run(tmp_path: Path, number: signal.S
     ready = tmp_path / "ready"
     script = f"trap 'exit 9' TERM INT; touch {ready}; while :; do sleep 0.05; done"
     run = followed(script, start_new_session=True)
-    eventually("it runs", ready.exists, 60)
+    eventually("it runs", ready.exists)
     run.send_signal(number)
-    assert run.communicate(timeout=60)[0].strip() == "True 9 True True"
+    assert run.communicate(timeout=PATIENCE_S)[0].strip() == "True 9 True True"
 
 
 def test_the_run_ends_with_its_parent_even_after_kill_9(tmp_path: Path) -> None:
     note = tmp_path / "pid"
     run = followed(f"echo $$ > {note}; exec sleep 300")
-    eventually("it runs", lambda: note.exists() and note.read_text().strip() != "", 60)
+    eventually("it runs", lambda: note.exists() and note.read_text().strip() != "")
     pid = int(note.read_text())
     ticks = start_ticks(pid) or 0
     time.sleep(0.1)
     os.kill(run.pid, signal.SIGKILL)
-    run.communicate(timeout=60)
-    eventually("it is gone", lambda: not is_alive(pid, ticks), 30)
+    run.communicate(timeout=PATIENCE_S)
+    eventually("it is gone", lambda: not is_alive(pid, ticks))
 
 
 def test_the_last_line_has_time_cpu_seconds_exit_code_and_what_to_run_next() -> None:

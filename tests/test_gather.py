@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from support import Command, command, environment, eventually
+from support import PATIENCE_S, Command, command, environment, eventually
 
 
 def test_an_existing_file_is_replaced_only_where_the_user_says_so(
@@ -50,10 +50,10 @@ def test_a_gather_that_is_ended_leaves_no_part_and_no_process(
     )
     time.sleep(after_s)
     os.killpg(running.pid, number)
-    running.communicate(timeout=60)
-    eventually("nothing of it runs", lambda: not runs(running.pid), 60)
+    running.communicate(timeout=PATIENCE_S)
+    eventually("nothing of it runs", lambda: not runs(running.pid))
     # By a process that outlives it, which a busy machine may keep waiting.
-    eventually("no part is left", lambda: list(scratch.iterdir()) == [], 60)
+    eventually("no part is left", lambda: list(scratch.iterdir()) == [])
     assert {file.name for file in target.iterdir()} <= {"m.tar.gz"}  # where it was quicker
 
 

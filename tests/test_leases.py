@@ -266,7 +266,7 @@ def test_another_user_can_neither_end_nor_imitate_nor_keep_a_lease(
             assert [one["app_id"] for one in left] == ["app-forged"], "a stranger's locks keep none"
         finally:
             process.kill()
-    eventually("it is gone", lambda: not leases_in(hearth, registry)["leases"], 60)
+    eventually("it is gone", lambda: not leases_in(hearth, registry)["leases"])
 
 
 def test_what_another_user_writes_changes_no_figure_and_no_line_of_anybodys(

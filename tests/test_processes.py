@@ -29,7 +29,7 @@ def test_what_takes_only_idle_time_comes_after_all_other_sessions(tmp_path: Path
         require("autogroup", "this kernel shares no CPU time among sessions")
     found = tmp_path / "found"
     subprocess.run([sys.executable, "-c", DETACHES, str(found)], check=True)
-    eventually("the detached work is done", found.exists, 30)
+    eventually("the detached work is done", found.exists)
     policy, group, nice, value = found.read_text().split()
     assert policy == str(os.SCHED_IDLE)
     # Empty where this process is in no session but init's.

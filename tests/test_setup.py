@@ -14,7 +14,7 @@ import pytest
 from hearth.base.processes import start_ticks
 from hearth.machine import class_data as archive
 from numalab import passed
-from support import ROOT, Command
+from support import PATIENCE_S, ROOT, Command
 
 _TOOLS = ("sh", "dirname", "id", "tr", "sed", "cat", "bash", "ps", "mkdir")
 
@@ -110,7 +110,7 @@ def test_ctrl_c_ends_the_command_with_130_and_its_child_too(tmp_path: Path) -> N
         assert time.monotonic() < end, "java did not start"
         time.sleep(0.05)
     process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=60)
+    _, errors = process.communicate(timeout=PATIENCE_S)
     assert (process.returncode, errors) == (130, "hearth: interrupted\n")
     assert start_ticks(int(pid_file.read_text())) is None
 

@@ -62,7 +62,7 @@ def rows(_):
     yield {"task": 1}
     yield {"task": 2}
     print("half", flush=True)
-    time.sleep(60)
+    time.sleep(600)
 export.BATCH_ROWS, export._task_rows = 1, rows
 from hearth.analysis.analysis import analyse_event_log
 export.export(analyse_event_log(Path(sys.argv[1])), None, Path(sys.argv[2]))
@@ -81,7 +81,7 @@ def test_an_export_that_is_ended_leaves_no_part_of_a_table(
         assert process.stdout.readline() == "half\n"
         assert [*out.glob("**/tasks.parquet")]
         process.send_signal(number)
-    eventually("nothing is left", lambda: not [*out.iterdir()], 60)
+    eventually("nothing is left", lambda: not [*out.iterdir()])
 
 
 def test_an_unknown_format_is_refused(tmp_path: Path) -> None:

@@ -8,7 +8,17 @@ from pathlib import Path
 
 import pytest
 
-from support import ROOT, TWO_CPUS, command, environment, eventually, hearth, says, validate
+from support import (
+    PATIENCE_S,
+    ROOT,
+    TWO_CPUS,
+    command,
+    environment,
+    eventually,
+    hearth,
+    says,
+    validate,
+)
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("two_cpus")]
 
@@ -152,9 +162,10 @@ def test_an_application_that_fails_is_an_answer_too_and_the_exit_code_tells(
 
 
 def test_what_no_longer_fits_into_the_budget_is_listed_and_not_run(tmp_path: Path) -> None:
-    state = tmp_path / "state"
+    state, program = tmp_path / "state", tmp_path / "brief.py"
+    program.write_text("")  # what is run need not be a Spark application
     words = ("--questions", "executors,sweep", "--budget", "1s", "--warmup", "0", "--json")
-    document = json.loads(hearth(state, "characterise", *words, str(TINY)).stdout)
+    document = json.loads(hearth(state, "characterise", *words, str(program)).stdout)
     executors, sweep = document["questions"]
     assert {len(arm["seconds"]) for arm in executors["comparison"]["arms"]} == {1}
     assert sweep["reason"] == "the budget ran out before it: give a longer --budget"
@@ -167,8 +178,6 @@ def test_what_ran_before_a_kill_or_ctrl_c_is_reported_and_nothing_runs_on(tmp_pa
     slow = tmp_path / "slow.py"
     slow.write_text(
         "import os, time; open(f'{os.environ[\"MARKS\"]}/{os.getpid()}', 'w')\n"
-        "from pyspark.sql import SparkSession; spark = SparkSession.builder.getOrCreate()\n"
-        "spark.range(10).count()\n"
         "time.sleep(600 if len(os.listdir(os.environ['MARKS'])) > 1 else 0)"
     )
     words = ["characterise", "--questions", "sweep", "--sweep", "1x2,2x1", "--repeat", "3"]
@@ -198,10 +207,10 @@ def ended_with(
         stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
     ) as running:  # fmt: skip
         eventually("the runs began", lambda: len(list(marks.iterdir())) >= began, LIMIT_S)
-        eventually("its children are there", lambda: len(children_of_tree(running.pid)) > 2, 60)
+        eventually("its children are there", lambda: len(children_of_tree(running.pid)) > 2)
         family = children_of_tree(running.pid)
         running.send_signal(number)
-        _, errors = running.communicate(timeout=60)
+        _, errors = running.communicate(timeout=PATIENCE_S)
     eventually(
         "no process of it is left", lambda: not any(alive(pid, start) for pid, start in family), 60
     )

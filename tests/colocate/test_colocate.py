@@ -208,21 +208,37 @@ def test_no_secret_of_an_application_is_shown_or_kept(two_at_once) -> None:
     assert [str(file) for file in files if b"hunter2" in file.read_bytes()] == []
 
 
-def test_after_ctrl_c_it_says_how_to_go_on_and_does(tmp_path: Path) -> None:
+def places_of(root: Path) -> dict[str, Path]:
+    """Where a colocation leaves files and leases while it runs."""
+    places = {name: root / name for name in ("TMPDIR", "SPARK_LOCAL_DIRS", "HEARTH_LEASES")}
+    for place in places.values():
+        place.mkdir()
+    return places
+
+
+def nothing_is_left(own: dict[str, str]) -> None:
+    assert held(own) == []
+    assert [*Path(own["TMPDIR"]).iterdir(), *Path(own["SPARK_LOCAL_DIRS"]).iterdir()] == []
+
+
+def test_after_ctrl_c_nothing_is_left_and_it_says_how_to_go_on_and_does(tmp_path: Path) -> None:
     (tmp_path / "waits.py").write_text(WAITS)
     words = ["colocate", "--split", "1-1", *ONCE, "--json", "waits.py", "--", "waits.py"]
+    own = environment(tmp_path / "state", **{k: str(v) for k, v in places_of(tmp_path).items()})
     with subprocess.Popen(
-        command(*words), env=environment(tmp_path / "state"), cwd=tmp_path, text=True,
+        ["env", "--default-signal=INT", *command(*words)], env=own, cwd=tmp_path, text=True,
         stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
     ) as process:  # fmt: skip
         try:
-            eventually("both run", lambda: len(list(tmp_path.glob("began-*"))) == 2, 120)
+            eventually("both run", lambda: len(list(tmp_path.glob("began-*"))) == 2, LIMIT_S)
+            assert len(held(own)) == 2
             process.send_signal(signal.SIGINT)
-            _, said = process.communicate(timeout=60)
+            _, said = process.communicate(timeout=LIMIT_S)
         finally:
             process.kill()
     assert process.returncode == 130
-    eventually("both have ended", lambda: not running(str(tmp_path), "waits.py"), 30)
+    eventually("both have ended", lambda: not running(str(tmp_path), "waits.py"), LIMIT_S)
+    nothing_is_left(own)
     (line,) = [one for one in said.splitlines() if "--resume" in one]
     number = line.split("--resume ")[1].split()[0]
     (tmp_path / "go").touch()
@@ -231,34 +247,23 @@ def test_after_ctrl_c_it_says_how_to_go_on_and_does(tmp_path: Path) -> None:
     assert [arm["rounds"] for arm in json.loads(done.stdout)["arms"]] == [1, 1]
 
 
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
-def test_however_it_ends_no_process_lease_or_temporary_file_is_left(
-    tmp_path: Path, number: signal.Signals
-) -> None:
-    mark = f"pause-{os.getpid()}-{number.name}"
-    pause = (str(APPS / "pause.py"), "60", "4", mark)
+def test_killed_it_leaves_no_process_lease_or_temporary_file(tmp_path: Path) -> None:
+    mark = f"pause-{os.getpid()}-killed"
+    pause = (str(APPS / "pause.py"), "600", "4", mark)
     words = ["colocate", "--split", "1-1", *ONCE, *pause, "--", *pause]
-    places = {name: tmp_path / name for name in ("TMPDIR", "SPARK_LOCAL_DIRS", "HEARTH_LEASES")}
-    for place in places.values():
-        place.mkdir()
-    own = environment(tmp_path / "state", **{k: str(v) for k, v in places.items()})
+    own = environment(tmp_path / "state", **{k: str(v) for k, v in places_of(tmp_path).items()})
     with subprocess.Popen(
-        ["env", "--default-signal=INT", *command(*words)], env=own,
-        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-    ) as process:  # fmt: skip
+        command(*words), env=own, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    ) as process:
         try:
             logs = (tmp_path / "state").glob
-            eventually("both run", lambda: len({*logs("records/*/eventlog/*")}) == 2, 120)
+            eventually("both run", lambda: len({*logs("records/*/eventlog/*")}) == 2, LIMIT_S)
             assert len(running(mark)) >= 2 and len(held(own)) == 2
-            assert any(places["SPARK_LOCAL_DIRS"].iterdir())
-            process.send_signal(number)
-            process.wait(timeout=60)
+            assert any(Path(own["SPARK_LOCAL_DIRS"]).iterdir())
         finally:
             process.kill()
-    eventually("nothing runs any more", lambda: not running(mark), 60)
-    assert held(own) == []
-    left = [*places["TMPDIR"].iterdir(), *places["SPARK_LOCAL_DIRS"].iterdir()]
-    assert left == []
+    eventually("nothing runs any more", lambda: not running(mark), LIMIT_S)
+    nothing_is_left(own)
 
 
 def held(environment: dict[str, str]) -> list[dict[str, Any]]:

@@ -101,7 +101,7 @@ from hearth.spark.children import run_child
 def run(name):
     turn = Turn(name, "split", 0)
     # What it started does not end with it, as Python does not with its JVM.
-    words = ["sh", "-c", f"sleep 60 & echo $! > '{sys.argv[1]}/{name}'; wait"]
+    words = ["sh", "-c", f"sleep 600 & echo $! > '{sys.argv[1]}/{name}'; wait"]
     return Lane(turn, lambda _n: Outcome(turn, seconds=float(run_child(words, {}, Path(f"{sys.argv[1]}/log")))))
 
 together([run("a"), run("b")])
@@ -112,7 +112,7 @@ together([run("a"), run("b")])
 def test_nothing_is_left_running_however_it_ends(tmp_path: Path, by: signal.Signals) -> None:
     with subprocess.Popen([sys.executable, "-c", _PROGRAM, str(tmp_path)]) as program:
         files = [tmp_path / "a", tmp_path / "b"]
-        eventually("both run", lambda: all(f.is_file() and f.read_text() for f in files), 60)
+        eventually("both run", lambda: all(f.is_file() and f.read_text() for f in files))
         started = [int(file.read_text()) for file in files]
         ticks = {pid: start_ticks(pid) for pid in started}
         assert all(ticks.values())

@@ -96,10 +96,10 @@ def test_an_end_while_an_archive_is_made_leaves_no_part_of_it(
     with subprocess.Popen(
         words, env=environment, stderr=subprocess.DEVNULL, start_new_session=True
     ) as process:
-        eventually("it runs", lambda: runs.exists() and runs.read_text().strip(), 60)
+        eventually("it runs", lambda: runs.exists() and runs.read_text().strip())
         if number == signal.SIGINT:
             os.killpg(process.pid, number)  # as a terminal does
         else:
             process.send_signal(number)
-    eventually("it is gone", lambda: not Path("/proc", runs.read_text().strip()).exists(), 60)
-    eventually("nothing is left", lambda: not [*tmp.iterdir(), *cache.iterdir()], 60)
+    eventually("it is gone", lambda: not Path("/proc", runs.read_text().strip()).exists())
+    eventually("nothing is left", lambda: not [*tmp.iterdir(), *cache.iterdir()])

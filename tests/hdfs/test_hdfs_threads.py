@@ -80,7 +80,7 @@ def test_the_rpc_threads_of_namenode_and_datanode_have_their_cpu_and_no_other_th
 ) -> None:
     for pid in (hdfs.namenode, hdfs.datanode):
         assert has(pid, "Socket Reader #", "IPC Server list", "IPC Server hand", "IPC Server Resp")
-        eventually(f"strays of {pid}: {strays(pid)}", lambda pid=pid: not strays(pid), seconds=30)
+        eventually(f"strays of {pid}: {strays(pid)}", lambda pid=pid: not strays(pid))
     assert has(hdfs.datanode, "IPC Client (", "IPC Parameter S")
 
 
@@ -99,10 +99,10 @@ def test_the_threads_of_a_transfer_have_theirs_while_it_runs_and_the_file_is_rig
         process.stdin.write(content)
         process.stdin.flush()
         threads = ("DataStreamer fo", "ResponseProcess")
-        eventually("the client sends", lambda: has(process.pid, *threads), seconds=60)
+        eventually("the client sends", lambda: has(process.pid, *threads))
         assert has(hdfs.datanode, "DataXceiver for", "PacketResponder")
         for pid in (process.pid, hdfs.datanode):
-            eventually(f"strays: {strays(pid)}", lambda pid=pid: not strays(pid), seconds=30)
+            eventually(f"strays: {strays(pid)}", lambda pid=pid: not strays(pid))
         process.stdin.close()
         assert process.wait(60) == 0
     finally:

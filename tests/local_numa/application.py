@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from hearth.machine.paths import hearth_jar, spark_home
-from support import command, confs, driver_settings, environment, eventually
+from support import PATIENCE_S, command, confs, driver_settings, environment, eventually
 
 APPS = Path(__file__).parent / "apps"
 BIN = Path(sys.executable).parent
@@ -205,7 +205,7 @@ def end_all(site: Site) -> None:
     for process in site.started:
         if process.poll() is None:
             os.killpg(process.pid, signal.SIGKILL)
-            process.wait(timeout=10)
+            process.wait(timeout=PATIENCE_S)
     for pid in site.executors():
         os.kill(pid, signal.SIGKILL)
 
@@ -223,9 +223,9 @@ def taken_ports(count: int) -> Iterator[list[int]]:
 
 def assert_abandoned(site: Site) -> None:
     """After its driver has been killed: nobody and nothing of the application is left."""
-    eventually("executors gone", lambda: site.executors() == {}, 30)
-    eventually("nothing left behind", lambda: site.leftovers() == [], 30)
-    eventually("the run marked", lambda: site.document("run.json")["state"] == "abandoned", 60)
+    eventually("executors gone", lambda: site.executors() == {})
+    eventually("nothing left behind", lambda: site.leftovers() == [])
+    eventually("the run marked", lambda: site.document("run.json")["state"] == "abandoned")
 
 
 def beyond(site: Site) -> str:

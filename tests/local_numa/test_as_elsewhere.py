@@ -14,6 +14,14 @@ from hearth.machine.paths import hearth_jar, spark_home
 DISCOVERY = """#!/bin/sh
 echo '{"name": "gpu", "addresses": ["0", "1"]}'
 """
+#: Over hearth's wire, were it not for the encryption that is asked for.
+ENCRYPTED = {
+    "spark.authenticate": "true",
+    "spark.authenticate.secret": "a secret of tests",
+    "spark.network.crypto.enabled": "true",
+    "spark.shuffle.manager": "org.apache.spark.shuffle.wire.WireShuffleManager",
+    "spark.shuffle.readHostLocalDisk": "false",
+}
 Report = dict[str, Any]
 pytestmark = pytest.mark.spark
 
@@ -57,10 +65,8 @@ def write_files(folder: Path) -> dict[str, str]:
         "spark.hearth.placement.interval": "1s",
         "spark.scheduler.barrier.maxConcurrentTasksCheck.interval": "1s",
         "spark.scheduler.barrier.maxConcurrentTasksCheck.maxFailures": "1",
+        **ENCRYPTED,
     }
-
-
-pytestmark = pytest.mark.spark
 
 
 @pytest.fixture(scope="module")
@@ -148,6 +154,16 @@ def test_the_users_class_path_for_executors_is_theirs(application):
 
 def test_a_kryo_registrator_of_the_users_jar_serialises_what_is_shuffled(application):
     assert application[1]["kryo"] == ", ".join(f"{n} registrator" for n in range(1, 5))
+
+
+def test_whoever_asks_for_encryption_gets_sparks_own_transfer_with_one_line(application):
+    site, report = application
+    logs = [log.read_text() for log in (site.only_run() / "executors").glob("*/stderr")]
+    lines = re.findall(".*Spark's own transfer brings all shuffle blocks.*", "\n".join(logs))
+    assert len(lines) == 2, "one for each executor that shuffles"
+    assert all("spark.network.crypto.enabled asks for encryption" in line for line in lines)
+    assert not any("hearth's wire for shuffle blocks listens" in log for log in logs)
+    assert report["remote"] > 0, "what a kryo registrator's points came by"
 
 
 def test_memory_that_a_driver_plugin_adds_is_planned_and_given_to_executors(application):

@@ -172,7 +172,7 @@ def each_victim_is_replaced_in_its_place_though_the_image_is_gone(site: Site, ro
 
 def kill_one(site: Site, victim: str) -> None:
     """Ends the executor that was started last but one, in one of three ways, and awaits another."""
-    eventually("two executors", lambda: len(site.executors()) == 2, 60)
+    eventually("two executors", lambda: len(site.executors()) == 2)
     before = cpusets()
     name, pid = oldest(site)
     if victim == "container":
@@ -182,7 +182,7 @@ def kill_one(site: Site, victim: str) -> None:
         if victim == "client":  # its executor cannot end by itself then
             os.kill(pid, signal.SIGSTOP)
         os.kill(client if victim == "client" else pid, signal.SIGKILL)
-    eventually("a replacement", lambda: name not in cpusets() and len(cpusets()) == 2, 60)
+    eventually("a replacement", lambda: name not in cpusets() and len(cpusets()) == 2)
     assert sorted(cpusets().values()) == sorted(before.values()) == ["0", "1"]
 
 
@@ -302,11 +302,11 @@ def test_a_killed_comparison_leaves_no_container(contained: Site):
     words = ["compare", "--arms", "docker,bound", "--repeat", "1", "--warmup", "0", *FORCED]
     with (contained.root / "compare.log").open("w") as log:
         process = subprocess.Popen(
-            command(*words, str(APPS / "pause.py"), "60"), env=contained.environment,
+            command(*words, str(APPS / "pause.py"), "600"), env=contained.environment,
             cwd=contained.root, stdout=log, stderr=log, start_new_session=True,
         )  # fmt: skip
     contained.started.append(process)
     eventually("two containers", lambda: len(containers()) == 2, 120)
     process.kill()
     process.wait(timeout=60)
-    eventually("no container left", lambda: containers() == [], 40)
+    eventually("no container left", lambda: containers() == [])

@@ -10,7 +10,7 @@ import pytest
 from application import Site, assert_abandoned
 
 from hearth.machine import jvm
-from support import BOTH_CPUS, TWO_CPUS, eventually
+from support import BOTH_CPUS, PATIENCE_S, TWO_CPUS, eventually
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("two_cpus")]
 
@@ -61,9 +61,9 @@ def placement(site: Site) -> dict[str, dict]:
 def in_a_tail(site: Site, name: str) -> tuple[int, int]:
     """The executor that works on with all CPUs, and a thread of it that has bound itself."""
     note = site.root / f"{name}.stray"
-    eventually("a task that works on", lambda: note.exists() and note.read_text(), 90)
+    eventually("a task that works on", lambda: note.exists() and note.read_text())
     stray = int(note.read_text())
-    eventually("all CPUs for its executor", lambda: borrower(site, stray) is not None, 60)
+    eventually("all CPUs for its executor", lambda: borrower(site, stray) is not None)
     return borrower(site, stray) or 0, stray
 
 
@@ -87,8 +87,8 @@ def test_idle_cpus_work_for_a_last_task_and_go_back_and_a_killed_driver_leaves_n
     assert f"may use CPUs {loan['cpus']}, which other executors leave idle" in lent["notes"]
 
     os.kill(idle, signal.SIGKILL)
-    eventually("the loan's end", lambda: seen(site, stray)[pid] in OWN, 60)
-    eventually("another loan, of its replacement", lambda: borrower(site, stray) == pid, 30)
+    eventually("the loan's end", lambda: seen(site, stray)[pid] in OWN)
+    eventually("another loan, of its replacement", lambda: borrower(site, stray) == pid)
     (site.root / "first").touch()
     told = result(process)
     assert told["alone"] == [0, 1]
@@ -104,7 +104,7 @@ def test_idle_cpus_work_for_a_last_task_and_go_back_and_a_killed_driver_leaves_n
     # It cannot notice that the driver is gone: whoever else looks after it must end it.
     os.kill(min(site.executors()), signal.SIGSTOP)
     os.kill(site.document("run.json")["driver_pid"], signal.SIGKILL)
-    process.wait(timeout=60)
+    process.wait(timeout=PATIENCE_S)
     assert_abandoned(site)
 
 
@@ -138,7 +138,7 @@ def test_a_containers_cpuset_is_opened_for_a_last_task_and_closed_again(
     assert sorted(told["together"]) == [[0], [1]]
     in_a_tail(site, "second")
     (site.root / "second").touch()
-    process.wait(timeout=60)
+    process.wait(timeout=PATIENCE_S)
     assert process.returncode == 0
     assert all("until" in loan for loan in loans(site))
     assert "not as wanted" not in site.log

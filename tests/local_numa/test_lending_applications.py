@@ -13,7 +13,7 @@ import pytest
 from application import Site, end_all
 from test_hand_over import cpusets, masks
 
-from support import BOTH_CPUS, TWO_CPUS, Command, eventually
+from support import BOTH_CPUS, PATIENCE_S, TWO_CPUS, Command, eventually
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("two_cpus")]
 
@@ -44,7 +44,7 @@ def lender(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
 def start(site: Site, role: str, folder: Path) -> tuple[subprocess.Popen[str], int]:
     """An application with one slot, and its executor's process."""
     process = site.start("lend.py", role, str(folder), master="local-numa[1x1]", **ON)
-    eventually("an executor", lambda: len(site.executors()) == 1, 120)
+    eventually("an executor", lambda: len(site.executors()) == 1)
     return process, next(iter(site.executors()))
 
 
@@ -58,7 +58,7 @@ def pausing(site: Site, folder: Path) -> tuple[subprocess.Popen[str], int]:
     folder.mkdir()
     (folder / "first-ends").touch()
     process, pid = start(site, "pauses", folder)
-    eventually("a pause", (folder / "pauses-1").exists, 120)
+    eventually("a pause", (folder / "pauses-1").exists)
     return process, pid
 
 
@@ -78,33 +78,33 @@ def test_cpus_of_an_application_that_pauses_work_for_another_and_come_back_whoev
     work.mkdir()
     borrowing, pid = start(site, "works", work)
     _, idle = pausing(lender, rest)
-    eventually("the lender's CPU for the borrower", lambda: seen(pid) == ALL, 30)
-    eventually("a second task at a time", lambda: len(list(work.glob("*-runs"))) == 2, 30)
+    eventually("the lender's CPU for the borrower", lambda: seen(pid) == ALL)
+    eventually("a second task at a time", lambda: len(list(work.glob("*-runs"))) == 2)
     own = is_shown(site, lender, idle, hearth)
     has_no_barrier(work)
-    eventually("the CPU again, for the next tasks", lambda: seen(pid) == ALL, 30)
+    eventually("the CPU again, for the next tasks", lambda: seen(pid) == ALL)
     works_itself(lender, rest, pid, {own}, hearth)
     assert seen(idle) == {own} and borrowing.poll() is None
     (rest / "turn-1-ends").touch()
-    eventually("the CPU once more", lambda: seen(pid) == ALL, 30)
+    eventually("the CPU once more", lambda: seen(pid) == ALL)
     os.kill(driver(lender), signal.SIGKILL)
-    eventually("nobody's CPU is left alone", lambda: seen(pid) in OWN, 60)
-    eventually("the lender's executor gone", lambda: lender.executors() == {}, 60)
+    eventually("nobody's CPU is left alone", lambda: seen(pid) in OWN)
+    eventually("the lender's executor gone", lambda: lender.executors() == {})
 
     second = tmp_path / "second"
     lending, _ = pausing(lender, second)
-    eventually("the next lender's CPU", lambda: seen(pid) == ALL, 30)
+    eventually("the next lender's CPU", lambda: seen(pid) == ALL)
     os.kill(driver(site), signal.SIGKILL)
-    eventually("the borrower's executor gone", lambda: site.executors() == {}, 60)
-    eventually("no loan", lambda: leases(hearth)["loans"] == [], 60)
+    eventually("the borrower's executor gone", lambda: site.executors() == {})
+    eventually("no loan", lambda: leases(hearth)["loans"] == [])
     assert [offer["cpus"] for offer in leases(hearth)["offers"]] == [own]
     for turn in (1, 2):
         (second / f"work-{turn}").touch()
         (second / f"turn-{turn}-ends").touch()
     assert lending.wait(timeout=120) == 0
     assert leases(hearth)["leases"] == []
-    borrowing.wait(timeout=60)
-    eventually("nothing left behind", lambda: site.leftovers() == [], 30)
+    borrowing.wait(timeout=PATIENCE_S)
+    eventually("nothing left behind", lambda: site.leftovers() == [])
 
 
 def is_shown(site: Site, lender: Site, idle: int, hearth: Command) -> str:
@@ -123,8 +123,8 @@ def is_shown(site: Site, lender: Site, idle: int, hearth: Command) -> str:
 
 def works_itself(lender: Site, folder: Path, pid: int, own: set[str], hearth: Command) -> None:
     (folder / "work-1").touch()
-    eventually("the lender's task", (folder / "turn-1-runs").exists, 30)
-    eventually("its CPU back", lambda: seen(pid) in OWN and seen(pid) != own, 60)
+    eventually("the lender's task", (folder / "turn-1-runs").exists)
+    eventually("its CPU back", lambda: seen(pid) in OWN and seen(pid) != own)
     assert leases(hearth)["offers"] == []
     lent = lender.document("hand-over.json")["lent_out"]
     assert {out["cpus"] for out in lent} == own and all("until" in out for out in lent)
@@ -138,7 +138,7 @@ def has_no_barrier(work: Path) -> None:
     time.sleep(1)
     assert not (work / "barrier-runs").exists(), "a barrier's task is on no borrowed slot"
     (work / "one-ends").touch()
-    eventually("the barrier's task", (work / "barrier-runs").exists, 30)
+    eventually("the barrier's task", (work / "barrier-runs").exists)
     (work / "barrier-ends").touch()
 
 
@@ -155,13 +155,13 @@ def test_a_containers_cpuset_is_opened_to_another_applications_cpus_and_closed_a
     work.mkdir()
     contained = {**ON, "spark__hearth__launcher": "docker"}
     borrowing = site.start("lend.py", "works", str(work), master="local-numa[1x1]", **contained)
-    eventually("a task in the container", lambda: list(work.glob("*-runs")) != [], 120)
+    eventually("a task in the container", lambda: list(work.glob("*-runs")) != [])
     own = cpusets()
     lending, _ = pausing(lender, rest)
-    eventually("the lender's CPU in its cpuset", lambda: cpusets() == {(BOTH_CPUS, "0")}, 30)
-    eventually("a second task at a time", lambda: len(list(work.glob("*-runs"))) == 2, 30)
+    eventually("the lender's CPU in its cpuset", lambda: cpusets() == {(BOTH_CPUS, "0")})
+    eventually("a second task at a time", lambda: len(list(work.glob("*-runs"))) == 2)
     (rest / "work-1").touch()
-    eventually("the CPU back", lambda: cpusets() == own, 60)
+    eventually("the CPU back", lambda: cpusets() == own)
     names = ("one", "two", "barrier", "three", "four", "five", "six")
     for name in ("barrier-starts", *(f"{name}-ends" for name in names)):
         (work / name).touch()
@@ -170,5 +170,5 @@ def test_a_containers_cpuset_is_opened_to_another_applications_cpus_and_closed_a
     assert (borrowing.wait(timeout=120), lending.wait(timeout=120)) == (0, 0)
     assert [loan["cpus"] for loan in site.document("hand-over.json")["loans"]]
     assert site.document("placement.json")["executors"][0]["verdict"] == "as planned"
-    eventually("nothing left behind", lambda: site.leftovers() == [], 30)
+    eventually("nothing left behind", lambda: site.leftovers() == [])
     assert cpusets() == set()

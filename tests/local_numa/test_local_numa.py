@@ -21,7 +21,7 @@ from application import (
     taken_ports,
 )
 
-from support import BOTH_CPUS, eventually, validate
+from support import BOTH_CPUS, PATIENCE_S, eventually, validate
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("two_cpus")]
 
@@ -156,14 +156,14 @@ def test_an_application_goes_on_while_its_executors_start_and_its_first_jobs_get
 def test_what_a_driver_killed_with_its_reaper_leaves_is_swept_by_the_next_however_brief(
     site: Site,
 ):
-    process = site.start("pause.py", "60")
-    eventually("tasks", lambda: "Starting task" in site.log, 120)
+    process = site.start("pause.py", "600")
+    eventually("tasks", lambda: "Starting task" in site.log)
     first = site.only_run()
     driver = site.document("run.json")["driver_pid"]
     for pid in (reaper_of(driver), driver):
         os.kill(pid, signal.SIGKILL)
-    process.wait(timeout=60)
-    eventually("executors gone", lambda: site.executors() == {}, 60)
+    process.wait(timeout=PATIENCE_S)
+    eventually("executors gone", lambda: site.executors() == {})
     left = {re.sub("-.*", "", Path(path).name) for path in site.leftovers()}
     assert left >= {"hearth", "spark", "blockmgr"}
     earlier = len(site.log)
@@ -230,10 +230,10 @@ def assert_fetched_from_the_host(site: Site) -> None:
 
 
 def test_a_driver_killed_while_its_executors_start_leaves_none(site: Site):
-    process = site.start("pause.py", "30")
-    eventually("two executors", lambda: len(site.executors()) == 2, 60)
+    process = site.start("pause.py", "600")
+    eventually("two executors", lambda: len(site.executors()) == 2)
     os.kill(site.document("run.json")["driver_pid"], signal.SIGKILL)
-    process.wait(timeout=60)
+    process.wait(timeout=PATIENCE_S)
     assert_abandoned(site)
 
 
@@ -243,22 +243,22 @@ def test_a_terminated_executor_does_not_count_against_its_tasks_and_ctrl_c_stops
     rounds = site.root / "rounds"
     rounds.touch()
     process = site.start("losses.py", str(rounds), spark__task__maxFailures="1")
-    eventually("two executors", lambda: len(site.executors()) == 2, 60)
+    eventually("two executors", lambda: len(site.executors()) == 2)
     victim, words = min(site.executors().items())
     log = site.only_run() / "executors" / words["--executor-id"] / "stderr"
-    eventually("a task on it", lambda: "Running task" in log.read_text(), 120)
+    eventually("a task on it", lambda: "Running task" in log.read_text())
     os.kill(victim, signal.SIGTERM)
-    eventually("a line of it", lambda: "exit 143: ended by SIGTERM" in site.log, 60)
-    eventually("a successor", lambda: len({*site.executors()} - {victim}) == 2, 60)
+    eventually("a line of it", lambda: "exit 143: ended by SIGTERM" in site.log)
+    eventually("a successor", lambda: len({*site.executors()} - {victim}) == 2)
     done = len(rounds.read_text().split())
-    eventually("more rounds", lambda: len(rounds.read_text().split()) > done + 1, 120)
+    eventually("more rounds", lambda: len(rounds.read_text().split()) > done + 1)
     assert set(rounds.read_text().split()) == {"8"}, "each has counted all elements"
     # Out of reach of the terminal: the driver alone is interrupted, and ends its executors.
     assert all(os.getsid(pid) == pid for pid in site.executors())
     os.killpg(process.pid, signal.SIGINT)
-    process.wait(timeout=60)
+    process.wait(timeout=PATIENCE_S)
     assert process.returncode != 0
-    eventually("nothing left behind", lambda: site.leftovers() == [], 30)
+    eventually("nothing left behind", lambda: site.leftovers() == [])
     assert site.document("run.json")["state"] == "finished"
     assert set(re.findall(r"Lost executor (\d+)", site.log)) == {words["--executor-id"]}
     assert "exit 130" not in site.log

@@ -44,7 +44,7 @@ def submit(site: Site, *words: str, **conf: str) -> subprocess.Popen[str]:
 
 def executor(site: Site) -> tuple[int, str]:
     """Process and driver's address of the one executor."""
-    eventually("an executor", lambda: len(site.executors()) == 1, 120)
+    eventually("an executor", lambda: len(site.executors()) == 1)
     ((pid, words),) = site.executors().items()
     return pid, words["--driver-url"]
 
@@ -83,7 +83,7 @@ def test_two_applications_on_one_port_have_their_own_executors_on_their_own_cpus
     assert "-Xmx600m" in read_words(Path(f"/proc/{other_pid}/cmdline"))
     assert len({taken, port_of(address), port_of(other_address)}) == 3
     third_is_told(hearth)
-    eventually("a task", lambda: "Starting task" in site.log, 120)
+    eventually("a task", lambda: "Starting task" in site.log)
     turned_away(site, pid, address)
     does_not_register(Site(site.root / "stray"), site, port_of(address))
     end.touch()
@@ -161,7 +161,7 @@ def test_two_started_in_one_instant_have_different_cpus_and_a_third_gets_those_o
     mine = "local-numa[1x1]"
     second, first = (place.start("hold.py", str(end), master=mine, **AVOID)
                      for place in (other, site))  # fmt: skip
-    eventually("two executors", lambda: len(site.executors()) == 2, 120)
+    eventually("two executors", lambda: len(site.executors()) == 2)
     assert {cpus_of(pid) for pid in site.executors()} == {str(cpu) for cpu in TWO_CPUS}
     (kept,) = other.executors()
     (lost,) = site.executors().keys() - {kept}
@@ -169,10 +169,10 @@ def test_two_started_in_one_instant_have_different_cpus_and_a_third_gets_those_o
     wait = {"spark__hearth__lease__whenFull": "wait", **AVOID}
     waiting = third.start("hold.py", str(end), master=mine, **wait)
     other.started.append(waiting)
-    eventually("it waits", lambda: "Waiting for a lease: what this" in third.log, 120)
+    eventually("it waits", lambda: "Waiting for a lease: what this" in third.log)
     assert not third.executors()
     first.kill()
-    eventually("an executor of its own", lambda: len(third.executors()) == 1, 120)
+    eventually("an executor of its own", lambda: len(third.executors()) == 1)
     (pid,) = third.executors()
     assert site.executors().keys() == {kept, pid}, "the killed one's has ended"
     assert cpus_of(pid) == its_cpus

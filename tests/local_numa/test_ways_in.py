@@ -162,7 +162,7 @@ def assert_both_worked_and_nothing_is_left(site: Site, outcome: Outcome) -> None
     assert site.document("run.json")["master"] == "local-numa[2x1]"
     assert_no_trouble(site)
     # A prompt of Python's is gone a moment before its JVM.
-    eventually("nothing left behind", lambda: site.leftovers() == [], 30)
+    eventually("nothing left behind", lambda: site.leftovers() == [])
 
 
 def needs_connect() -> None:
@@ -170,7 +170,7 @@ def needs_connect() -> None:
     missing = [name for name in ("grpc", "pandas", "pyarrow") if not importlib.util.find_spec(name)]
     if missing:
         require("connect", f"{', '.join(missing)} missing: pip install 'pyspark[connect]'")
-    eventually(f"port {CONNECT_PORT} free", lambda: not listening(CONNECT_PORT), 120)
+    eventually(f"port {CONNECT_PORT} free", lambda: not listening(CONNECT_PORT))
 
 
 def listening(port: int) -> bool:
@@ -246,7 +246,7 @@ def test_a_spark_connect_server_and_a_client_that_knows_nothing_of_hearth(site: 
     finally:
         typed(site, [str(spark_home() / "sbin" / "stop-connect-server.sh")])
         end_server(site)
-    eventually("no executor", lambda: site.executors() == {}, 30)
+    eventually("no executor", lambda: site.executors() == {})
     assert_both_worked_and_nothing_is_left(site, outcome)
 
 
@@ -255,7 +255,7 @@ def end_server(site: Site) -> None:
     runs = list(site.root.glob("state/runs/*"))
     pid = site.document("run.json")["driver_pid"] if runs else None
     try:
-        eventually("the server has stopped", lambda: not Path(f"/proc/{pid}").exists(), 60)
+        eventually("the server has stopped", lambda: not Path(f"/proc/{pid}").exists())
     except AssertionError:
         os.kill(pid, signal.SIGKILL)
         raise
@@ -277,7 +277,7 @@ def test_a_spark_connect_prompt(site: Site):
 
 
 def test_a_spark_connect_prompt_in_scala_whose_classes_reach_the_executors(site: Site):
-    eventually(f"port {CONNECT_PORT} free", lambda: not listening(CONNECT_PORT), 120)
+    eventually(f"port {CONNECT_PORT} free", lambda: not listening(CONNECT_PORT))
     outcome = terminal(site, "A Spark Connect prompt in Scala", SCALA_CONNECT_PROMPT)
     assert outcome.report == {"sum": SQUARES}
     end_server(site)

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from hearth.machine.paths import spark_home
@@ -17,29 +18,33 @@ keys = spark.range(0, 200000, 1, 4).selectExpr("id % 100 as k").groupBy("k").cou
 print("groups", keys.count(), flush=True)
 what = sys.argv[1] if len(sys.argv) > 1 else "end"
 until = time.monotonic() + 3  # tasks are seen by a sampler that looks once a second
-while time.monotonic() < until:
+while what in ("end", "fail") and time.monotonic() < until:
     spark.range(0, 20000000, 1, 4).selectExpr("sum(id)").collect()
-    time.sleep(0.1)  # leave some of the machine to other tests
+    time.sleep(0.3)  # leave some of the machine to other tests
 if what == "fail":
     sys.exit(7)
-while what == "stay":
+while what == "stay" or (what == "wait" and not os.path.exists("go")):
     spark.range(0, 1000000, 1, 4).selectExpr("sum(id)").collect()
     time.sleep(0.1)
+spark.range(0, 1000000, 1, 4).selectExpr("sum(id)").collect()
 spark.stop()
 """
 
 QUIET = ("--conf", "spark.ui.enabled=false", "--conf", "spark.driver.memory=512m")
 
 
-def start_profile(state: Path, *words: str) -> subprocess.Popen[str]:
-    """`hearth profile` of the tiny application, as a process group of its own."""
+def start_profile(state: Path, *words: str, jvm: Sequence[str] = ()) -> subprocess.Popen[str]:
+    """`hearth profile` of the tiny application, as a process group of its own.
+
+    jvm: options of a plain driver.
+    """
     application = state / "tiny.py"
     state.mkdir(parents=True, exist_ok=True)
     application.write_text(APPLICATION)
     named = [str(application) if word == "APP" else word for word in words]
     quiet = list(QUIET)
-    if any(word.startswith(("local[", "spark://")) for word in words):  # else hearth adds its own
-        quiet += confs(driver_settings(spark_home(), None))
+    if any(word.startswith("local[") for word in words):  # else hearth adds its own
+        quiet += confs(driver_settings(spark_home(), None, *jvm))
     # Where a driver that is killed leaves what Spark deletes at its end only.
     temporary = f"-Djava.io.tmpdir={state}"
     return subprocess.Popen(

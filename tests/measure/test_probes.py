@@ -135,7 +135,7 @@ sys.stdin.read()
         assert process.stdout is not None and process.stdin is not None
         assert process.stdout.readline() == b"ready\n"
         target = SampledProcess(process.pid, start_ticks(process.pid) or 0, "executor")
-        eventually("both threads wait", lambda: at_rest(process.pid), 60)
+        eventually("both threads wait", lambda: at_rest(process.pid))
         probe = ProcessProbe(Roots())
         first, still = one(probe, target), one(probe, target)
         process.stdin.write(b"\n")
@@ -228,7 +228,7 @@ burnt.wait()
                 for tid, _, ticks, _ in one(probe, target)["ran"]
             )
 
-        eventually("it is told again, with more ticks", more, 60)
+        eventually("it is told again, with more ticks", more)
 
 
 def test_a_thread_whose_schedstat_stands_still_is_not_read_again(tmp_path: Path) -> None:

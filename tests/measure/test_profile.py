@@ -25,7 +25,16 @@ from hearth.spark.command import Launch
 from hearth.spark.instrumentation import gc_log_option, observed
 from hearth.spark.run_files import check_locale, plain_path
 from hearth.spark.submit_args import Option
-from support import ROOT, Command, driver_settings, json_lines, require, validate
+from support import (
+    PATIENCE_S,
+    ROOT,
+    Command,
+    driver_settings,
+    eventually,
+    json_lines,
+    require,
+    validate,
+)
 
 pytestmark = pytest.mark.spark
 
@@ -38,7 +47,8 @@ BUSY_S = 30.0
 def finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[Record, str, str, int]:
     """A run on local[2] that ended well, its output, its errors, its exit code."""
     state = tmp_path_factory.mktemp("finished") / "state"
-    process = start_profile(state, "--master", "local[2]", "APP")
+    collector = ("-XX:+UseG1GC",)  # which has threads of its own
+    process = start_profile(state, "--master", "local[2]", "APP", jvm=collector)
     output, errors = process.communicate(timeout=180)
     return only_record(state), output, errors, process.returncode
 
@@ -149,13 +159,21 @@ def flame_of_each_jvm(record: Record, summary: str) -> None:
 
 
 def busy_profile(state: Path) -> tuple[subprocess.Popen[str], Record, list[dict]]:
-    """A run that goes on until it is ended, once its tasks run; with its processes."""
+    """A run that goes on until it is ended, once it has been sampled; with its processes."""
     process = start_profile(state, "--master", "local[2]", "--no-summary", "APP", "stay")
     assert process.stdout is not None
     assert process.stdout.readline() == "groups 100\n"
-    time.sleep(1.5)
     record = only_record(state)
-    return process, record, [r for r in rows(record, "processes.jsonl") if r["event"] == "seen"]
+
+    def seen() -> list[dict]:
+        return [r for r in rows(record, "processes.jsonl") if r["event"] == "seen"]
+
+    def sampled() -> bool:
+        kept = (record.directory / "samples" / "process.jsonl").exists()
+        return kept and any(row["role"] == "driver" for row in seen())
+
+    eventually("the driver is sampled", sampled, LIMIT_S)
+    return process, record, seen()
 
 
 def all_gone(processes: list[dict]) -> bool:
@@ -179,13 +197,22 @@ def test_after_kill_9_of_profile_nothing_runs_on_and_the_record_is_readable(tmp_
     assert rows(killed, "samples/process.jsonl")
 
 
-def test_ctrl_c_ends_the_application_and_closes_the_record(tmp_path: Path) -> None:
-    process, _, processes = busy_profile(tmp_path)
+def test_kill_9_of_the_sampler_leaves_the_application_and_ctrl_c_ends_it_and_closes_the_record(
+    tmp_path: Path,
+) -> None:
+    process, record, processes = busy_profile(tmp_path)
+    (sampler,) = [pid for pid in children(process.pid) if name_of(pid) == "hearth-sampler"]
+    os.kill(sampler, signal.SIGKILL)
+    time.sleep(1)
+    (driver,) = [row for row in processes if row["role"] == "driver"]
+    assert is_alive(driver["pid"], driver["start_ticks"])
     os.killpg(process.pid, signal.SIGINT)  # as a terminal does
     process.communicate(timeout=LIMIT_S)
     assert process.returncode == 130
     assert all_gone(processes)
     assert only_record(tmp_path).state == "interrupted"
+    (warning,) = rows(record, "warnings.jsonl")
+    assert warning["what"].startswith("the sampler ended with -9")
 
 
 def test_an_application_over_its_limit_is_ended_and_the_record_says_so(tmp_path: Path) -> None:
@@ -219,22 +246,6 @@ def test_kill_9_of_the_driver_is_on_record_as_the_signal(tmp_path: Path) -> None
     assert driver["pid"] in gone
 
 
-def test_kill_9_of_the_sampler_leaves_the_application_and_is_told_in_the_record(
-    tmp_path: Path,
-) -> None:
-    process, record, processes = busy_profile(tmp_path)
-    (sampler,) = [pid for pid in children(process.pid) if name_of(pid) == "hearth-sampler"]
-    os.kill(sampler, signal.SIGKILL)
-    time.sleep(1)
-    (driver,) = [row for row in processes if row["role"] == "driver"]
-    assert is_alive(driver["pid"], driver["start_ticks"])
-    os.killpg(process.pid, signal.SIGINT)
-    process.communicate(timeout=LIMIT_S)
-    assert all_gone(processes)
-    (warning,) = rows(record, "warnings.jsonl")
-    assert warning["what"].startswith("the sampler ended with -9")
-
-
 def children(pid: int) -> list[int]:
     return [int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
 
@@ -246,7 +257,7 @@ def name_of(pid: int) -> str:
 def test_kill_9_of_one_executor_is_told_with_its_time_and_the_run_goes_on(
     hearth: Command, tmp_path: Path
 ) -> None:
-    words = ["--master", "local-numa[2x1]", "--memory", "512m", "--no-summary", "APP"]
+    words = ["--master", "local-numa[2x1]", "--memory", "512m", "--no-summary", "APP", "wait"]
     process = start_profile(tmp_path, *words)
     assert process.stdout is not None
     assert process.stdout.readline() == "groups 100\n"
@@ -254,6 +265,12 @@ def test_kill_9_of_one_executor_is_told_with_its_time_and_the_run_goes_on(
     victim = wait_for_executor(record, "1")
     os.kill(victim["pid"], signal.SIGKILL)
     killed_s = (time.monotonic_ns() - record.head.clock.monotonic_ns) / 1e9
+    eventually(
+        "it is gone",
+        lambda: '"gone"' in (record.directory / "processes.jsonl").read_text(),
+        LIMIT_S,
+    )
+    (tmp_path / "go").touch()
     _, errors = process.communicate(timeout=240)
     assert process.returncode == 0, errors
     state = {"HEARTH_STATE": str(tmp_path)}
@@ -402,7 +419,7 @@ def test_what_would_not_run_here_is_refused_by_name(
     tmp_path: Path, words: list[str], message: str
 ) -> None:
     process = start_profile(tmp_path, *words)
-    _, errors = process.communicate(timeout=60)
+    _, errors = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 2
     assert f"hearth: {message}" in errors
     assert not (tmp_path / "records").exists()

@@ -62,7 +62,7 @@ def test_the_files_of_threads_and_processes_that_ended_are_closed() -> None:
         texts = dict(files.of(OURSELVES))
         assert open_files() == at_first + len(texts)
     # A thread is gone from /proc a moment after it was joined.
-    eventually("the thread is gone", lambda: waits not in dict(files.of(OURSELVES)), 60)
+    eventually("the thread is gone", lambda: waits not in dict(files.of(OURSELVES)))
     assert open_files() == at_first + len(texts) - 1
     files.keep_only([])
     assert open_files() == at_first

@@ -193,7 +193,7 @@ def test_all_lanes_are_moved_and_zoomed_by_keyboard(browser: Any, tmp_path: Path
         ("0", "Shown: 0.00 s to 60.0 s"),
     ):
         axis.press(key)
-        eventually(words, lambda words=words: said.inner_text() == words, 60)
+        eventually(words, lambda words=words: said.inner_text() == words)
 
 
 def test_the_pointer_shows_a_moment_of_every_lane_and_the_task_below_it(
@@ -481,7 +481,7 @@ def test_threads_of_a_bound_and_an_unbound_run_share_their_axes_and_have_their_m
     figure.focus()
     figure.press("+")
     said = figure.locator("output")
-    eventually("it is zoomed", lambda: said.inner_text() == "Shown: 12.0 s to 48.0 s", 60)
+    eventually("it is zoomed", lambda: said.inner_text() == "Shown: 12.0 s to 48.0 s")
 
 
 def test_threads_are_not_set_side_by_side_where_one_run_alone_has_a_trace() -> None:

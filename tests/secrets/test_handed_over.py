@@ -30,7 +30,7 @@ options = [
 launch = Launch(Path("sh"), options, [], {{}}, [])
 launch = handed_over(launch, SubmitLine(), Path(sys.argv[1]))
 detached(["/bin/sleep", "20"])
-os.execvp("sh", ["sh", "-c", 'printf "%s\\\\n" "$@"; exec sleep 60', *launch.command])
+os.execvp("sh", ["sh", "-c", 'printf "%s\\\\n" "$@"; exec sleep 600', *launch.command])
 """
 
 
@@ -63,7 +63,7 @@ def test_java_options_of_private_files_go_with_the_application(
         assert {file.parent.parent for file in files} == {parent}
         assert {file.stat().st_mode & 0o777 for file in files} == {0o600}
         process.send_signal(end)
-    eventually("its files are gone", lambda: not any(parent.iterdir()), 60)
+    eventually("its files are gone", lambda: not any(parent.iterdir()))
 
 
 def test_what_a_killed_guardian_left_is_removed_by_a_later_run(tmp_path: Path) -> None:
@@ -104,9 +104,9 @@ def test_a_plan_beside_an_unwritable_state_directory_goes_with_the_command(
         [sys.executable, "-c", code], env=environment, stdin=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
     ) as process:  # fmt: skip
-        eventually("a plan", lambda: list(tmp_path.glob("hearth-run-*/*.json")), 60)
+        eventually("a plan", lambda: list(tmp_path.glob("hearth-run-*/*.json")))
         process.kill()
-    eventually("it is gone", lambda: not any(tmp_path.iterdir()), 60)
+    eventually("it is gone", lambda: not any(tmp_path.iterdir()))
 
 
 def stand_in(folder: Path, script: str) -> dict[str, str]:
@@ -134,15 +134,15 @@ def test_a_profile_leaves_no_java_options_of_private_files(tmp_path: Path, kille
         [sys.executable, "-m", "hearth", "profile", "--no-summary", *words], env=environment,
         cwd=tmp_path, stderr=subprocess.DEVNULL,
     ) as process:  # fmt: skip
-        eventually("it runs", (tmp_path / "runs").exists, 60)
+        eventually("it runs", (tmp_path / "runs").exists)
         starting = tmp_path / "state" / "starting"
         assert {file.name for file in starting.glob("*/*")} == {"args", "properties"}
         if killed:
             process.kill()
     if killed:
-        eventually("its files are gone", lambda: not any(starting.iterdir()), 60)
+        eventually("its files are gone", lambda: not any(starting.iterdir()))
     assert list(starting.iterdir()) == []
-    eventually("no temporary file", lambda: not any((tmp_path / "tmp").iterdir()), 60)
+    eventually("no temporary file", lambda: not any((tmp_path / "tmp").iterdir()))
 
 
 def test_what_was_tuned_puts_no_java_option_of_a_private_file_on_the_command_line(

@@ -17,7 +17,17 @@ from hearth.base.errors import UserError
 from hearth.cli.commands import run as run_command
 from hearth.cli.main import command_parser
 from hearth.machine import paths
-from support import ROOT, Command, command, confs, driver_settings, environment, says, validate
+from support import (
+    PATIENCE_S,
+    ROOT,
+    Command,
+    command,
+    confs,
+    driver_settings,
+    environment,
+    says,
+    validate,
+)
 
 pytestmark = pytest.mark.spark
 
@@ -213,7 +223,7 @@ def test_on_a_terminal_it_says_what_it_does_and_how_long_and_nothing_of_that_sta
     with contextlib.suppress(OSError), os.fdopen(mine, "rb", buffering=0) as screen:
         while some := screen.read(4096):  # an error tells that the other side is closed
             shown += some
-    out, _ = run.communicate(timeout=60)
+    out, _ = run.communicate(timeout=PATIENCE_S)
     assert run.returncode == 0
     drawn = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]|\r", "", shown.decode())
     assert re.search(r"word-count runs on local\[2\] +[1-9][0-9]* s so far", drawn)
@@ -261,7 +271,7 @@ def ended_at_a_part(run: subprocess.Popen[bytes], folder: Path, number: int) -> 
         look_s=0.002,
     )
     os.kill(run.pid, number)
-    run.communicate(timeout=60)
+    run.communicate(timeout=PATIENCE_S)
     assert run.returncode in (-signal.SIGKILL, 130)
     wait_until(lambda: java_of(folder.parent) == [], "the generator is gone")
     return not (folder / "_manifest.json").exists()
@@ -302,7 +312,7 @@ def test_ended_while_a_job_runs_it_leaves_no_process_and_no_folder(
     wait_until(lambda: answers() != [], "the job writes its answer")
     assert java_of(runs) != []
     os.kill(run.pid, number)
-    run.communicate(timeout=60)
+    run.communicate(timeout=PATIENCE_S)
     wait_until(lambda: java_of(runs) == [], "the job is gone", 60)
     wait_until(lambda: set(runs.iterdir()) == kept, "its folder is deleted")
 
@@ -316,7 +326,7 @@ def test_a_killed_bench_goes_on_from_its_file(
     bench = started(home, tmp_path, *words)
     wait_until(lambda: out.is_file() and len(out.read_text().splitlines()) == 2, "a case is kept")
     os.kill(bench.pid, signal.SIGKILL)
-    bench.communicate(timeout=60)
+    bench.communicate(timeout=PATIENCE_S)
     before = out.read_text().splitlines()
     done = with_data(*words, "--json")
     assert done.returncode == 0, done.stderr

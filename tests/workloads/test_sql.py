@@ -28,7 +28,7 @@ from hearth.workloads.checks import FinishedRun, Verdict, sql
 from hearth.workloads.checks.registry import check
 from hearth.workloads.checks.sql import TPCH_AT_SCALE_1, Table, difference, equal, standard_problem
 from hearth.workloads.tpch import ensure_tpch, scale_of
-from support import check_golden, eventually
+from support import PATIENCE_S, check_golden, eventually
 
 pytestmark = pytest.mark.spark
 
@@ -327,11 +327,11 @@ def test_nothing_of_a_killed_generator_is_trusted(tmp_path: Path, victim: str) -
         assert time.monotonic() < end, "the generator does not start"
         time.sleep(0.01)
     os.kill(parent.pid if victim == "parent" else generator_of(parent.pid), signal.SIGKILL)
-    error = parent.communicate(timeout=60)[1]
+    error = parent.communicate(timeout=PATIENCE_S)[1]
     assert not place.exists()
     if victim == "generator":
         assert "tpchgen-cli ended with -9" in error
-    eventually("what it made is gone", lambda: not list(tmp_path.glob(".tpch.tpch-*/*")), 60)
+    eventually("what it made is gone", lambda: not list(tmp_path.glob(".tpch.tpch-*/*")))
     made = ensure_tpch(0.002, place)
     assert (made / tpch.MANIFEST).is_file()
 

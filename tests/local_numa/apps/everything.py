@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from fetched import remote_bytes
 from pyspark import BarrierTaskContext, SparkFiles, TaskContext
 from pyspark.resource import (
     ExecutorResourceRequests,
@@ -100,6 +101,7 @@ report = {
     "first": in_tasks(),
     "python": context.parallelize(range(6), 6).map(in_python).collect(),
     "kryo": checks.kryo(context._jsc),
+    "remote": remote_bytes(context),
     "profiles": [
         profiled(TaskResourceRequests().cpus(1).resource("gpu", 1)),
         profiled(TaskResourceRequests().cpus(2)),
