@@ -12,6 +12,7 @@ unless you ask, works without root, and says what it could not see.
 
 ```sh
 hearth doctor
+hearth doctor last
 hearth doctor --workload ml --all
 hearth doctor --machine big-box.tar.gz
 hearth doctor --fix swappiness --dry-run
@@ -24,6 +25,11 @@ Findings that do harm come first, then those whose worth a study has published. 
 applications fail, or that others can read their memory; the exit code is then 2. **Advice** means
 speed; the exit code is 1. Where hearth knows no figure, it says so: measure with
 [`hearth compare`](measuring.md), once before and once after the change.
+
+With a run, by the id of its record, the beginning of one, or `last`, the findings are those for
+that run: the plan and the settings are its own, each finding says what its record tells of it, such
+as how much it wrote to shuffle files, and what the run had none of comes last and does not count.
+The machine is looked at as it is now; settings that were others during the run are listed.
 
 `--fix` changes settings of the kernel that are a file below `/proc/sys` or `/sys`. It asks first
 (`--yes` does not), keeps the old value before it writes, and puts all back if the kernel does not

@@ -25,6 +25,8 @@ Severity = Literal["harm", "advice"]
 Group = Literal["memory", "cpu", "limits", "files", "container", "network", "spark", "hearth"]
 #: In the order in which they are shown.
 GROUPS: tuple[Group, ...] = get_args(Group)
+#: What of a run a setting acts on, where its record tells how much there was of it.
+Concern = Literal["heaps", "placement", "files", "cpus", "network", "queries"]
 
 
 @dataclass(frozen=True)
@@ -41,9 +43,9 @@ class Space:
 class Own:
     """What is this user's on this machine, which no capture holds.
 
-    conf: of spark-defaults.conf. local_dirs: where Spark keeps shuffle files. space: of the
-    file system of a directory. resolve: the addresses of a host name. installed: links of `hearth
-    install` in the Spark, and what each leads to.
+    conf: of spark-defaults.conf, or of a run's record. local_dirs: where Spark keeps shuffle
+    files. space: of the file system of a directory. resolve: the addresses of a host name.
+    installed: links of `hearth install` in the Spark, and what each leads to.
     """
 
     environment: Mapping[str, str]
@@ -62,7 +64,7 @@ class Own:
 
     @property
     def settings(self) -> Mapping[str, str]:
-        """Those of spark-defaults.conf; raises NotSeen where it cannot be read."""
+        """Those that the user chose; raises NotSeen where they cannot be read."""
         return known(self.conf)
 
 
@@ -152,12 +154,12 @@ Outcome = Problem | Fine
 
 @dataclass(frozen=True)
 class Worth:
-    """What a change is worth: what a study published, or that nobody knows.
+    """What a change is worth: measured on this machine, published by a study, or known to nobody.
 
-    percent: the largest gain that the study saw, for ranking.
+    percent: the gain that was measured, or the largest that the study saw, for ranking.
     """
 
-    kind: Literal["published", "unknown"]
+    kind: Literal["measured", "published", "unknown"]
     text: str
     percent: float = field(default=0.0, compare=False)
 
@@ -175,6 +177,7 @@ class Check:
 
     look: raises NotSeen where it cannot be answered. better: what should be set. source: where
     that is known from. touches: what else a change changes. reboot: whether it needs one.
+    concerns: what of a run it acts on.
     """
 
     look: Callable[[Machine], Outcome]
@@ -184,6 +187,7 @@ class Check:
     touches: str
     worth: Worth = UNKNOWN
     reboot: bool = False
+    concerns: Concern | None = None
     name: str = ""  #: set by the registry, from the name of the file
     why: str = ""  #: as well, from its docstring
 

@@ -2,15 +2,18 @@
 
 import platform
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import Literal
 
 from hearth.base.absent import Absent
 from hearth.base.codec import LEFT_OUT
 from hearth.base.limits import Text
 from hearth.doctor.check import Check, Group, Machine, Problem, Severity, Worth, all_checks, looked
+from hearth.doctor.run import InRun, JudgedRun
 
-_KINDS = ("published", "unknown")
+#: What checks call the user's settings, and what they are where a run is judged.
+_CONF, _OF_THE_RUN = "spark-defaults.conf", "the settings of the run"
 
 
 @dataclass(frozen=True)
@@ -30,6 +33,8 @@ class Finding:
     fixable: bool  #: whether --fix can change it
     reboot: bool  #: whether the change needs a reboot
     touches: Text  #: what else the change changes
+    #: what of the run that is judged it acts on; absent where its record does not tell
+    in_run: InRun | None = field(default=None, metadata=LEFT_OUT)
     #: the reason for which the user silenced it
     silenced: str | None = field(default=None, metadata=LEFT_OUT)
 
@@ -51,6 +56,15 @@ class NotChecked:
 
 
 @dataclass(frozen=True)
+class ExaminedRun:
+    """The run that is judged."""
+
+    id: Text
+    application: str
+    changed: list[str]  #: settings of the machine and versions that are others now
+
+
+@dataclass(frozen=True)
 class Examined:
     """What of a machine, of Java and of Spark's settings costs speed or safety.
 
@@ -60,11 +74,21 @@ class Examined:
     machine: str  #: `live`, or the capture
     kernel: str  #: of this machine; empty for a capture
     workload: str | None  #: its kind, if one was named
-    findings: list[Finding]  #: harm first, then by what a change is worth
+    findings: list[Finding]  #: harm first, then by what a change is worth to the run or here
     silenced: list[Finding]
     sound: list[Sound]
     not_checked: list[NotChecked]
+    run: ExaminedRun | None = field(default=None, metadata=LEFT_OUT)
     schema: Literal["hearth/doctor/1"] = "hearth/doctor/1"
+
+    @property
+    def telling(self) -> list[Finding]:
+        """Those that count: without the advice that does not matter to the run that is judged."""
+        return [
+            one
+            for one in self.findings
+            if one.severity == "harm" or one.in_run is None or one.in_run.matters
+        ]
 
     @property
     def does_harm(self) -> bool:
@@ -77,10 +101,14 @@ def examine(
     source: str | None,
     silenced: Mapping[str, str],
     checks: Iterable[Check] | None = None,
+    *,
+    measured: Mapping[str, Worth] = MappingProxyType({}),
+    run: JudgedRun | None = None,
 ) -> Examined:
     """Return what the checks find.
 
     source: the capture, None for this machine. silenced: the reason by the name of a check.
+    measured: what a change was worth here, by the same. run: the one that is judged.
     """
     findings: list[Finding] = []
     sound: list[Sound] = []
@@ -88,11 +116,13 @@ def examine(
     for check in all_checks() if checks is None else checks:
         outcome = looked(check, machine)
         if isinstance(outcome, Absent):
-            unseen.append(NotChecked(check.name, outcome.reason))
+            unseen.append(NotChecked(check.name, _said(outcome.reason, run)))
         elif isinstance(outcome, Problem):
-            findings.append(_finding(check, outcome, silenced.get(check.name)))
+            worth = worth_of(check, measured.get(check.name))
+            one = _finding(check, outcome, worth, run)
+            findings.append(replace(one, silenced=silenced.get(check.name)))
         else:
-            sound.append(Sound(check.name, outcome.seen))
+            sound.append(Sound(check.name, _said(outcome.seen, run)))
     findings.sort(key=_rank)
     return Examined(
         machine=source or "live",
@@ -102,31 +132,48 @@ def examine(
         silenced=[one for one in findings if one.silenced is not None],
         sound=sound,
         not_checked=unseen,
+        run=ExaminedRun(run.id, run.application, run.changed) if run else None,
     )
 
 
-def _rank(finding: Finding) -> tuple[bool, int, float]:
-    """Harm first, then what is known to be worth most; the order of the checks decides the rest."""
-    return (finding.severity != "harm", _KINDS.index(finding.worth.kind), -finding.worth.percent)
+def worth_of(check: Check, measured: Worth | None) -> Worth:
+    """Return what was measured here, with what is published behind it, or else that alone."""
+    if measured is None or check.worth.kind != "published":
+        return measured or check.worth
+    return replace(measured, text=f"{measured.text}; published: {check.worth.text}")
 
 
-def _finding(check: Check, found: Problem, silenced: str | None) -> Finding:
+def _rank(finding: Finding) -> tuple[bool, bool, int, float]:
+    """Harm first, then what matters to the run, then what is known to be worth most.
+
+    What was measured to be worth nothing here comes last; the order of the checks decides the rest.
+    """
+    worth, matters = finding.worth, finding.in_run is None or finding.in_run.matters
+    place = {"measured": 0 if worth.percent > 0 else 3, "published": 1, "unknown": 2}[worth.kind]
+    return (finding.severity != "harm", not matters, place, -worth.percent)
+
+
+def _finding(check: Check, found: Problem, worth: Worth, run: JudgedRun | None) -> Finding:
     return Finding(
         name=check.name,
         group=check.group,
         severity=found.severity,
-        seen=found.seen,
-        evidence=found.evidence,
+        seen=_said(found.seen, run),
+        evidence=_said(found.evidence, run),
         why=check.why,
         better=found.better or check.better,
         source=check.source,
-        worth=check.worth,
-        command=command_of(found),
+        worth=worth,
+        command=_said(command_of(found), run),
         fixable=bool(found.changes),
         reboot=check.reboot,
         touches=check.touches,
-        silenced=silenced,
+        in_run=run.concerns.get(check.concerns) if run and check.concerns else None,
     )
+
+
+def _said(text: str, run: JudgedRun | None) -> str:
+    return text if run is None else text.replace(_CONF, _OF_THE_RUN)
 
 
 def command_of(found: Problem) -> str:

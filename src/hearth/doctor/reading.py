@@ -74,7 +74,7 @@ def _own(debug: bool) -> Measured[Own]:
         conf=conf,
         spark_version=version,
         java_home=_java_home(),
-        local_dirs=_local_dirs({} if isinstance(conf, Absent) else conf),
+        local_dirs=local_dirs({} if isinstance(conf, Absent) else conf),
         temporary=os.path.realpath(tempfile.gettempdir()),
         state=os.path.realpath(paths.state_home()),
         cache=os.path.realpath(paths.cache_home()),
@@ -115,7 +115,7 @@ def _leases(debug: bool) -> Measured[leases.Leases]:
         return Absent(str(error))
 
 
-def _local_dirs(settings: Mapping[str, str]) -> Sequence[str]:
+def local_dirs(settings: Mapping[str, str]) -> Sequence[str]:
     """Where Spark keeps shuffle files (SparkConf, `spark.local.dir`)."""
     named = os.environ.get("SPARK_LOCAL_DIRS") or settings.get("spark.local.dir") or "/tmp"
     return [os.path.realpath(name.strip()) for name in named.split(",") if name.strip()]

@@ -4,8 +4,12 @@ Each finding says what is set, what is better, where that is known from, what th
 far as anybody knows, the command, and what else it touches. Nothing is changed unless you ask.
 The exit code is 0 if there is nothing to say, 1 for advice, 2 for what does harm.
 
+With RUN, a record's id, the beginning of one, or 'last', the findings are those for that run: its
+plan and its settings on this machine as it is now, with what its record tells of them.
+
 examples:
   hearth doctor
+  hearth doctor last
   hearth doctor --workload ml --all
   hearth doctor --machine big-box.tar.gz --json
   hearth doctor --html doctor.html
@@ -18,6 +22,7 @@ examples:
 import json
 import sys
 from argparse import ArgumentParser, Namespace
+from collections.abc import Mapping
 from pathlib import Path
 
 from hearth.base.codec import to_json
@@ -27,11 +32,13 @@ from hearth.cli.pages import add_html_option
 from hearth.doctor.check import Change, Machine
 from hearth.doctor.examine import Examined, examine
 from hearth.doctor.reading import read_machine
+from hearth.doctor.run import machine_of
 from hearth.doctor.silence import read_silenced, silence, speak
 from hearth.doctor.switch import Switch, Switched
 from hearth.machine import paths
 from hearth.machine.described import machine_source
 from hearth.machine.plan import KINDS, PlanRequest
+from hearth.record.store import Record, find_record
 from hearth.report.terminal.doctor import show_doctor
 from hearth.report.terminal.screen import Screen
 
@@ -40,6 +47,7 @@ _HARM = 2
 
 def add_arguments(parser: ArgumentParser) -> None:
     """The command's options."""
+    parser.add_argument("run", metavar="RUN", nargs="?", help="judge the machine for this run")
     parser.add_argument("--machine", metavar="CAPTURE|SPEC", type=machine_source, help=MACHINE_HELP)
     parser.add_argument("--workload", choices=KINDS, help="kind of workload, if known")
     parser.add_argument(
@@ -79,13 +87,33 @@ def run(options: Namespace) -> int:
         return _told(f"{options.unsilence} counts again")
     if options.undo:
         return _undo(Switch(Path("/"), folder / "switched"), options.undo)
-    request = PlanRequest(machine=options.machine, workload=options.workload)
+    record = find_record(paths.state_home(), options.run) if options.run else None
+    request = PlanRequest(machine=options.machine, workload=_workload(options, record))
     with read_machine(options.machine, request, options.debug) as machine:
         if options.fix:
             return _fix(Switch(Path("/"), folder / "switched"), machine, options)
-        found = examine(machine, options.machine, read_silenced(silenced))
+        found = _examined(machine, options.machine, read_silenced(silenced), record)
     _show(found, options)
     return _exit_code(found)
+
+
+def _workload(options: Namespace, record: Record | None) -> str | None:
+    """The kind of work: what was asked for, or what the run was planned for."""
+    planned = record.head.plan if record else None
+    work = planned.more.get("workload") if planned else None
+    kind = work.get("kind") if isinstance(work, dict) else None
+    return options.workload or (kind if kind in KINDS else None)
+
+
+def _examined(
+    machine: Machine, source: str | None, silenced: Mapping[str, str], record: Record | None
+) -> Examined:
+    if record is None:
+        return examine(machine, source, silenced)
+    from hearth.cli.judged_run import judged_run  # reads an event log: other uses do without it
+
+    judged = machine_of(machine, record)
+    return examine(judged, source, silenced, run=judged_run(record))
 
 
 def _check(options: Namespace) -> None:
@@ -98,6 +126,8 @@ def _check(options: Namespace) -> None:
             raise UserError(
                 f"--{name.replace('_', '-')}: is for --fix NAME: add that, or leave it out"
             )
+    if options.run and (options.fix or options.undo or options.silence or options.unsilence):
+        raise UserError(f"'{options.run}': a run is only judged: leave it out")
     if options.machine is not None and options.fix:
         raise UserError("--fix: a capture cannot be changed: leave --machine out")
 
@@ -118,7 +148,7 @@ def _show(found: Examined, options: Namespace) -> None:
 def _exit_code(found: Examined) -> int:
     if found.does_harm:
         return _HARM
-    return 1 if found.findings else 0
+    return 1 if found.telling else 0
 
 
 def _fix(switch: Switch, machine: Machine, options: Namespace) -> int:

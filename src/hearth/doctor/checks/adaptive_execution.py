@@ -18,6 +18,7 @@ def _look(machine: Machine) -> Outcome:
 CHECK = Check(
     _look,
     group="spark",
+    concerns="queries",
     better="true, Spark's default since 3.2",
     source="Spark: SQL performance tuning guide, adaptive query execution",
     touches="plans of queries can change from run to run",

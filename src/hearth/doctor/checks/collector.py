@@ -20,6 +20,7 @@ def _look(machine: Machine) -> Outcome:
 CHECK = Check(
     _look,
     group="spark",
+    concerns="heaps",
     better="ParallelGC for batch work, G1 or ZGC where pauses matter",
     source="Kyong 2017; Elasticsearch: bootstrap checks, serial collector",
     worth=published(

@@ -30,6 +30,7 @@ def _look(machine: Machine) -> Outcome:
 CHECK = Check(
     _look,
     group="spark",
+    concerns="heaps",
     better="31 GB or less, in more executors; or 48 GB and more",
     source="Awan 2016; Oracle: java command, -XX:+UseCompressedOops",
     worth=published(

@@ -51,6 +51,7 @@ def _by_clock(machine: Machine) -> Outcome:
 CHECK = Check(
     _look,
     group="cpu",
+    concerns="cpus",
     better="tasks on cores of one kind, or smaller tasks, which even out",
     source="kernel: admin-guide/pm/intel_pstate (hybrid processors); Spark: tuning guide, level "
     "of parallelism",

@@ -21,6 +21,7 @@ def _look(machine: Machine) -> Outcome:
 CHECK = Check(
     _look,
     group="cpu",
+    concerns="cpus",
     better="a cpuset of as many whole CPUs",
     source="kernel: scheduler/sched-bwc",
     touches="what else runs on the CPUs of that cpuset",

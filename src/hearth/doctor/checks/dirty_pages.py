@@ -24,6 +24,7 @@ def _look(machine: Machine) -> Outcome:
 CHECK = Check(
     _look,
     group="memory",
+    concerns="files",
     better="vm.dirty_background_bytes of 1 GB, so that disks begin early",
     source="kernel: admin-guide/sysctl/vm, dirty_background_bytes; the limit of 16 GB is hearth's",
     touches="every program that writes; files that live for seconds reach the disk",

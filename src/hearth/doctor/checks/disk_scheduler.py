@@ -28,6 +28,7 @@ def _look(machine: Machine) -> Outcome:
 CHECK = Check(
     _look,
     group="files",
+    concerns="files",
     better="none or mq-deadline for flash, mq-deadline or bfq for spinning disks",
     source="kernel: block/switching-sched; Redpanda: tuner disk_scheduler",
     touches="everything else on that disk",

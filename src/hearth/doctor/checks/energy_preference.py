@@ -23,6 +23,7 @@ def _look(machine: Machine) -> Outcome:
 CHECK = Check(
     _look,
     group="cpu",
+    concerns="cpus",
     better="performance",
     source="kernel: admin-guide/pm/intel_pstate; tuned: profile throughput-performance",
     touches="power and heat, also when idle",

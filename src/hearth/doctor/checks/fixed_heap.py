@@ -34,6 +34,7 @@ def _look(machine: Machine) -> Outcome:
 CHECK = Check(
     _look,
     group="spark",
+    concerns="heaps",
     better="none there: the plan sizes heaps, where plain Spark takes 1 GB",
     source="Spark: configuration, spark.driver.memory",
     touches="applications that run without hearth get Spark's 1 GB",

@@ -23,6 +23,7 @@ def _look(machine: Machine) -> Outcome:
 CHECK = Check(
     _look,
     group="memory",
+    concerns="heaps",
     better="as much available memory as the plan takes",
     source="kernel: filesystems/proc, MemAvailable",
     touches="the programs that are ended",

@@ -34,6 +34,7 @@ def _first(machine: Machine) -> str:
 CHECK = Check(
     _look,
     group="cpu",
+    concerns="cpus",
     better="performance",
     source="kernel: admin-guide/pm/cpufreq; ClickHouse: usage recommendations; Redpanda: tuner cpu",
     touches="power and heat, also when idle",

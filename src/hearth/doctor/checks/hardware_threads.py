@@ -20,6 +20,7 @@ def _look(machine: Machine) -> Outcome:
 CHECK = Check(
     _look,
     group="cpu",
+    concerns="cpus",
     better="on, unless it is off because threads of strangers share cores (see mitigations of "
     "L1TF and MDS)",
     source="Awan 2016; kernel: admin-guide/hw-vuln",

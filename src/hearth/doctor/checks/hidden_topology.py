@@ -31,6 +31,7 @@ def _look(machine: Machine) -> Outcome:
 CHECK = Check(
     _look,
     group="cpu",
+    concerns="cpus",
     better="the nodes of the host, with virtual CPUs and memory bound to them",
     source="Awan 2016 for what remote memory costs; the limit of 64 CPUs is hearth's",
     touches="the virtual machine has to be started again",

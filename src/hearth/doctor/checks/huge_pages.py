@@ -19,6 +19,7 @@ def _look(machine: Machine) -> Outcome:
 CHECK = Check(
     _look,
     group="memory",
+    concerns="heaps",
     better="madvise: programs that ask for huge pages get them, such as a JVM with "
     "-XX:+UseTransparentHugePages",
     source="kernel: admin-guide/mm/transhuge; Oracle: java command, -XX:+UseTransparentHugePages",

@@ -21,6 +21,7 @@ def _look(machine: Machine) -> Outcome:
 CHECK = Check(
     _look,
     group="memory",
+    concerns="heaps",
     better="defer+madvise: only programs that ask wait, for others a kernel thread makes room",
     source="kernel: admin-guide/mm/transhuge",
     touches="how soon programs that do not ask get huge pages",

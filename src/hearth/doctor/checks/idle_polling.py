@@ -16,6 +16,7 @@ def _look(machine: Machine) -> Outcome:
 CHECK = Check(
     _look,
     group="cpu",
+    concerns="cpus",
     better="the kernel's idle states: Spark's tasks are far longer than it takes to wake up",
     source="kernel: admin-guide/pm/cpuidle",
     touches="latency of the first microseconds after idleness",

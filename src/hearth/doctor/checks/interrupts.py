@@ -37,6 +37,7 @@ def _is_count(word: str) -> bool:
 CHECK = Check(
     _look,
     group="cpu",
+    concerns="cpus",
     better="spread, near each device's node",
     source="kernel: core-api/irq/irq-affinity; Redpanda: tuners net and disk_irq; the limits "
     "are hearth's",

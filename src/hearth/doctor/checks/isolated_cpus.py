@@ -25,6 +25,7 @@ def _look(machine: Machine) -> Outcome:
 CHECK = Check(
     _look,
     group="cpu",
+    concerns="cpus",
     better="none; leave CPUs to other programs by cpusets, which keep load balancing",
     source="kernel: admin-guide/kernel-parameters, isolcpus",
     touches="the programs that the CPUs were isolated for",

@@ -28,6 +28,7 @@ def _look(machine: Machine) -> Outcome:
 CHECK = Check(
     _look,
     group="spark",
+    concerns="cpus",
     better="both compilers; C1 alone only for commands that end at once",
     source="Oracle: java command, tiered compilation; Elasticsearch: bootstrap checks, client JVM",
     touches="start-up of very short applications",

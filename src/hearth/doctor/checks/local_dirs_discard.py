@@ -21,6 +21,7 @@ def _look(machine: Machine) -> Outcome:
 CHECK = Check(
     _look,
     group="files",
+    concerns="files",
     better="fstrim once a week instead",
     source="man 8 fstrim and mount; Redpanda: tuner fstrim",
     touches="a disk that is an image on a host gives space back later",

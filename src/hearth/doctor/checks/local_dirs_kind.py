@@ -40,6 +40,7 @@ def _look(machine: Machine) -> Outcome:
 CHECK = Check(
     _look,
     group="files",
+    concerns="files",
     better="local disks, or memory where there is room",
     source="Spark: hardware provisioning, local disks; Docker: storage drivers",
     touches="where shuffle files need space",

@@ -27,6 +27,7 @@ def _look(machine: Machine) -> Outcome:
 CHECK = Check(
     _look,
     group="files",
+    concerns="files",
     better="none of them for shuffle files, which nobody needs after a crash",
     source="man 8 mount; kernel: filesystems/ext4",
     touches="what else lies on that file system: it may lose data in a crash",

@@ -30,6 +30,7 @@ def _look(machine: Machine) -> Outcome:
 CHECK = Check(
     _look,
     group="files",
+    concerns="files",
     better="a tenth of the disk free, or more: as much as the input",
     source="Spark: hardware provisioning, local disks; the limits are hearth's",
     touches="the files that are removed",

@@ -26,6 +26,7 @@ def _look(machine: Machine) -> Outcome:
 CHECK = Check(
     _look,
     group="container",
+    concerns="placement",
     better="the memory of the nodes whose CPUs are allowed",
     source="kernel: admin-guide/cgroup-v1/cpusets; Awan 2016",
     worth=published("remote memory cost 10 % on average (Awan 2016)", 10),

@@ -26,6 +26,7 @@ def _look(machine: Machine) -> Outcome:
 CHECK = Check(
     _look,
     group="memory",
+    concerns="placement",
     better="heaps on nodes with CPUs only",
     source="kernel: admin-guide/mm/numaperf",
     touches="less memory for the application",

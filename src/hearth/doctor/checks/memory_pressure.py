@@ -26,6 +26,7 @@ def _look(machine: Machine) -> Outcome:
 CHECK = Check(
     _look,
     group="memory",
+    concerns="heaps",
     better="none",
     source="kernel: accounting/psi; the limit of 1 % is hearth's",
     touches="the programs that are ended",

@@ -23,6 +23,7 @@ def _look(machine: Machine) -> Outcome:
 CHECK = Check(
     _look,
     group="memory",
+    concerns="heaps",
     better="max, and a limit that ends what exceeds it (memory.max)",
     source="kernel: admin-guide/cgroup-v2, memory.high",
     touches="what else runs in that control group",

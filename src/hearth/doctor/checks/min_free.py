@@ -26,6 +26,7 @@ def _look(machine: Machine) -> Outcome:
 CHECK = Check(
     _look,
     group="memory",
+    concerns="heaps",
     better="about 0.5 % of the memory, at most 2 GB",
     source="kernel: admin-guide/sysctl/vm, min_free_kbytes; the limits are hearth's",
     touches="how much memory programs and the cache of files can use",

@@ -40,6 +40,7 @@ def _speed(machine: Machine, path: str) -> int:
 CHECK = Check(
     _look,
     group="network",
+    concerns="network",
     better="several queues, or receive packet steering",
     source="kernel: networking/scaling; Redpanda: tuner net",
     touches="which CPUs serve the network",

@@ -20,6 +20,7 @@ def _look(machine: Machine) -> Outcome:
 CHECK = Check(
     _look,
     group="memory",
+    concerns="placement",
     better="memory on every node that has CPUs",
     source="Awan 2016",
     worth=published("remote memory cost 10 % on average (Awan 2016)", 10),

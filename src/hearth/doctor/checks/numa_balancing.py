@@ -29,6 +29,7 @@ def _look(machine: Machine) -> Outcome:
 CHECK = Check(
     _look,
     group="memory",
+    concerns="placement",
     better="0 if executors are bound, 1 if they are not; 'hearth compare' has an arm for each",
     source="kernel: admin-guide/sysctl/kernel, numa_balancing",
     touches="every other program on the machine that is not bound",

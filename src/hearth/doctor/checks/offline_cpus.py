@@ -26,6 +26,7 @@ def _look(machine: Machine) -> Outcome:
 CHECK = Check(
     _look,
     group="cpu",
+    concerns="cpus",
     better="all online, unless one is faulty",
     source="kernel: core-api/cpu_hotplug",
     touches="power; a CPU that was switched off because it is faulty",

@@ -30,6 +30,7 @@ def _look(machine: Machine) -> Outcome:
 CHECK = Check(
     _look,
     group="memory",
+    concerns="heaps",
     better="0, or a vm.overcommit_ratio that leaves room for the heaps",
     source="kernel: mm/overcommit-accounting; ClickHouse: usage recommendations",
     touches="programs that rely on being refused memory rather than being killed",

@@ -25,6 +25,7 @@ def _look(machine: Machine) -> Outcome:
 CHECK = Check(
     _look,
     group="memory",
+    concerns="heaps",
     better="none: heap, off-heap memory and overhead fit the machine and the control group",
     source="kernel: admin-guide/cgroup-v2, memory.events",
     touches="nothing",

@@ -21,6 +21,7 @@ def _look(machine: Machine) -> Outcome:
 CHECK = Check(
     _look,
     group="cpu",
+    concerns="cpus",
     better="a kernel for servers (PREEMPT_NONE, PREEMPT_LAZY or PREEMPT_DYNAMIC)",
     source="kernel: core-api/real-time/differences",
     touches="programs that need real time",

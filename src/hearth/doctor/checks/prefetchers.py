@@ -24,6 +24,7 @@ def _look(machine: Machine) -> Outcome:
 CHECK = Check(
     _look,
     group="cpu",
+    concerns="cpus",
     better="what is fastest for your application: each of four can be turned off",
     source="Awan 2016; Intel: disclosure of hardware prefetcher control",
     worth=published(

@@ -25,6 +25,7 @@ def _look(machine: Machine) -> Outcome:
 CHECK = Check(
     _look,
     group="files",
+    concerns="files",
     better="128 KB or more; 4096 as tuned sets it",
     source="kernel: ABI/stable/sysfs-block; tuned: profile throughput-performance",
     touches="programs that read small parts of large files read more than they need",

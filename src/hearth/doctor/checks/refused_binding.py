@@ -33,6 +33,7 @@ def _look(machine: Machine) -> Outcome:
 CHECK = Check(
     _look,
     group="container",
+    concerns="placement",
     better="CAP_SYS_NICE, or a profile that allows set_mempolicy and mbind",
     source="Docker: seccomp security profiles",
     touches="the container may change priorities of its processes",

@@ -36,6 +36,7 @@ def _look(machine: Machine) -> Outcome:
 CHECK = Check(
     _look,
     group="memory",
+    concerns="heaps",
     better="none, unless a program on this machine (a database, a virtual machine) is about to "
     "use them",
     source="kernel: admin-guide/mm/hugetlbpage; the limit of 2 % is hearth's",

@@ -15,6 +15,7 @@ def _look(machine: Machine) -> Outcome:
 CHECK = Check(
     _look,
     group="memory",
+    concerns="heaps",
     better="0, unless this machine hosts virtual machines that need it to fit",
     source="kernel: admin-guide/mm/ksm",
     touches="virtual machines use more memory as their pages change",

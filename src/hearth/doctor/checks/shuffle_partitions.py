@@ -25,6 +25,7 @@ def _look(machine: Machine) -> Outcome:
 CHECK = Check(
     _look,
     group="spark",
+    concerns="queries",
     better="not set there: adaptive execution merges partitions that are small",
     source="Spark: SQL performance tuning guide",
     touches="nothing",

@@ -34,6 +34,7 @@ def _look(machine: Machine) -> Outcome:
 CHECK = Check(
     _look,
     group="cpu",
+    concerns="cpus",
     better="none: as many virtual CPUs as the host has to give",
     source="kernel: filesystems/proc, stat; the limit of 5 % is hearth's",
     touches="other virtual machines of that host",

@@ -29,6 +29,7 @@ def _look(machine: Machine) -> Outcome:
 CHECK = Check(
     _look,
     group="memory",
+    concerns="heaps",
     better="none in use before an application starts",
     source="kernel: filesystems/proc, meminfo; the limit of 2 % is hearth's",
     touches="reads everything back into memory, which takes a while",

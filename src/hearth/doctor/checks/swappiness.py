@@ -21,6 +21,7 @@ def _look(machine: Machine) -> Outcome:
 CHECK = Check(
     _look,
     group="memory",
+    concerns="heaps",
     better="1: the kernel drops cached files first, and swaps only to avoid killing",
     source="kernel: admin-guide/sysctl/vm, swappiness; Redpanda: tuner swappiness",
     touches="idle programs stay in memory, so less is left for the cache of files",

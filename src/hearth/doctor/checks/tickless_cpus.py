@@ -24,6 +24,7 @@ def _look(machine: Machine) -> Outcome:
 CHECK = Check(
     _look,
     group="cpu",
+    concerns="cpus",
     better="none: it helps one thread alone on a CPU, and executors have many",
     source="kernel: timers/no_hz",
     touches="the programs that it was set for",

@@ -19,6 +19,7 @@ def _look(machine: Machine) -> Outcome:
 CHECK = Check(
     _look,
     group="cpu",
+    concerns="cpus",
     better="on; off only for measurements that must not depend on heat",
     source="kernel: admin-guide/pm/intel_pstate and cpufreq; ClickHouse: usage recommendations",
     touches="power and heat; run times scatter more",

@@ -30,6 +30,7 @@ def _look(machine: Machine) -> Outcome:
 CHECK = Check(
     _look,
     group="memory",
+    concerns="placement",
     better="the same memory on every node",
     source="hearth: a plan gives executors equal heaps; the limit of 20 % is hearth's",
     touches="the machine has to be opened",

@@ -15,6 +15,7 @@ def _look(machine: Machine) -> Outcome:
 CHECK = Check(
     _look,
     group="memory",
+    concerns="placement",
     better="0: Spark's input and shuffle files profit from the cache",
     source="kernel: admin-guide/sysctl/vm, zone_reclaim_mode",
     touches="where programs that are not bound get memory once their node is full",

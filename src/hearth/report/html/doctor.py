@@ -6,7 +6,7 @@ from hearth.base.private_files import write_private
 from hearth.doctor.examine import Examined, Finding
 from hearth.report.html.page import doctor_page
 from hearth.report.html.shown import View
-from hearth.report.terminal.doctor import details, headline
+from hearth.report.terminal.doctor import changed, details, headline, in_run
 
 
 def write_doctor_page(file: Path, found: Examined) -> None:
@@ -18,6 +18,7 @@ def doctor_view(found: Examined) -> View:
     """What its template shows."""
     return {
         "sentence": f"{headline(found)}.",
+        "changed": changed(found),
         "findings": [_finding(one) for one in found.findings],
         "silenced": [[one.name, one.seen, one.silenced] for one in found.silenced],
         "sound": [[one.name, one.seen] for one in found.sound],
@@ -26,5 +27,7 @@ def doctor_view(found: Examined) -> View:
 
 
 def _finding(one: Finding) -> View:
-    return {"title": f"{one.name}: {one.seen}", "severity": one.severity, "why": one.why,
+    of_it = in_run(one) if one.in_run and not one.in_run.matters else ""
+    title = ": ".join(filter(None, [one.name, one.seen, of_it]))
+    return {"title": title, "severity": one.severity, "why": one.why,
             "details": list(details(one))}  # fmt: skip

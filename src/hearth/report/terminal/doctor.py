@@ -11,10 +11,14 @@ _COLOURS = {"harm": "red", "advice": "yellow"}
 def show_doctor(found: Examined, screen: Screen, *, everything: bool) -> list[str]:
     """The findings, what is silenced, and what was not seen; everything: also what is fine."""
     lines = [screen.title(headline(found))]
-    for finding in found.findings:
+    lines += [screen.paragraph(f"changed since: {one}", "", "  ") for one in changed(found)]
+    for finding in found.telling:
         lines += ["", *_finding(finding, screen)]
-    if found.silenced:
+    unimportant = [one for one in found.findings if one not in found.telling]
+    if unimportant or found.silenced:
         lines.append("")
+    for one in unimportant:
+        lines.append(screen.paragraph(f"{one.name}: {one.seen}: {in_run(one)}", "", "  "))
     for finding in found.silenced:
         lines.append(
             screen.paragraph(
@@ -34,11 +38,27 @@ def show_doctor(found: Examined, screen: Screen, *, everything: bool) -> list[st
     return lines
 
 
+def changed(found: Examined) -> list[str]:
+    """Return what is another setting now than in the run that is judged."""
+    return found.run.changed if found.run else []
+
+
+def in_run(one: Finding) -> str:
+    """Return what the run had of that on which a finding acts; empty where that is not known."""
+    if one.in_run is None:
+        return ""
+    return one.in_run.text if one.in_run.matters else f"of no matter to this run: {one.in_run.text}"
+
+
 def headline(found: Examined) -> str:
     """Return how many findings there are, and how many checks found nothing or could not look."""
     harm = sum(one.severity == "harm" for one in found.findings)
     where = "this machine" if found.machine == "live" else found.machine
-    counts = [f"{harm} that do harm", f"{len(found.findings) - harm} with advice"]
+    if found.run:
+        where = f"{found.run.id} ({found.run.application}) on {where}"
+    less = len(found.findings) - len(found.telling)
+    counts = [f"{harm} that do harm", f"{len(found.telling) - harm} with advice"]
+    counts += [f"{less} of no matter to it"] if less else []
     counts += [f"{len(found.silenced)} silenced"] if found.silenced else []
     rest = f"{len(found.sound)} checks found nothing, {len(found.not_checked)} could not look"
     return f"{where}: findings: {', '.join(counts)}; {rest}"
@@ -54,8 +74,10 @@ def _finding(one: Finding, screen: Screen) -> Iterator[str]:
 
 def details(one: Finding) -> Iterator[tuple[str, str]]:
     """Return the facts of a finding, by name."""
+    if one.in_run:
+        yield "in this run", one.in_run.text
     yield "better", f"{one.better} [{one.source}]"
-    yield "worth", one.worth.text if one.worth.kind == "published" else f"unknown: {one.worth.text}"
+    yield "worth", f"unknown: {one.worth.text}" if one.worth.kind == "unknown" else one.worth.text
     fix = f"; or hearth doctor --fix {one.name}" if one.fixable else ""
     yield "command", f"{one.command}{fix}{'; needs a reboot' if one.reboot else ''}"
     yield "touches", one.touches
