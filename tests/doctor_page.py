@@ -21,10 +21,19 @@ hearth doctor --undo swappiness
 hearth doctor --silence memory-maps --reason "no block is larger than 2 MB"
 ```
 
-Findings that do harm come first, then those whose worth a study has published. **Harm** means that
-applications fail, or that others can read their memory; the exit code is then 2. **Advice** means
-speed; the exit code is 1. Where hearth knows no figure, it says so: measure with
-[`hearth compare`](measuring.md), once before and once after the change.
+Findings that do harm come first, then those that were measured to be worth most on this machine,
+then those whose worth a study has published. **Harm** means that applications fail, or that others
+can read their memory; the exit code is then 2. **Advice** means speed; the exit code is 1. Where
+hearth knows no figure, it says so; as root, measure one here with your own application:
+
+```sh
+hearth compare --arms as-is,fixed:swappiness my_job.py
+```
+
+That switches the setting before each run of the second arm and puts it back behind it; if the
+comparison is killed (`kill -9`), a guardian process does, or else the next `hearth` command. The
+doctor then quotes the figure with its interval and the comparison's id. An arm that cannot be
+switched here (without root, in a container, by a reboot only) is skipped with the reason.
 
 With a run, by the id of its record, the beginning of one, or `last`, the findings are those for
 that run: the plan and the settings are its own, each finding says what its record tells of it, such

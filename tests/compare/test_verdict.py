@@ -92,6 +92,15 @@ def test_a_native_plan_is_used_where_it_is_faster_and_else_local_stays():
     assert said["verdict"]["sentence"].startswith("Stay with local[*]: no arm is shown")
 
 
+def test_a_fix_that_is_faster_is_to_be_made_and_else_the_machine_stays_as_it_is():
+    faster = runs("fixed:turbo", [8.0, 8.2, 7.9, 8.1, 8.0])
+    said = compared(head("as-is", "fixed:turbo"), [*runs("as-is", _NATIVE), *faster])
+    assert said["verdict"]["sentence"].startswith("Fix it (hearth doctor --fix turbo): fixed:turbo")
+    slower = runs("fixed:turbo", [12.0, 12.2, 11.8, 12.1, 11.9])
+    said = compared(head("as-is", "fixed:turbo"), [*runs("as-is", _NATIVE), *slower])
+    assert said["verdict"]["sentence"].startswith("Leave the machine as it is: no arm is shown")
+
+
 def test_containers_that_win_are_held_against_the_unbound_executors_too():
     unbound = runs("unbound", [9.0, 9.2, 8.9, 9.1, 9.0])
     docker = runs("docker", [8.0, 8.2, 7.9, 8.1, 8.0])

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from doctor.made_machine import AMPLE, JAR, LEASES, PLAN, TOPOLOGY, Given
-from hearth.doctor.check import Space
+from hearth.doctor.check import Archive, Space
 from hearth.machine.topology import TaskLimit
 
 
@@ -82,6 +82,39 @@ def dmi(rated: int, now: int) -> bytes:
     for at, value in ((0x0C, 16384), (0x15, rated), (0x20, now)):
         struct.pack_into("<H", raw, at, value)
     return bytes(raw)
+
+
+def channel(size_mb: int, locator: str, bank: str = "") -> bytes:
+    raw = bytearray(dmi(1600, 1600))
+    raw[0x10], raw[0x11] = 1, 2
+    struct.pack_into("<H", raw, 0x0C, size_mb)
+    return bytes(raw) + locator.encode() + b"\0" + (bank or "BANK 0").encode() + b"\0\0"
+
+
+def channels(*sizes_mb: int) -> Given:
+    """Modules in channels A, B and so on."""
+    names = [f"sys/firmware/dmi/entries/17-{n}/raw" for n in range(len(sizes_mb))]
+    raw = [
+        channel(size, "ChannelX-DIMM0".replace("X", "ABCD"[n])) for n, size in enumerate(sizes_mb)
+    ]
+    return Given(dict(zip(names, raw, strict=True)))
+
+
+def idle(*states: tuple[int, int]) -> Given:
+    """Of each CPU that may be used the states' latency in microseconds, and whether disabled."""
+    return Given(
+        {
+            f"{CPU}/cpu{cpu}/cpuidle/state{n}/{name}": f"{value}\n"
+            for cpu in (1, 2)
+            for n, state in enumerate(states)
+            for name, value in zip(("latency", "disable"), state, strict=True)
+        },
+        topology={"allowed": replace(ALONE, cpus="1-2")},
+    )
+
+
+def link(name: str, kind: str, flags: str = "0x1003") -> dict[str, str | bytes]:
+    return {f"sys/class/net/{name}/type": kind, f"sys/class/net/{name}/flags": flags}
 
 
 def status(seccomp: str, rights: str) -> str:
@@ -380,6 +413,7 @@ CASES = {
             files={
                 **mount(("/sys/fs/cgroup", "cgroup2", "ro")).files,
                 "proc/self/cgroup": "0::/\n",
+                "sys/fs/cgroup/cgroup.controllers": "memory",
             },
         ),
         replace(mount(ROOT_MOUNT), files={**mount(ROOT_MOUNT).files, "proc/self/cgroup": "0::/\n"}),
@@ -468,5 +502,35 @@ CASES = {
     "state-space": Case(Given(), Given(own={"space": lambda folder: LITTLE}), harm=True),
     "unsound-leases": Case(
         Given(), Given(own={"leases": replace(LEASES, problems=["'a.lease' is damaged"])})
+    ),
+    "memory-channels": Case(channels(8192, 8192), channels(8192, 8192, 0, 0)),
+    "idle-states": Case(idle((0, 0), (2, 0), (133, 0)), idle((0, 0), (2, 0), (890, 0))),
+    "clock-synchronised": Case(
+        Given(own={"environment": {"YARN_CONF_DIR": "/etc/hadoop"}}),
+        Given(own={"environment": {"YARN_CONF_DIR": "/etc/hadoop"}, "clock_synchronised": False}),
+    ),
+    "time-zone": Case(
+        Given(
+            {"usr/share/zoneinfo/Europe/Berlin": "TZif2"},
+            own={"environment": {"TZ": "Europe/Berlin"}},
+        ),
+        Given(own={"environment": {"TZ": "Europe/Berlin"}}),
+    ),
+    "loopback-down": Case(
+        files("sys/class/net/lo/flags", "0x9"), files("sys/class/net/lo/flags", "0x8"), harm=True
+    ),
+    "ipv6-only": Case(
+        files(HOST, "box"), Given({HOST: "box"}, own={"resolve": lambda name: ["2001:db8::1"]})
+    ),
+    "vpn-address": Case(
+        Given({HOST: "box", **link("eth0", "1")}),
+        Given({HOST: "box", **link("eth0", "1"), **link("wg0", "65534")}),
+    ),
+    "stale-archives": Case(
+        Given(own={"archives": [Archive(90 << 20, True)]}),
+        Given(own={"archives": [Archive(90 << 20, False), *[Archive(90 << 20, True)] * 3]}),
+    ),
+    "archive-failures": Case(
+        Given(), Given(own={"archive_failures": [("driver", "no space left on the device")]})
     ),
 }

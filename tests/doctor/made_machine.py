@@ -32,6 +32,9 @@ OWN = Own(
     jar=JAR,
     installed={},
     leases=replace(LEASES, problems=[]),
+    archives=[],
+    archive_failures=[],
+    clock_synchronised=True,
     space=lambda folder: AMPLE,
     resolve=lambda name: ["127.0.1.1"],
 )

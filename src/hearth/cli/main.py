@@ -165,10 +165,25 @@ def _run(arguments: list[str]) -> int:
         return 0
     if name not in command_names():
         raise UserError(_unknown(name))
+    if not (name == "doctor" and "--undo" in rest):
+        _take_back_abandoned()
     module, parser = command_parser(name)
     options = module.parse(parser, rest) if hasattr(module, "parse") else parser.parse_args(rest)
     code: int = module.run(options)
     return code
+
+
+def _take_back_abandoned() -> None:
+    """What a comparison that was killed has left of a setting of the machine."""
+    from hearth.machine import paths
+
+    state = paths.state_home()
+    if not any((state / "doctor" / "switched").glob("*.json")):
+        return
+    from hearth.doctor.switch import Switch
+
+    for line in Switch.of(state).take_back_abandoned():
+        print(f"hearth: {line}", file=sys.stderr)
 
 
 def _failed(message: str, code: int, debug: bool) -> int:

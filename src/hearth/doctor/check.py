@@ -40,12 +40,21 @@ class Space:
 
 
 @dataclass(frozen=True)
+class Archive:
+    """A class-data archive in hearth's cache."""
+
+    size_bytes: int
+    is_older_than_the_jar: bool
+
+
+@dataclass(frozen=True)
 class Own:
     """What is this user's on this machine, which no capture holds.
 
     conf: of spark-defaults.conf, or of a run's record. local_dirs: where Spark keeps shuffle
     files. space: of the file system of a directory. resolve: the addresses of a host name.
-    installed: links of `hearth install` in the Spark, and what each leads to.
+    installed: links of `hearth install` in the Spark, and what each leads to. archive_failures: of
+    the last day, the kind of archive and the reason.
     """
 
     environment: Mapping[str, str]
@@ -59,6 +68,9 @@ class Own:
     jar: Measured[str]
     installed: Mapping[str, str]
     leases: "Measured[Leases]"
+    archives: Measured[Sequence[Archive]]
+    archive_failures: Measured[Sequence[tuple[str, str]]]
+    clock_synchronised: Measured[bool]
     space: Callable[[str], Measured[Space]]
     resolve: Callable[[str], Measured[Sequence[str]]]
 
@@ -156,10 +168,11 @@ Outcome = Problem | Fine
 class Worth:
     """What a change is worth: measured on this machine, published by a study, or known to nobody.
 
-    percent: the gain that was measured, or the largest that the study saw, for ranking.
+    undecided: measured here, with an interval that does not decide. percent: the gain that was
+    measured, or the largest that the study saw, for ranking.
     """
 
-    kind: Literal["measured", "published", "unknown"]
+    kind: Literal["measured", "undecided", "published", "unknown"]
     text: str
     percent: float = field(default=0.0, compare=False)
 

@@ -10,3 +10,9 @@ def queue_of(tree: Tree, folder: str) -> str | None:
         return None
     own = f"sys/dev/block/{device}"
     return f"{own}/queue" if tree.has(f"{own}/queue") else f"{own}/../queue"
+
+
+def is_virtual(tree: Tree, queue: str) -> bool:
+    """Return whether a disk is a virtual machine's: whether it spins is then not known."""
+    place = tree.real(queue)
+    return "/virtio" in place or "/vbd-" in place or "/VMBUS" in place

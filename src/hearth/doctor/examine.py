@@ -143,14 +143,15 @@ def worth_of(check: Check, measured: Worth | None) -> Worth:
     return replace(measured, text=f"{measured.text}; published: {check.worth.text}")
 
 
-def _rank(finding: Finding) -> tuple[bool, bool, int, float]:
+def _rank(finding: Finding) -> tuple[bool, bool, bool, int, float]:
     """Harm first, then what matters to the run, then what is known to be worth most.
 
     What was measured to be worth nothing here comes last; the order of the checks decides the rest.
     """
     worth, matters = finding.worth, finding.in_run is None or finding.in_run.matters
-    place = {"measured": 0 if worth.percent > 0 else 3, "published": 1, "unknown": 2}[worth.kind]
-    return (finding.severity != "harm", not matters, place, -worth.percent)
+    gains = worth.kind != "measured" or worth.percent > 0
+    place = {"measured": 0, "published": 1, "undecided": 2, "unknown": 2}[worth.kind]
+    return (finding.severity != "harm", not matters, not gains, place, -worth.percent)
 
 
 def _finding(check: Check, found: Problem, worth: Worth, run: JudgedRun | None) -> Finding:

@@ -4,6 +4,7 @@ import re
 
 from hearth.doctor.tree import NotSeen, Tree
 
+_MOUNT = "sys/fs/cgroup"
 _MEMBER = re.compile(r"^0::(/[^\n]*)$", re.MULTILINE)
 
 
@@ -14,9 +15,21 @@ def own_group(tree: Tree) -> str:
     found = _MEMBER.search(tree.text("proc/self/cgroup"))
     if found is None or ".." in found[1].split("/"):
         raise NotSeen("there is no control group of version 2 in /proc/self/cgroup")
-    folder = f"sys/fs/cgroup{found[1]}".rstrip("/")
     # A container sees the path on its host, and its own group at the root.
-    return folder if tree.has(f"{folder}/cgroup.controllers") else "sys/fs/cgroup"
+    for folder in (f"{_MOUNT}{found[1]}".rstrip("/"), _MOUNT):
+        if tree.has(f"{folder}/cgroup.controllers"):
+            return folder
+    raise NotSeen(f"control groups of version 2 are not mounted on /{_MOUNT}")
+
+
+def own_groups(tree: Tree) -> list[str]:
+    """Return the own folder and those above it as far as they are seen; raise NotSeen."""
+    folder = own_group(tree)
+    found = [folder]
+    while folder != _MOUNT:
+        folder = folder.rpartition("/")[0]
+        found.append(folder)
+    return found
 
 
 def limit(tree: Tree, path: str) -> int | None:

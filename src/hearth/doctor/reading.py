@@ -6,21 +6,24 @@ import socket
 import tarfile
 import tempfile
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import TypeVar
 
 from hearth.base.absent import Absent, Measured
 from hearth.base.codec import typed
 from hearth.base.errors import UserError
 from hearth.base.temporary import working_directory
-from hearth.doctor.check import Machine, Own, Space
+from hearth.doctor.check import Archive, Machine, Own, Space
+from hearth.doctor.clock import clock_synchronised
 from hearth.doctor.tree import Tree
-from hearth.machine import jvm, leases, paths
+from hearth.machine import class_data, jvm, leases, paths
 from hearth.machine.plan import Plan, PlanRequest
 from hearth.machine.topology import Topology
 from hearth.record.machine_settings import spark_version
 from hearth.spark.conf import conf_folder, read_properties
 
+T = TypeVar("T")
 _RESOLVE_S = 3.0
 _NOT_OF_A_CAPTURE = Absent("a capture does not hold it")
 #: A capture of a large machine has some ten thousand files of some bytes.
@@ -81,6 +84,9 @@ def _own(debug: bool) -> Measured[Own]:
         jar=_jar(),
         installed={} if isinstance(home, Absent) else _links(home),
         leases=_leases(debug),
+        archives=_archives(),
+        archive_failures=_listed(class_data.failures),
+        clock_synchronised=clock_synchronised(),
         space=_space,
         resolve=_resolve,
     )
@@ -113,6 +119,26 @@ def _leases(debug: bool) -> Measured[leases.Leases]:
         return leases.read_leases(debug)
     except UserError as error:
         return Absent(str(error))
+
+
+def _archives() -> Measured[Sequence[Archive]]:
+    jar = _jar()
+    if isinstance(jar, Absent):
+        return jar
+
+    def all_of_them() -> list[Archive]:
+        made = Path(jar).stat().st_mtime
+        seen = [file.stat() for file in sorted(paths.cache_home().glob("*.jsa"))]
+        return [Archive(one.st_size, one.st_mtime < made) for one in seen]
+
+    return _listed(all_of_them)
+
+
+def _listed(ask: Callable[[], list[T]]) -> Measured[Sequence[T]]:
+    try:
+        return ask()
+    except OSError as error:
+        return Absent(f"could not read {error.filename}: {error.strerror}")
 
 
 def local_dirs(settings: Mapping[str, str]) -> Sequence[str]:

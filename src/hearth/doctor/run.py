@@ -57,14 +57,12 @@ def changed_since(
     head: RecordHead, settings: Mapping[str, Measured[Setting]], versions: Mapping[str, str]
 ) -> list[str]:
     """Return which settings of the machine and which versions are others now than in a run."""
-    then = {name: _value(one) for name, one in head.machine_settings.items()}
-    now = {name: _value(one) for name, one in settings.items()}
-    pairs = [(then, now), (dict(head.versions), dict(versions))]
+    then = {name: _value(one) for name, one in head.machine_settings.items()} | dict(head.versions)
+    now = {name: _value(one) for name, one in settings.items()} | dict(versions)
     return [
-        f"{name}: {before[name]} then, {after[name]} now"
-        for before, after in pairs
-        for name in before
-        if name in after and None not in (before[name], after[name]) and before[name] != after[name]
+        f"{name}: {before} then, {now[name]} now"
+        for name, before in then.items()
+        if before is not None and now.get(name) not in (None, before)
     ]
 
 

@@ -2,19 +2,24 @@
 
 What was set is kept before anything is changed, in a file of the user's own, and dropped after the
 last value is back: after a kill, `undo` finds either what was or nothing to do. A change lasts
-until the machine starts again, or longer with a drop-in for systemd-sysctl or tmpfiles.
+until the machine starts again, or longer with a drop-in for systemd-sysctl or tmpfiles; or only as
+long as a lock is held, for measuring: the kernel releases that with its process, and a guardian,
+or else hearth's next command, takes back what was abandoned.
 """
 
 import contextlib
+import fcntl
 import os
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
-from hearth.base.codec import load_typed, to_json
+from hearth.base.codec import LEFT_OUT, load_typed, to_json
 from hearth.base.errors import UserError
+from hearth.base.guardian import start_guardian
 from hearth.base.private_files import private_directory, write_private
 from hearth.doctor.check import Change, Machine, Problem, all_checks, looked, sysctl_name
 from hearth.doctor.tree import NotSeen, Tree
@@ -26,6 +31,14 @@ _MARK = (
     "# Written by 'hearth doctor --fix {name} --persist'; 'hearth doctor --undo {name}' removes it."
 )
 _BOOT = "proc/sys/kernel/random/boot_id"
+#: What a guardian does once the process that started it is gone.
+_RESTORE = """
+import sys
+from pathlib import Path
+sys.stdin.read()
+from hearth.doctor.switch import Switch
+Switch(Path(sys.argv[1]), Path(sys.argv[2])).take_back_abandoned()
+"""
 
 
 @dataclass(frozen=True)
@@ -39,12 +52,16 @@ class Kept:
 
 @dataclass(frozen=True)
 class Switched:
-    """A change that was begun; drop_ins: files that make it last, without the leading slash."""
+    """A change that was begun; drop_ins: files that make it last, without the leading slash.
+
+    temporary: whether it ends with the process that made it.
+    """
 
     name: str
     boot: str
     settings: list[Kept]
     drop_ins: list[str]
+    temporary: bool = field(default=False, metadata=LEFT_OUT)
     schema: Literal["hearth/doctor-switched/1"] = "hearth/doctor-switched/1"
 
 
@@ -54,6 +71,11 @@ class Switch:
     def __init__(self, root: Path, folder: Path) -> None:
         self._tree = Tree(root)
         self._folder = folder
+
+    @staticmethod
+    def of(state_home: Path) -> "Switch":
+        """Return that of this machine, with what is kept below hearth's state directory."""
+        return Switch(Path("/"), state_home / "doctor" / "switched")
 
     def plan(self, name: str, machine: Machine, persist: bool) -> Switched:
         """Return what a fix would change, and change nothing.
@@ -85,11 +107,74 @@ class Switch:
             self._restore(planned)
             raise
 
+    @contextlib.contextmanager
+    def held(self, planned: Switched) -> Iterator[None]:
+        """Have it changed for a while, whichever process dies meanwhile.
+
+        Raises UserError where another process has a setting changed in this way.
+        """
+        with self._locked() as free:
+            if not free:
+                raise UserError(
+                    f"{planned.name}: another 'hearth compare' has a setting switched for its "
+                    "runs: wait until it has ended"
+                )
+            places = [str(self._tree.root.absolute()), str(self._folder.absolute())]
+            guardian = start_guardian([sys.executable, "-P", "-c", _RESTORE, *places])
+            try:
+                self.apply(replace(planned, temporary=True))
+                try:
+                    yield
+                finally:
+                    self._undo(planned.name)
+            finally:
+                guardian.kill()
+                guardian.communicate()
+
+    def take_back_abandoned(self) -> list[str]:
+        """Put back what a process that was killed had changed for a while; a line for each."""
+        with self._locked() as free:
+            if not free:
+                return []
+            told = []
+            for file in sorted(self._folder.glob("*.json")):
+                name = file.stem
+                try:
+                    if not self._read(name).temporary:
+                        continue
+                    self._undo(name)
+                    told.append(f"put back {name}, which a comparison that was killed had switched")
+                except UserError as error:
+                    told.append(str(error))
+            return told
+
+    @contextlib.contextmanager
+    def _locked(self) -> Iterator[bool]:
+        """Whether this process got the lock, which it then holds."""
+        private_directory(self._folder)
+        lock = os.open(self._folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            yield False
+        else:
+            yield True
+        finally:
+            os.close(lock)
+
     def undo(self, name: str) -> Switched:
         """Put back what was set, however far the change got; raise UserError if it cannot be."""
-        file = self._file(name)
-        if name not in _names() or not file.exists():
+        if name not in _names() or not self._file(name).exists():
             raise UserError(f"--undo: hearth has not fixed {name}: there is nothing to take back")
+        with self._locked() as free:
+            if not free and self._read(name).temporary:
+                raise UserError(
+                    f"--undo: {name} is switched for a run of 'hearth compare', which puts it back"
+                )
+            return self._undo(name)
+
+    def _read(self, name: str) -> Switched:
+        file = self._file(name)
         try:
             kept = load_typed(file, Switched)
             _check(kept, name)
@@ -97,6 +182,10 @@ class Switch:
             raise UserError(
                 f"'{file}' cannot be read: {error}; remove it, and set {name} by hand"
             ) from error
+        return kept
+
+    def _undo(self, name: str) -> Switched:
+        kept, file = self._read(name), self._file(name)
         if kept.boot == self._boot():
             for one in kept.settings:
                 now = self._now(one.path)
@@ -210,7 +299,8 @@ def _changes(name: str, machine: Machine) -> Sequence[Change]:
         why = getattr(outcome, "reason", None) or getattr(outcome, "seen", "")
         raise UserError(f"--fix: there is nothing to fix in {name}: {why}")
     if not outcome.changes:
-        raise UserError(f"--fix: hearth cannot change {name} itself: {outcome.command}")
+        reboot = ", and a reboot" if check.reboot else ""
+        raise UserError(f"--fix: hearth cannot change {name} itself: {outcome.command}{reboot}")
     return outcome.changes
 
 

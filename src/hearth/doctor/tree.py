@@ -52,6 +52,10 @@ class Tree:
         except (OSError, ValueError):
             return False
 
+    def real(self, path: str) -> str:
+        """Return where links lead, as far as there are any."""
+        return os.path.realpath(self.root / path)
+
     def data(self, path: str, most: int = _VALUE_BYTES) -> bytes:
         """Return the content of a file; raise NotSeen, also where it is longer than `most`."""
         try:

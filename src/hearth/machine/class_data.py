@@ -108,6 +108,15 @@ def is_missing(training: Training) -> bool:
     return not (_parted() or existing(training) or _is_fresh(_place(training, "failed")))
 
 
+def failures() -> list[tuple[str, str]]:
+    """Return what could not be made within a day: the kind of archive, and the reason."""
+    return [
+        (file.name.rpartition("-")[0], " ".join(file.read_text(errors="replace").split()))
+        for file in sorted(paths.cache_home().glob("*.failed"))
+        if _is_fresh(file)
+    ]
+
+
 def _is_fresh(refusal: Path) -> bool:
     return refusal.is_file() and time.time() - refusal.stat().st_mtime < _REFUSED_S
 

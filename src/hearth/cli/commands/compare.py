@@ -8,11 +8,15 @@ is native, unbound and bound, or native and plan where the plan is a single JVM.
 random order after a warm-up, and each run is recorded ('hearth runs' lists them). The answer may
 be: do not bind.
 
+as-is and fixed:NAME are the plan, without and with a finding of 'hearth doctor' fixed for as long
+as it runs (needs root; put back also after kill -9). The doctor then quotes the figure.
+
 examples:
   hearth compare my_job.py
   hearth compare --arms native,bound --repeat 20 --class org.example.Job job.jar
   hearth compare --until-certain --budget 30m --executors 4 my_job.py --date 2026-11-21
   hearth compare --arms native,plan,tuned word-count --size 2g
+  hearth compare --arms as-is,fixed:huge-pages my_job.py
   hearth compare old_job.py --vs new_job.py
   hearth compare --dry-run my_job.py
   hearth compare --keep my_job.py
@@ -44,8 +48,10 @@ from hearth.cli.options import (
 )
 from hearth.cli.pages import add_html_option, write_html
 from hearth.doctor.brief import harm_in_brief
+from hearth.doctor.reading import read_machine
+from hearth.doctor.switch import Switch
 from hearth.machine import paths
-from hearth.machine.plan import Plan
+from hearth.machine.plan import Plan, PlanRequest
 from hearth.report.terminal.compare import show_comparison
 from hearth.report.terminal.screen import Screen, table
 from hearth.spark.conf import read_settings
@@ -113,7 +119,8 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     add_submit_options(parser, _REFUSED)
     arms_help = (
-        "native, plan, unbound, balanced, bound, package, docker, tuned; the first is the baseline"
+        "native, plan, unbound, balanced, bound, package, docker, tuned; the first is the "
+        "baseline; or as-is,fixed:NAME"
     )
     parser.add_argument("--arms", metavar="A,B,...", help=arms_help)
     vs_help = "last: another application, to compare with the first; both run as --arms says (plan)"
@@ -175,12 +182,16 @@ def run(options: CompareCommand) -> int:
     if options.vs:
         return _versions(options, settings)
     names = [n.strip() for n in options.arms.split(",")] if options.arms else ways.DEFAULT
-    arms = ways.chosen(list(names), tuned=partial(_tuned, line, settings))
+    fixing = any(name == ways.AS_IS or name.startswith(ways.FIXED) for name in names)
+    if fixing:
+        arms = _fixes(options, list(names))
+    else:
+        arms = ways.chosen(list(names), tuned=partial(_tuned, line, settings))
     _check(options, settings, arms)
     if not options.dry_run:
         import_module("scipy.special")  # for the intervals: missed before the runs, not after them
     target = _target(options, settings)
-    if all(arm.name in ways.WITHOUT_EXECUTORS or arm.skipped for arm in arms):
+    if all(arm.runs_as_one_jvm or arm.skipped for arm in arms):
         return _compare(options, target, arms)
     because = _why_native(target, options.debug)
     if because is None:
@@ -193,6 +204,17 @@ def run(options: CompareCommand) -> int:
         return 0
     print(f"hearth: the plan is native ({because}): native is compared with plan", file=sys.stderr)
     return _compare(options, target, ways.chosen(list(ways.DEFAULT_NATIVE)))
+
+
+def _fixes(options: CompareCommand, names: list[str]) -> list[Arm]:
+    """The machine as it is, and with findings of the doctor's fixed."""
+    if options.keep:
+        raise UserError("--keep: not accepted with fixed:NAME: hearth doctor --fix NAME keeps it")
+    asked = options.line.asked
+    request = PlanRequest(workload=asked.workload, executors=asked.executors, cores=asked.cores)
+    switch = Switch.of(paths.state_home())
+    with read_machine(None, request, options.debug) as machine:
+        return ways.fixes(names, lambda name: switch.plan(name, machine, persist=False))
 
 
 def _versions(options: CompareCommand, settings: Mapping[str, str]) -> int:
@@ -279,6 +301,9 @@ def _list(options: CompareCommand, redaction: Redaction, arms: list[Arm]) -> Non
         rows.append([arm.name, f"not here: {arm.skipped}" if arm.skipped else shown])
     head = "command" if is_app else "options of the workload's run"
     print("\n".join(table(Screen.of(), ["arm", head], rows)))
+    for arm in arms:
+        if arm.fix is not None:
+            print(f"{arm.name}: {ways.setting_words(arm)}")
     counted = f"up to {LOOKS[-1]}" if options.until_certain else f"{options.runs.repeat}"
     print(f"\nof each arm {options.runs.warmup} warm-up and {counted} counted runs")
 

@@ -1,8 +1,9 @@
 """Say which settings of this machine, of Java and of Spark cost speed or safety, and change one.
 
-Each finding says what is set, what is better, where that is known from, what the change is worth as
-far as anybody knows, the command, and what else it touches. Nothing is changed unless you ask.
-The exit code is 0 if there is nothing to say, 1 for advice, 2 for what does harm.
+Each finding says what is set, what is better, where that is known from, the command, what else it
+touches, and what the change is worth: as 'hearth compare --arms as-is,fixed:NAME' measured it here,
+else as a study published it. Nothing is changed unless you ask. The exit code is 0 if there is
+nothing to say, 1 for advice, 2 for what does harm.
 
 With RUN, a record's id, the beginning of one, or 'last', the findings are those for that run: its
 plan and its settings on this machine as it is now, with what its record tells of them.
@@ -23,13 +24,12 @@ import json
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping
-from pathlib import Path
 
 from hearth.base.codec import to_json
 from hearth.base.errors import UserError
 from hearth.cli.options import MACHINE_HELP
 from hearth.cli.pages import add_html_option
-from hearth.doctor.check import Change, Machine
+from hearth.doctor.check import Change, Machine, Worth
 from hearth.doctor.examine import Examined, examine
 from hearth.doctor.reading import read_machine
 from hearth.doctor.run import machine_of
@@ -41,6 +41,7 @@ from hearth.machine.plan import KINDS, PlanRequest
 from hearth.record.store import Record, find_record
 from hearth.report.terminal.doctor import show_doctor
 from hearth.report.terminal.screen import Screen
+from hearth.studies.compare.fixes import measured_fixes
 
 _HARM = 2
 
@@ -86,12 +87,12 @@ def run(options: Namespace) -> int:
         speak(silenced, options.unsilence)
         return _told(f"{options.unsilence} counts again")
     if options.undo:
-        return _undo(Switch(Path("/"), folder / "switched"), options.undo)
+        return _undo(Switch.of(paths.state_home()), options.undo)
     record = find_record(paths.state_home(), options.run) if options.run else None
     request = PlanRequest(machine=options.machine, workload=_workload(options, record))
     with read_machine(options.machine, request, options.debug) as machine:
         if options.fix:
-            return _fix(Switch(Path("/"), folder / "switched"), machine, options)
+            return _fix(Switch.of(paths.state_home()), machine, options)
         found = _examined(machine, options.machine, read_silenced(silenced), record)
     _show(found, options)
     return _exit_code(found)
@@ -108,12 +109,18 @@ def _workload(options: Namespace, record: Record | None) -> str | None:
 def _examined(
     machine: Machine, source: str | None, silenced: Mapping[str, str], record: Record | None
 ) -> Examined:
+    measured: Mapping[str, Worth] = {}
+    if source is None:
+        application = record.head.application if record else None
+        measured, problems = measured_fixes(paths.state_home(), application)
+        for problem in problems:
+            print(f"hearth: {problem}", file=sys.stderr)
     if record is None:
-        return examine(machine, source, silenced)
+        return examine(machine, source, silenced, measured=measured)
     from hearth.cli.judged_run import judged_run  # reads an event log: other uses do without it
 
     judged = machine_of(machine, record)
-    return examine(judged, source, silenced, run=judged_run(record))
+    return examine(judged, source, silenced, measured=measured, run=judged_run(record))
 
 
 def _check(options: Namespace) -> None:

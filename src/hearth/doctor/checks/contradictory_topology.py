@@ -13,8 +13,8 @@ def _look(machine: Machine) -> Outcome:
     return Problem(
         f"{topology.warnings[0][:160]}{more}",
         "hearth topology",
-        command="hearth topology shows all; update the firmware, or correct the virtual "
-        "machine's CPU topology",
+        command="hearth topology shows all; start a container with the host's /sys, correct the "
+        "virtual machine's CPU topology, or update the firmware",
     )
 
 

@@ -1,7 +1,7 @@
 """A scheduler that sorts requests costs a fast disk time, and spares a spinning one much of it."""
 
 from hearth.doctor.check import Change, Check, Fine, Machine, Outcome, Problem
-from hearth.doctor.disks import queue_of
+from hearth.doctor.disks import is_virtual, queue_of
 
 _ALL = ("none", "mq-deadline", "bfq", "kyber", "noop", "deadline", "cfq")
 
@@ -13,7 +13,8 @@ def _look(machine: Machine) -> Outcome:
             continue
         now = machine.tree.choice(f"{queue}/scheduler", _ALL)
         spins = machine.tree.number(f"{queue}/rotational", 1)
-        better = "mq-deadline" if spins and now in ("none", "noop") else ""
+        virtual = is_virtual(machine.tree, queue)
+        better = "mq-deadline" if spins and not virtual and now in ("none", "noop") else ""
         better = "none" if not spins and now in ("bfq", "cfq") else better
         if better:
             kind = "spins" if spins else "does not spin"

@@ -5,13 +5,14 @@ from hearth.doctor.check import Check, Fine, Machine, Outcome, Problem
 
 def _look(machine: Machine) -> Outcome:
     groups = [line for line in machine.tree.table("proc/self/cgroup") if line.count(":") >= 2]
-    kinds = {mount.kind for mount in machine.tree.mounts()}
+    mounts = [one for one in machine.tree.mounts() if one.kind in ("cgroup", "cgroup2")]
     if not groups:
         machine.tree.choice("proc/self/cgroup", ())
-    if kinds & {"cgroup", "cgroup2"}:
+    # Another mount may lie over those that are listed.
+    if any(machine.tree.has(one.point.lstrip("/")) for one in mounts):
         return Fine("control groups are mounted")
     return Problem(
-        "control groups exist and are not mounted",
+        "control groups exist and cannot be seen",
         "/proc/self/mountinfo",
         command="mount -t cgroup2 none /sys/fs/cgroup; start the container without its own empty "
         "/sys",

@@ -29,6 +29,6 @@ CHECK = Check(
     group="files",
     concerns="files",
     better="none of them for shuffle files, which nobody needs after a crash",
-    source="man 8 mount; kernel: filesystems/ext4",
+    source="man 8 mount; kernel: admin-guide/ext4",
     touches="what else lies on that file system: it may lose data in a crash",
 )

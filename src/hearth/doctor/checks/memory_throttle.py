@@ -4,20 +4,24 @@ memory.
 
 from hearth.base.sizes import show_bytes, show_mb
 from hearth.doctor.check import Check, Fine, Machine, Outcome, Problem
-from hearth.doctor.groups import limit, own_group
+from hearth.doctor.groups import limit, own_groups
 
 
 def _look(machine: Machine) -> Outcome:
-    folder = own_group(machine.tree)
-    high = limit(machine.tree, f"{folder}/memory.high")
-    if high is None:
+    tree = machine.tree
+    # The root group of the machine has no such file; neither has one without the controller.
+    files = [f"{folder}/memory.high" for folder in own_groups(tree)]
+    found = [(limit(tree, file), file) for file in files if tree.has(file)]
+    limits = [(high, file) for high, file in found if high is not None]
+    if not limits:
         return Fine("memory.high: max")
+    high, file = min(limits)
     plan = machine.the_plan()
     total_mb = sum(one.heap_mb + one.off_heap_mb + one.overhead_mb for one in plan.executors)
     what = f"memory.high = {show_bytes(high)}, the plan takes {show_mb(total_mb)}"
     if total_mb << 20 <= high:
         return Fine(what)
-    return Problem(what, f"/{folder}/memory.high", command=f"echo max > /{folder}/memory.high")
+    return Problem(what, f"/{file}", command=f"echo max > /{file}")
 
 
 CHECK = Check(

@@ -71,6 +71,8 @@ class ComparisonHead:
     baseline: str
     arms: list[ListedArm]
     settings: ComparisonSettings
+    #: the key of the machine, where arms fix findings of the doctor's
+    machine: str | None = field(default=None, metadata=LEFT_OUT)
 
     def __post_init__(self) -> None:
         """Raise ValueError where the baseline is not one of the arms."""

@@ -5,18 +5,21 @@ The verdict is derived from what is kept, and not stored.
 
 import contextlib
 import os
+import re
 import subprocess
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 from hearth.base.redaction import Redaction
-from hearth.record.schema import RecordedPlan
-from hearth.record.store import claimed, read_record, slug
+from hearth.doctor.switch import Switch
+from hearth.record.schema import RecordedPlan, Setting
+from hearth.record.store import Record, claimed, read_record, slug
+from hearth.spark.saved_configs import machine_key
 from hearth.studies.compare.result import ComparisonHead, ComparisonSettings, ListedArm
 from hearth.studies.compare.verdict import certain
-from hearth.studies.engine.arms import Arm, balancing_words, kernel_setting
+from hearth.studies.engine.arms import Arm, kernel_setting, setting_words
 from hearth.studies.engine.kernel_settings import prefetchers_off
 from hearth.studies.engine.measures import measures
 from hearth.studies.engine.progress import Following
@@ -24,6 +27,9 @@ from hearth.studies.engine.schedule import Experiment, Repetitions, StopRule, co
 from hearth.studies.engine.store import COMPARE, StudyDirectory
 from hearth.studies.engine.target import Target
 from hearth.studies.engine.trial import Outcome, OutcomeLine, Turn
+
+#: Settings by which CPUs come online: the CPUs of a record differ as well.
+_BRINGS_CPUS = re.compile(r"/sys/devices/system/cpu/(smt/control|cpu\d+/online)")
 
 
 class Comparison(StudyDirectory[ComparisonHead, OutcomeLine]):
@@ -47,8 +53,9 @@ class Comparison(StudyDirectory[ComparisonHead, OutcomeLine]):
                 application=application,
                 started=datetime.now(UTC).isoformat(timespec="seconds"),
                 baseline=arms[0].name,
-                arms=[ListedArm(arm.name, arm.skipped, balancing_words(arm)) for arm in arms],
+                arms=[ListedArm(arm.name, arm.skipped, setting_words(arm)) for arm in arms],
                 settings=settings,
+                machine=machine_key() if any(arm.fix for arm in arms) else None,
             )
 
         return Comparison.create(home, application, head, redaction)
@@ -113,7 +120,7 @@ def run(
     )
     conduct(
         Repetitions(experiment, _stop_rule(head)),
-        lambda turn: _run_arm(comparison, ways[turn.arm], subject, turn),
+        lambda turn: _run_arm(comparison, ways, subject, turn),
         lambda outcome: comparison.keep(OutcomeLine.of(outcome)),
         earlier=comparison.outcomes,
         following=following,
@@ -128,19 +135,33 @@ def _stop_rule(head: ComparisonHead) -> StopRule:
     return lambda done, outcomes: done in (head.settings.looks or ()) and certain(head, outcomes)
 
 
-def _run_arm(comparison: Comparison, arm: Arm, subject: Target, turn: Turn) -> Outcome:
+def _run_arm(
+    comparison: Comparison, arms: Mapping[str, Arm], subject: Target, turn: Turn
+) -> Outcome:
     """Return one run; the id of its record is chosen here, and the run is given it."""
+    arm = arms[turn.arm]
     log = comparison.directory / f"{slug(arm.name)}-{turn.repetition}.log"
     if comparison.head.settings.cold:
         drop_caches()
-    with claimed(comparison.state_home, Path(subject.name).stem) as record, _machine_as_wanted(arm):
+    state = comparison.state_home
+    with claimed(state, Path(subject.name).stem) as record, _machine_as_wanted(arm, state):
         outcome = subject.run(turn, arm, record, log)
     if outcome.failure is not None:
         return outcome
     kept = read_record(record)
-    comparison.check_alike(kept)
+    comparison.check_alike(kept, _switched(kept, arms))
     log.unlink(missing_ok=True)
     return replace(outcome, measures=measures(kept), plan=_executors(kept.head.plan))
+
+
+def _switched(record: Record, arms: Mapping[str, Arm]) -> set[str]:
+    """Return the names of what a record says of the machine that some arm changes on purpose."""
+    paths = {f"/{one.path}" for arm in arms.values() if arm.fix for one in arm.fix.settings}
+    told = record.head.machine_settings.items()
+    found = {name for name, one in told if isinstance(one, Setting) and one.source in paths}
+    if any(_BRINGS_CPUS.fullmatch(path) for path in paths):
+        found |= {"cpus_online", "nodes_online", *record.head.cpus_of_node}
+    return found
 
 
 def _executors(plan: RecordedPlan | None) -> str | None:
@@ -155,9 +176,11 @@ def _executors(plan: RecordedPlan | None) -> str | None:
 
 
 @contextlib.contextmanager
-def _machine_as_wanted(arm: Arm) -> Iterator[None]:
+def _machine_as_wanted(arm: Arm, state_home: Path) -> Iterator[None]:
     """Settings of the machine that an arm changes, for as long as it runs."""
     with contextlib.ExitStack() as stack:
+        if arm.fix is not None:
+            stack.enter_context(Switch.of(state_home).held(arm.fix))
         stack.enter_context(kernel_setting(arm.balancing))
         if arm.prefetchers is not None:
             stack.enter_context(prefetchers_off(arm.prefetchers, sorted(os.sched_getaffinity(0))))

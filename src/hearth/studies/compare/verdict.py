@@ -16,6 +16,7 @@ from hearth.studies.compare.result import (
     ComparisonVerdict,
     PairedRatio,
 )
+from hearth.studies.engine.arms import AS_IS, FIXED
 from hearth.studies.engine.statistics import (
     CONFIDENCE,
     FEWEST_PAIRS,
@@ -331,7 +332,14 @@ def _advice(name: str) -> str:
         "package": "Bind to packages",
         "docker": "Bind, with containers",
         "tuned": "Use what hearth tune found (--tuned)",
-    }.get(name, f"Use {name}")
+        AS_IS: "Leave the machine as it is",
+    }.get(name, _other_advice(name))
+
+
+def _other_advice(name: str) -> str:
+    if name.startswith(FIXED):
+        return f"Fix it (hearth doctor --fix {name.removeprefix(FIXED)})"
+    return f"Use {name}"
 
 
 def claim(arm: ComparedArm, ratio: PairedRatio, baseline: str, confidence: float) -> str:

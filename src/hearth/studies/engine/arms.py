@@ -4,7 +4,8 @@ native: `local[*]` with the user's own settings. plan: what `hearth submit` does
 plan's executors, not bound. balanced: unbound, with the kernel's automatic NUMA balancing on
 (kernel.numa_balancing of sysctl/kernel.rst). bound: the plan's executors, bound. package: the same,
 each to all CPUs of a package and the memory of its nodes. docker: as bound, each in a container
-whose cpuset binds it (Kyong 2017). tuned: what `hearth tune` found best.
+whose cpuset binds it (Kyong 2017). tuned: what `hearth tune` found best. as-is: the plan, on the
+machine as it is. fixed:NAME: the same, with what the doctor would change for this finding changed.
 """
 
 import contextlib
@@ -16,6 +17,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from hearth.base.errors import UserError
+from hearth.doctor.switch import Switched
 from hearth.spark.run_files import DRIVER_OPTIONS, EXECUTOR_OPTIONS, private_properties
 from hearth.spark.saved_configs import TunedChoice
 from hearth.spark.submit_args import SubmitLine, marked_application
@@ -27,6 +29,7 @@ DEFAULT = ("native", "unbound", "bound")
 DEFAULT_NATIVE = ("native", "plan")
 #: Those that run, whatever the plan.
 WITHOUT_EXECUTORS = frozenset((*DEFAULT_NATIVE, "tuned"))
+AS_IS, FIXED = "as-is", "fixed:"
 #: Settings that would silently make all ways of running the same.
 _LEVELLING = {"spark.hearth.binding": "off", "spark.hearth.launcher": "docker"}
 BALANCING = Path("/proc/sys/kernel/numa_balancing")
@@ -43,6 +46,7 @@ class Arm:
     are off during the run, all others on; None leaves them alone. conf: settings, over the user's
     own. properties: a file of settings that no command line may show. limit_s: a run that takes
     longer is ended; None for no limit. application: with its arguments, in place of the line's.
+    fix: what of the machine is changed during the run.
     """
 
     name: str
@@ -58,6 +62,12 @@ class Arm:
     properties: Path | None = None
     limit_s: float | None = None
     application: tuple[str, ...] = ()
+    fix: Switched | None = None
+
+    @property
+    def runs_as_one_jvm(self) -> bool:
+        """Whether it runs, whatever the plan."""
+        return self.name in WITHOUT_EXECUTORS or self.name == AS_IS or self.fix is not None
 
     @property
     def is_planned(self) -> bool:
@@ -74,10 +84,33 @@ def chosen(
     """
     for name in names:
         if name not in NAMES:
-            raise UserError(f"--arms: '{name}' is not an arm: use {', '.join(NAMES)}")
+            known = ", ".join([*NAMES, AS_IS, f"{FIXED}NAME of a finding"])
+            raise UserError(f"--arms: '{name}' is not an arm: use {known}")
     if len(set(names)) < len(names) or len(names) < 2:
         raise UserError(f"--arms: '{','.join(names)}' needs two arms or more, each once")
     return [tuned() if tuned and name == "tuned" else _arm(name, names, setting) for name in names]
+
+
+def fixes(names: Sequence[str], planned: Callable[[str], Switched]) -> list[Arm]:
+    """Return the machine as it is, and with each of some findings of the doctor's fixed, as arms.
+
+    planned: what fixing a finding changes; raises UserError where it cannot be changed here.
+    """
+    if names[0] != AS_IS or len(names) < 2 or not all(n.startswith(FIXED) for n in names[1:]):
+        raise UserError(
+            f"--arms: '{','.join(names)}': a fix is measured against the machine as it is: use "
+            f"{AS_IS},{FIXED}NAME, with names of findings of 'hearth doctor'"
+        )
+    if len(set(names)) < len(names):
+        raise UserError(f"--arms: '{','.join(names)}' needs each finding once")
+    return [Arm(AS_IS), *(_fixed(name, planned) for name in names[1:])]
+
+
+def _fixed(name: str, planned: Callable[[str], Switched]) -> Arm:
+    try:
+        return Arm(name, fix=planned(name.removeprefix(FIXED)))
+    except UserError as error:
+        return Arm(name, skipped=str(error).removeprefix("--fix: "))
 
 
 def versions(
@@ -178,8 +211,17 @@ def cannot_switch(setting: Path = BALANCING) -> str | None:
     return None
 
 
-def balancing_words(arm: Arm, setting: Path = BALANCING) -> str | None:
-    """Return what the kernel's NUMA balancing is while an unbound arm runs; None for other arms."""
+def setting_words(arm: Arm, setting: Path = BALANCING) -> str | None:
+    """Return how the machine is set while an arm runs; None for one that does not ask."""
+    if arm.fix is None:
+        return _balancing_words(arm, setting)
+    first, *more = arm.fix.settings
+    others = f" (and {len(more)} more)" if more else ""
+    return f"/{first.path} set to {first.after} for its runs, {first.before} before{others}"
+
+
+def _balancing_words(arm: Arm, setting: Path) -> str | None:
+    """Return what the kernel's NUMA balancing is while an unbound arm runs."""
     if arm.skipped or arm.name not in ("unbound", "balanced"):
         return None
     if arm.balancing is not None:

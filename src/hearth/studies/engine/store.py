@@ -10,7 +10,7 @@ import contextlib
 import os
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, Self, TypeVar
@@ -266,19 +266,22 @@ class StudyDirectory(Study[Head, Line], ABC):
         """Return the ids of the records of its trials that ended well; none if others make them."""
         return ()
 
-    def check_alike(self, record: Record) -> None:
-        """Raise UserError, naming what differs, where a run's machine is not the first one's."""
+    def check_alike(self, record: Record, besides: Collection[str] = ()) -> None:
+        """Raise UserError, naming what differs, where a run's machine is not the first one's.
+
+        besides: what may differ.
+        """
         if self._first is None:
             there = [records_home(self.state_home) / name for name in self.records() if name]
             self._first = next((read_record(place) for place in there if place.is_dir()), record)
-        refuse_unlike(self._first, record)
+        refuse_unlike(self._first, record, besides)
 
 
-def refuse_unlike(first: Record, other: Record) -> None:
+def refuse_unlike(first: Record, other: Record, besides: Collection[str] = ()) -> None:
     """Raise UserError, naming the setting and both values, for runs that cannot be compared."""
     for place in _ALIKE:
         theirs, ours = _settings(first.head, place), _settings(other.head, place)
-        for name in sorted({*theirs, *ours} - set(_CHANGED)):
+        for name in sorted({*theirs, *ours} - {*_CHANGED, *besides}):
             if theirs.get(name) != ours.get(name):
                 raise UserError(
                     f"{name}: {_shown(theirs.get(name))} in {first.id} but "

@@ -1,0 +1,105 @@
+"""Memory modules as firmware of several makers describes them, idle states, and the clock."""
+
+from pathlib import Path
+
+import pytest
+
+from doctor.cases import CASES, CPU, GROUP, channel, disk, idle
+from doctor.made_machine import Given
+from hearth.base.absent import Absent
+from hearth.doctor.check import Fine, Outcome, Problem, all_checks, looked
+from hearth.doctor.clock import clock_synchronised
+from hearth.doctor.dmi import modules
+from hearth.doctor.tree import NotSeen, Tree
+
+CHECKS = {check.name: check for check in all_checks()}
+
+
+def of(tmp_path: Path, *raw: bytes) -> Outcome | Absent:
+    files = {f"sys/firmware/dmi/entries/17-{n}/raw": one for n, one in enumerate(raw)}
+    return looked(CHECKS["memory-channels"], Given(files).machine(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("places", "told"),
+    [
+        # AMD and others: the bank has the channel.
+        ([("DIMM 0", "P0 CHANNEL A", 16384), ("DIMM 0", "P0 CHANNEL B", 0)],
+         "1 of 2 memory channels empty (P0 CHANNEL B: 0 B)"),
+        # The same, with the processor in the other text.
+        ([("CHANNEL A DIMM0", "NODE 0", 8192), ("CHANNEL A DIMM0", "NODE 1", 4096)],
+         "1 of 2 memory channels hold less than 8 GB (NODE 1 CHANNEL A: 4 GB)"),
+        # Intel's boards: two places of a channel count together.
+        ([("Controller0-ChannelA-DIMM0", "BANK 0", 8192),
+          ("Controller0-ChannelA-DIMM1", "BANK 1", 8192),
+          ("Controller1-ChannelA-DIMM0", "BANK 2", 16384)], "2 memory channels of 16 GB each"),
+        # A letter is a processor here, a channel there: nothing is claimed.
+        ([("DIMM_A1", "", 4096), ("DIMM_A2", "", 0)],
+         "the firmware does not name the channels of all memory modules"),
+        ([("ChannelA-DIMM0", "", 4096), ("P1-DIMMB1", "", 0)],
+         "the firmware does not name the channels of all memory modules"),
+    ],
+)  # fmt: skip
+def test_channels_are_told_apart_where_the_firmware_names_them(
+    tmp_path: Path, places: list[tuple[str, str, int]], told: str
+) -> None:
+    found = of(tmp_path, *(channel(size, locator, bank) for locator, bank, size in places))
+    assert (found.reason if isinstance(found, Absent) else found.seen) == told
+
+
+def test_a_large_module_has_its_size_in_another_field(tmp_path: Path) -> None:
+    raw = bytearray(channel(0x7FFF, "ChannelA-DIMM0"))
+    raw[0x1C:0x20] = (65536).to_bytes(4, "little")
+    file = tmp_path / "sys/firmware/dmi/entries/17-0/raw"
+    file.parent.mkdir(parents=True)
+    file.write_bytes(raw)
+    assert modules(Tree(tmp_path))[0].size_mb == 65536
+    file.write_bytes(channel(0xFFFF, "ChannelA-DIMM0"))
+    with pytest.raises(NotSeen, match="describes no memory module"):
+        modules(Tree(tmp_path))
+
+
+def test_no_idle_state_at_all_is_a_finding_too(tmp_path: Path) -> None:
+    found = looked(CHECKS["idle-states"], idle((0, 0), (2, 1), (133, 1)).machine(tmp_path))
+    assert isinstance(found, Problem) and found.seen == "all idle states are disabled"
+
+
+def test_slow_idle_states_are_disabled_on_every_cpu(tmp_path: Path) -> None:
+    found = looked(CHECKS["idle-states"], idle((0, 0), (890, 0), (1034, 1)).machine(tmp_path))
+    assert isinstance(found, Problem)
+    assert [change.path for change in found.changes] == [
+        f"{CPU}/cpu1/cpuidle/state1/disable",
+        f"{CPU}/cpu2/cpuidle/state1/disable",
+    ]
+
+
+def test_the_kernel_says_whether_its_clock_is_synchronised() -> None:
+    assert isinstance(clock_synchronised(), bool)
+
+
+def test_whether_a_virtual_disk_spins_is_not_claimed(tmp_path: Path) -> None:
+    machine = disk("[none] mq-deadline", "1").machine(tmp_path)
+    assert isinstance(looked(CHECKS["disk-scheduler"], machine), Problem)
+    queue = tmp_path / "sys/dev/block/8:1"
+    place = tmp_path / "sys/devices/pci0000:00/virtio0/block/vda"
+    place.parent.mkdir(parents=True)
+    queue.rename(place)
+    queue.symlink_to("../../devices/pci0000:00/virtio0/block/vda")
+    assert isinstance(looked(CHECKS["disk-scheduler"], machine), Fine)
+
+
+def test_a_limit_of_a_group_above_throttles_too(tmp_path: Path) -> None:
+    files = {**GROUP, "sys/fs/cgroup/a/memory.high": "max", "proc/self/cgroup": "0::/a/b\n",
+             "sys/fs/cgroup/a/b/cgroup.controllers": "memory"}  # fmt: skip
+    machine = Given(files).machine(tmp_path)
+    assert looked(CHECKS["memory-throttle"], machine) == Fine("memory.high: max")
+    (tmp_path / "sys/fs/cgroup/a/memory.high").write_text("1048576")
+    found = looked(CHECKS["memory-throttle"], machine)
+    assert isinstance(found, Problem) and found.evidence == "/sys/fs/cgroup/a/memory.high"
+
+
+def test_groups_over_which_something_else_is_mounted_are_hidden(tmp_path: Path) -> None:
+    machine = CASES["hidden-limits"].right.machine(tmp_path)
+    (tmp_path / "sys/fs/cgroup/cgroup.controllers").unlink()
+    (tmp_path / "sys/fs/cgroup").rmdir()
+    assert isinstance(looked(CHECKS["hidden-limits"], machine), Problem)
