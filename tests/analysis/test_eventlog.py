@@ -16,7 +16,8 @@ from hearth.analysis.failure import cause_of
 from hearth.analysis.stages import StageTally, TaskSums
 from hearth.base.codec import to_json
 from hearth.base.errors import UserError
-from support import ROOT, Command, says
+from hearth.machine.paths import hearth_jar, spark_home
+from support import ROOT, Command, confs, driver_settings, says
 
 LOGS = ROOT / "fixtures" / "eventlogs"
 CASES = sorted(file.stem for file in LOGS.glob("*.jsonl"))
@@ -62,7 +63,9 @@ def test_a_job_that_runs_now_is_told_as_spark_tells_it(
 
     logs, rest = tmp_path / "logs", tmp_path / "rest.json"
     logs.mkdir()
-    record.submit("skew", logs, rest)
+    quick = driver_settings(spark_home(), hearth_jar())
+    path = ["--driver-class-path", quick.pop("spark.driver.extraClassPath")]
+    record.submit("skew", logs, rest, *path, *confs(quick))
     assert_as_spark_says(logs, json.loads(rest.read_text()))
     assert_known_sleeps(read_event_log(logs).stages[1, 0])
 

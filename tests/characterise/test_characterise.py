@@ -40,11 +40,11 @@ def own_data(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def asked(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict, str]:
-    """The state, the document and the errors of two questions asked of an application."""
+    """The state, the document and the errors of two questions asked of a workload."""
     state = tmp_path_factory.mktemp("characterised") / "state"
     words = ("--questions", "sweep,rates", "--sweep", "1x2,2x1", "--json", *ONCE)
     page = ("--html", str(state.parent / "page.html"))
-    done = hearth(state, "characterise", *words, *page, str(TINY))
+    done = hearth(state, "characterise", *words, *page, "word-count", "--size", "1m")
     assert done.returncode == 0, done.stderr
     return state, json.loads(done.stdout), done.stderr
 
@@ -75,7 +75,7 @@ def test_a_question_that_cannot_be_answered_says_why_and_what_to_ask(asked) -> N
 
 def test_progress_counts_the_runs_and_the_end_names_the_characterisation(asked) -> None:
     _, document, errors = asked
-    assert "hearth: 2/2  tiny.py, sweep: " in errors
+    assert "hearth: 2/2  word-count, sweep: " in errors
     assert f"hearth: characterisation {document['id']}" in errors
 
 
@@ -92,18 +92,16 @@ def test_it_is_shown_again_later_and_as_a_page(asked) -> None:
     assert again["characterisation"] == document
 
 
-def test_a_workload_is_run_in_every_way_with_its_answer_checked(tmp_path: Path) -> None:
-    words = ("--questions", "executors", *ONCE, "--json", "word-count", "--size", "1m")
-    done = hearth(tmp_path / "state", "characterise", *words)
-    assert done.returncode == 0, done.stderr
-    (question,) = json.loads(done.stdout)["questions"]
-    timed = question["comparison"]["settings"]["timed"]
+def test_a_workload_is_run_in_every_way_with_its_answer_checked(asked) -> None:
+    state, document, _ = asked
+    comparison = document["questions"][0]["comparison"]
+    timed = comparison["settings"]["timed"]
     assert timed == "the job's own phases, without the start of Spark"
-    comparison = tmp_path / "state" / "studies" / "compare" / question["comparison"]["id"]
-    runs = [json.loads(line) for line in (comparison / "runs.jsonl").read_text().splitlines()]
+    journal = state / "studies" / "compare" / comparison["id"] / "runs.jsonl"
+    runs = [json.loads(line) for line in journal.read_text().splitlines()]
     assert {run["arm"]: run["answer"] for run in runs} == {"1x2": "checked", "2x1": "checked"}
     for run in runs:
-        record = tmp_path / "state" / "records" / run["record"]
+        record = state / "records" / run["record"]
         assert run["seconds"] < json.loads((record / "end.json").read_text())["wall_s"]
 
 

@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 
 from hearth.machine.paths import spark_home
@@ -33,18 +32,15 @@ spark.stop()
 QUIET = ("--conf", "spark.ui.enabled=false", "--conf", "spark.driver.memory=512m")
 
 
-def start_profile(state: Path, *words: str, jvm: Sequence[str] = ()) -> subprocess.Popen[str]:
-    """`hearth profile` of the tiny application, as a process group of its own.
-
-    jvm: options of a plain driver.
-    """
+def start_profile(state: Path, *words: str) -> subprocess.Popen[str]:
+    """`hearth profile` of the tiny application, as a process group of its own."""
     application = state / "tiny.py"
     state.mkdir(parents=True, exist_ok=True)
     application.write_text(APPLICATION)
     named = [str(application) if word == "APP" else word for word in words]
     quiet = list(QUIET)
     if any(word.startswith("local[") for word in words):  # else hearth adds its own
-        quiet += confs(driver_settings(spark_home(), None, *jvm))
+        quiet += confs(driver_settings(spark_home(), None))
     # Where a driver that is killed leaves what Spark deletes at its end only.
     temporary = f"-Djava.io.tmpdir={state}"
     return subprocess.Popen(

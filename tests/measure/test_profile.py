@@ -47,8 +47,7 @@ BUSY_S = 30.0
 def finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[Record, str, str, int]:
     """A run on local[2] that ended well, its output, its errors, its exit code."""
     state = tmp_path_factory.mktemp("finished") / "state"
-    collector = ("-XX:+UseG1GC",)  # which has threads of its own
-    process = start_profile(state, "--master", "local[2]", "APP", jvm=collector)
+    process = start_profile(state, "--master", "local[2]", "APP")
     output, errors = process.communicate(timeout=180)
     return only_record(state), output, errors, process.returncode
 
