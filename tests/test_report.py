@@ -95,6 +95,21 @@ def test_the_memory_balance_adds_up_to_what_may_be_used() -> None:
     assert next(row for row in limited if "left:" in row).endswith("700 MB")
 
 
+def test_executors_that_are_not_bound_are_not_called_bound() -> None:
+    asked = show_plan_briefly(PLAN, unbound=True)
+    assert asked[0].startswith(f"plan: {len(PLAN.executors)} unbound executors (")
+    assert "  place   not bound" in asked
+    assert "unbound executors" in show_plan(PLAN, PLANNED, Screen(100), unbound=True)[1]
+    because = "leased by job-1, beside which nothing fits (...), so the executors are not bound"
+    shared = replace(
+        PLAN, reasons=[*PLAN.reasons, Reason("sharing", "CPUs 0-3 shared", because, "x")]
+    )
+    brief = show_plan_briefly(shared)
+    assert "unbound executors" in brief[0] and "  place   not bound" in brief
+    assert brief[-1] == f"  beside  CPUs 0-3 shared: {because}"
+    assert "2 bound executors" in show_plan_briefly(PLAN)[0]
+
+
 def test_the_brief_plan_has_five_lines() -> None:
     assert len(show_plan_briefly(PLAN)) == 5
 

@@ -5,11 +5,12 @@ from typing import Any
 
 import pytest
 
+from findings_page import page
 from hearth.analysis.advice import PLAN_RULES, STAGE_RULES
 from hearth.analysis.analysis import analyse_event_log
 from hearth.analysis.document import PlanOperator, ReadBytes
 from hearth.analysis.sqlplan import driver_values, read_plan, resolved, stage_values
-from support import ROOT
+from support import ROOT, check_golden
 
 _MB = 1 << 20
 STAGE = analyse_event_log(ROOT / "fixtures/eventlogs/skew.jsonl").stages[0]  # type: ignore[index]
@@ -122,3 +123,7 @@ def test_a_plan_is_read_from_the_root_down_with_what_was_counted() -> None:
         driver_values({"accumUpdates": [[7, "many"]]})
     shown = [{"ID": 7, "Value": "12", "Metadata": "sql"}, {"ID": 8, "Value": "1"}]
     assert stage_values(shown) == {7: 12}
+
+
+def test_the_page_of_the_documentation_has_every_rule() -> None:
+    check_golden("findings.md", page(), ROOT / "docs")

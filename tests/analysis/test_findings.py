@@ -9,8 +9,8 @@ import pytest
 from made_record import CPUS_OF_NODE, make_record, process, write
 
 from hearth.analysis.analysis import analyse, analyse_event_log
-from hearth.analysis.document import Analysis, Machine, Node, StragglerCause
-from hearth.analysis.findings import findings, other_load
+from hearth.analysis.document import Analysis, Finding, Machine, Node, StragglerCause
+from hearth.analysis.findings import SKEWED_JOIN, findings, other_load
 from hearth.analysis.stages import StageTally
 from hearth.base.absent import Absent
 from support import ROOT
@@ -107,6 +107,30 @@ def test_a_skewed_stage_is_called_by_its_name_with_what_is_to_be_gained() -> Non
     (found,) = [f for f in analysis.findings if f.id == "skew-1.0"]
     assert "In stage 1 (" in found.sentence and "1 straggler;" in found.sentence
     assert found.seconds is not None and 1.5 < found.seconds < 3
+
+
+def test_a_skewed_join_is_named_with_what_to_do_about_its_keys() -> None:
+    analysis = analyse_event_log(ROOT / "fixtures/eventlogs/skew.jsonl")
+    assert not isinstance(analysis.stages, Absent)
+    cause = StragglerCause("data", 2600, "0", 50_000_000)
+
+    def said(operators: list[str], why: StragglerCause = cause) -> Finding:
+        stages = [
+            replace(one, operators=operators, straggler_cause=why) if one.id == 1 else one
+            for one in analysis.stages  # type: ignore[union-attr]
+        ]
+        found = findings(replace(analysis, stages=stages))
+        return next(one for one in found if one.id == "skew-1.0")
+
+    join = said(["Exchange", "SortMergeJoin", "Project"])
+    assert "the keys of its SortMergeJoin are skewed" in join.sentence
+    assert "read 50.0 MB" in join.sentence
+    assert join.next_step == SKEWED_JOIN
+    for other in (
+        said(["Exchange", "HashAggregate"]),
+        said(["SortMergeJoin"], replace(cause, kind="gc")),
+    ):
+        assert "are skewed" not in other.sentence and other.next_step != SKEWED_JOIN
 
 
 def test_a_failure_says_where_its_stack_trace_is() -> None:

@@ -269,6 +269,12 @@ def test_the_doctor_quotes_what_was_measured_here_with_its_interval(tmp_path: Pa
     )
 
 
+def test_a_figure_that_is_in_doubt_is_quoted_with_the_doubt(tmp_path: Path) -> None:
+    kept(tmp_path, [0.9 * second for second in [*AS_IS[:-1], 60.0]])
+    worth = measured_fixes(tmp_path)[0][CHECK]
+    assert ", in doubt: outlier" in worth.text
+
+
 def test_what_is_not_decided_is_said_so(tmp_path: Path) -> None:
     kept(tmp_path, [8.0, 12.0, 9.0, 11.5, 9.9, 10.0, 12.3, 7.7])
     worth = measured_fixes(tmp_path)[0][CHECK]

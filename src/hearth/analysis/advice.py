@@ -32,10 +32,14 @@ Severity = Literal["warning", "note"]
 
 @dataclass(frozen=True)
 class StageRule:
-    """A rule about a stage; says: what is wrong with it, given the task slots of the machine."""
+    """A rule about a stage; says: what is wrong with it, given the task slots of the machine.
+
+    when: what it looks for, as the documentation says it.
+    """
 
     id: str
     severity: Severity
+    when: str
     says: Callable[[Stage, int], str | None]
     evidence: tuple[str, ...]
     next_step: str
@@ -43,10 +47,14 @@ class StageRule:
 
 @dataclass(frozen=True)
 class PlanRule:
-    """A rule about a query's plan; found: the operator's place, and what is wrong with it."""
+    """A rule about a query's plan; found: the operator's place, and what is wrong with it.
+
+    when: as for stages.
+    """
 
     id: str
     severity: Severity
+    when: str
     found: Callable[[Sequence[PlanOperator]], Iterator[tuple[int, str]]]
     next_step: str
 
@@ -74,16 +82,22 @@ def _small_tasks(stage: Stage, _slots: int) -> str | None:
 
 STAGE_RULES = (
     StageRule(
-        "unsplit-input", "warning", _unsplit, ("read_bytes/max", "bytes/input"),
+        "unsplit-input", "warning",
+        f"one task read {UNSPLIT_BYTES // _MB} MB of input or more: its files cannot be split",
+        _unsplit, ("read_bytes/max", "bytes/input"),
         "write the input in a format that can be split (Parquet, ORC, or text without gzip), or "
         "repartition after reading",
     ),
     StageRule(
-        "one-task", "warning", _one_task, ("tasks", "duration/max"),
+        "one-task", "warning",
+        f"a single task took {ONE_TASK_MS / 1000:g} s or longer, and there are more slots",
+        _one_task, ("tasks", "duration/max"),
         "look for a window without PARTITION BY, coalesce(1), a limit, or input in one file",
     ),
     StageRule(
-        "small-tasks", "note", _small_tasks, ("tasks", "duration/p50"),
+        "small-tasks", "note",
+        f"{SMALL_TASKS} tasks or more took {SMALL_TASK_MS} ms or less (median)",
+        _small_tasks, ("tasks", "duration/p50"),
         "use fewer partitions: spark.sql.shuffle.partitions, coalesce, or larger files",
     ),
 )  # fmt: skip
@@ -165,27 +179,42 @@ def _long_filter(plan: Sequence[PlanOperator]) -> Iterator[tuple[int, str]]:
 
 PLAN_RULES = (
     PlanRule(
-        "small-files", "warning", _small_files,
+        "small-files", "warning",
+        f"a scan read {SMALL_FILES} files or more of less than {SMALL_FILE_BYTES // _MB} MB each "
+        "(mean)",
+        _small_files,
         "compact the input into files of 128 MB or more: each file costs a listing and an opening",
     ),
     PlanRule(
-        "small-written-files", "note", _small_written,
+        "small-written-files", "note",
+        f"a write left {SMALL_FILES} files or more of less than {SMALL_FILE_BYTES // _MB} MB each "
+        "(mean)",
+        _small_written,
         "repartition by the partition columns before the write, so that each writes one file",
     ),
     PlanRule(
-        "large-broadcast", "warning", _large_broadcast,
+        "large-broadcast", "warning",
+        f"{BROADCAST_BYTES // _GB} GB or more were broadcast to every executor",
+        _large_broadcast,
         "lower spark.sql.autoBroadcastJoinThreshold, or leave out the broadcast hint",
     ),
     PlanRule(
-        "cross-join", "warning", _cross_join,
+        "cross-join", "warning",
+        f"a join without equal keys put out {CROSS_ROWS:,} rows or more",
+        _cross_join,
         "join by equal keys, or filter both sides before the join",
     ),
     PlanRule(
-        "could-broadcast", "note", _could_broadcast,
+        "could-broadcast", "note",
+        f"a join sorted both sides, one of {BROADCASTABLE_BYTES // _MB} MB or less, the other "
+        f"{LARGER_SIDE} times as large or more",
+        _could_broadcast,
         "broadcast the smaller side: broadcast(df), or raise spark.sql.autoBroadcastJoinThreshold",
     ),
     PlanRule(
-        "long-filter", "note", _long_filter,
+        "long-filter", "note",
+        f"the condition of a filter has {LONG_FILTER:,} characters or more",
+        _long_filter,
         "join with a table of the values instead of listing them",
     ),
 )  # fmt: skip

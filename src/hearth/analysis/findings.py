@@ -223,7 +223,7 @@ _CAUSES = {
 }
 
 
-_SKEWED_JOIN = (
+SKEWED_JOIN = (
     "split the heavy keys of the join (spark.sql.adaptive.skewJoin.enabled; its threshold is "
     "spark.sql.adaptive.skewJoin.skewedPartitionThresholdInBytes), or broadcast its smaller side"
 )
@@ -237,7 +237,7 @@ def _skew(analysis: Analysis) -> Iterator[Finding]:
         because, next_step = _CAUSES[cause.kind]
         joins = [name for name in stage.operators if "Join" in name]
         if cause.kind == "data" and joins:
-            because, next_step = f"{because}: the keys of its {joins[0]} are skewed", _SKEWED_JOIN
+            because, next_step = f"{because}: the keys of its {joins[0]} are skewed", SKEWED_JOIN
         median_ms, count = stage.duration.p50 or 0.0, len(stage.stragglers)
         words = because.format(
             read=cause.read_bytes / 1e6,

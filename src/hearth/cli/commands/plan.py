@@ -24,7 +24,7 @@ from hearth.base.redaction import KEY_PATTERN, REDACTED, Redaction, is_redacted
 from hearth.cli.options import MACHINE_HELP, add_plan_options, from_namespace
 from hearth.machine import jvm
 from hearth.machine.described import machine_source
-from hearth.machine.plan import Plan, PlanRequest, parse_conf
+from hearth.machine.plan import BINDING, Plan, PlanRequest, parse_conf
 from hearth.machine.slurm import slurm_job
 from hearth.machine.topology import Topology
 from hearth.report.terminal.plan import explained, show_plan
@@ -79,7 +79,8 @@ def run(options: Namespace) -> int:
         request["with_topology"] = True
     plan = jvm.call("plan", request=request, debug=options.debug)
     shown = Redaction.of(request["limits"]["conf"]).plan(plan)
-    text = _text(shown, options.format, options.explain)
+    unbound = request["limits"]["conf"].get(BINDING) == "off"
+    text = _text(shown, options.format, options.explain, unbound)
     print(text)
     job = slurm_job(os.environ, os.sched_getaffinity(0)) if options.machine is None else None
     if job is not None:
@@ -92,7 +93,7 @@ def run(options: Namespace) -> int:
     return 0
 
 
-def _text(plan: dict[str, Any], form: str, explain: str | None) -> str:
+def _text(plan: dict[str, Any], form: str, explain: str | None, unbound: bool) -> str:
     if form == "json":
         return json.dumps(plan, indent=2)
     if form != "text":
@@ -101,4 +102,5 @@ def _text(plan: dict[str, Any], form: str, explain: str | None) -> str:
     shown = typed(plan, Plan)
     if explain is not None:
         return "\n".join(explained(shown, explain, Screen.of()))
-    return "\n".join(show_plan(shown, typed(plan["topology"], Topology), Screen.of()))
+    machine = typed(plan["topology"], Topology)
+    return "\n".join(show_plan(shown, machine, Screen.of(), unbound=unbound))

@@ -85,7 +85,7 @@ def run(options: ProfileCommand) -> int:
     line, settings = options.line, read_settings(options.line)
     if options.tuned:
         line, settings = with_tuned(line, settings)
-    submission = prepare(line, settings, shown_plan(line), occasion)
+    submission = prepare(line, settings, shown_plan(line, settings), occasion)
     quoted = harm_in_brief() if options.arm is None else []
     for note in [*quoted, *submission.launch.notes]:
         print(f"hearth: {note}", file=sys.stderr)

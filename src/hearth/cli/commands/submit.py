@@ -39,7 +39,7 @@ from hearth.cli.options import (
 )
 from hearth.doctor.brief import harm_in_brief
 from hearth.machine import paths
-from hearth.machine.plan import Plan
+from hearth.machine.plan import BINDING, Plan
 from hearth.machine.slurm import slurm_job
 from hearth.report.terminal.plan import show_plan_briefly
 from hearth.spark.conf import read_settings
@@ -124,7 +124,8 @@ def _submit(options: SubmitCommand, side: RunSide | None) -> int:
     elif not options.no_kept:
         line = _with_kept_choice(line)
     occasion = Occasion(dry_run=options.dry_run, debug=options.debug)
-    submission = prepare(line, settings, _silent if options.quiet else shown_plan(line), occasion)
+    show = _silent if options.quiet else shown_plan(line, settings)
+    submission = prepare(line, settings, show, occasion)
     for note in [] if options.quiet else [*harm_in_brief(), *submission.launch.notes]:
         print(f"hearth: {note}", file=sys.stderr)
     if not options.dry_run:
@@ -208,13 +209,17 @@ def with_tuned(line: SubmitLine, settings: Mapping[str, str]) -> tuple[SubmitLin
     return replace(line, asked=asked), {**settings, **added}
 
 
-def shown_plan(line: SubmitLine) -> Callable[[Plan], None]:
+def shown_plan(line: SubmitLine, settings: Mapping[str, str]) -> Callable[[Plan], None]:
     """Return what shows a plan of this line, in a few lines on standard error: the output is the
     application's.
+
+    settings: the user's own.
     """
+    unbound = line.asked.is_unbound or settings.get(BINDING) == "off"
 
     def show(plan: Plan) -> None:
-        print("\n".join(show_plan_briefly(plan, plan_command(line))), file=sys.stderr)
+        lines = show_plan_briefly(plan, plan_command(line), unbound=unbound)
+        print("\n".join(lines), file=sys.stderr)
         job = slurm_job(os.environ, os.sched_getaffinity(0))
         if job is not None:
             print(f"  within  {job}", file=sys.stderr)

@@ -16,9 +16,13 @@ LETTERS = ascii_lowercase + ascii_uppercase
 _ROWS_SHOWN = 32
 
 
-def show_plan(plan: Plan, machine: Topology, screen: Screen) -> list[str]:
-    """The lines: the decision in five, the memory, the partitions, the map of the machine."""
-    lines = [screen.title(f"{name_of(machine)}: {summary(machine)}"), *_decided(plan, screen)]
+def show_plan(plan: Plan, machine: Topology, screen: Screen, *, unbound: bool = False) -> list[str]:
+    """The lines: the decision in five, the memory, the partitions, the map of the machine.
+
+    unbound: whether the user has asked for executors that are not bound.
+    """
+    lines = [screen.title(f"{name_of(machine)}: {summary(machine)}")]
+    lines += _decided(plan, screen, unbound)
     for warning in machine.warnings:
         lines.append(screen.paragraph(warning, indent="  warning    ", hanging=" " * 13))
     lines += ["", screen.title("memory"), *memory_balance(plan, machine, screen), ""]
@@ -46,7 +50,7 @@ def _plain_name(decision: str) -> str:
     return decision.lower().replace("-", " ").replace("_", " ").strip()
 
 
-def _decided(plan: Plan, screen: Screen) -> list[str]:
+def _decided(plan: Plan, screen: Screen, unbound: bool) -> list[str]:
     executors = plan.executors
     first = executors[0]
     slots = sum(executor.task_slots for executor in executors)
@@ -55,7 +59,7 @@ def _decided(plan: Plan, screen: Screen) -> list[str]:
     memory = f"heap {show_mb(first.heap_mb)}, {''.join(beside)}overhead "
     reasons = {reason.decision: reason for reason in plan.reasons}
     lines = [
-        f"  runs       {_mode_text(plan)}",
+        f"  runs       {_mode_text(plan, unbound)}",
         f"  executors  {shape}",
         f"  memory     {memory}{show_mb(first.overhead_mb)} for each",
     ]
@@ -121,34 +125,41 @@ def memory_balance(plan: Plan, machine: Topology, screen: Screen) -> list[str]:
     return table(screen, ["for", "each", "all"], rows, right="each all")
 
 
-def show_plan_briefly(plan: Plan, command: str = "hearth plan") -> list[str]:
+def show_plan_briefly(
+    plan: Plan, command: str = "hearth plan", *, unbound: bool = False
+) -> list[str]:
     """Return the plan in five lines, as `hearth submit` prints it, and a line for each reason about
-    limits and neighbours. command: shows all of it."""
+    limits and neighbours.
+
+    command: shows all of it. unbound: as for `show_plan`.
+    """
     executors = plan.executors
     first = executors[0]
     slots = sum(executor.task_slots for executor in executors)
     why = next(iter(plan.reasons), None)
     places = "; ".join(_place(executor) for executor in executors[:4])
     more = f"; and {len(executors) - 4} more" if len(executors) > 4 else ""
+    bound = plan.mode == "partitioned" and " bound " in _mode_text(plan, unbound)
     return [
-        f"plan: {_mode_text(plan)}",
+        f"plan: {_mode_text(plan, unbound)}",
         f"  slots   {slots} task slot{'' if slots == 1 else 's'} in all, "
         f"{_each(executors, 'task_slots')} per executor",
         f"  memory  heap {show_mb(first.heap_mb)}, off-heap {show_mb(first.off_heap_mb)}, "
         f"overhead {show_mb(first.overhead_mb)} per executor",
-        f"  place   {places}{more}" if plan.mode == "partitioned" else "  place   not bound",
+        f"  place   {places}{more}" if bound else "  place   not bound",
         f"  why     {why.because if why else 'no reason given'} (all: {command})",
         *(f"  limit   {text}" for text in _limits(plan)),
         *(f"  beside  {text}" for text in _beside(plan)),
     ]
 
 
-def _mode_text(plan: Plan) -> str:
+def _mode_text(plan: Plan, unbound: bool) -> str:
     number = len(plan.executors)
     if plan.mode == "native":
         return f"native, one JVM ({plan.master})"
-    binding = next((reason.value for reason in plan.reasons if reason.decision == "sharing"), "")
-    bound = "unbound" if "unbound" in binding else "bound"
+    # Executors that share CPUs with those of a lease are not bound either.
+    shared = any(reason.decision == "sharing" for reason in plan.reasons)
+    bound = "unbound" if unbound or shared else "bound"
     return f"{number} {bound} executor{'' if number == 1 else 's'} ({plan.master})"
 
 
