@@ -60,3 +60,9 @@ def test_an_import_stands_in_a_function_only_where_it_loads_a_library() -> None:
                    for name in names)
     }  # fmt: skip
     assert not needless
+
+
+def test_no_two_files_of_tests_have_one_name() -> None:
+    """pytest imports them by it, and collects nothing at all where one is there twice."""
+    names = [file.name for file in (ROOT / "tests").rglob("test_*.py")]
+    assert sorted(names) == sorted(set(names))
