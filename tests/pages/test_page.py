@@ -410,6 +410,8 @@ def test_a_colocation_shows_what_was_predicted_and_measured_on_one_scale(
     assert document.sentence in words and "disks are shared." in words
     parts = shown.locator("#colocation .machine .node").all_inner_texts()
     assert [part.split("\n")[-1] for part in parts] == names
+    assert parts[0].startswith("core 0: CPU 0\n")
+    assert "28.80" in words and "28.80-28.80" not in words and "28.8 to 28.8" not in words
     lanes = shown.locator("#colocation .bars .row")
     assert lanes.count() == len(document.rounds) * len(names)
     ran = [row.locator(".part").bounding_box() for row in lanes.all()]

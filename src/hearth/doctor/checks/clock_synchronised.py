@@ -22,6 +22,6 @@ CHECK = Check(
     _look,
     group="network",
     better="chrony, systemd-timesyncd or the like on every machine",
-    source="man 2 adjtimex, STA_UNSYNC; Cloudera: host inspector",
+    source="man 2 adjtimex, STA_UNSYNC; Cloudera: health test of the host clock offset",
     touches="the time may jump once",
 )

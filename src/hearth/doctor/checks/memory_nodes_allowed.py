@@ -18,7 +18,7 @@ def _look(machine: Machine) -> Outcome:
         return Fine("the memory of all nodes whose CPUs may be used may be used too")
     return Problem(
         f"CPUs of nodes {', '.join(map(str, cut[:8]))} may be used, and their memory not",
-        "/proc/self/status",
+        "the cpuset and affinity of this process (hearth topology)",
         command="docker run --cpuset-mems with these nodes; AllowedMemoryNodes= of systemd",
     )
 

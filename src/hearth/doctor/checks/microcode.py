@@ -9,7 +9,7 @@ _FILE = "sys/devices/system/cpu/vulnerabilities/old_microcode"
 def _look(machine: Machine) -> Outcome:
     text = machine.tree.text(_FILE)
     if text == "Not affected":
-        return Fine("microcode: current")
+        return Fine("microcode: the kernel knows of no newer one")
     if text.startswith("Unknown"):
         raise NotSeen("a virtual machine does not see its host's microcode")
     if text != "Vulnerable":

@@ -21,7 +21,7 @@ def _look(machine: Machine) -> Outcome:
         return Fine(f"{len(nodes)} nodes of about {show_bytes(int(middle))}")
     listed = ", ".join(f"node {one.id} has {show_bytes(one.memory_bytes)}" for one in odd[:4])
     return Problem(
-        f"{listed}; the middle of all nodes is {show_bytes(int(middle))}",
+        f"{listed}; the median of nodes with CPUs is {show_bytes(int(middle))}",
         "/sys/devices/system/node",
         command="move modules so that every node has the same",
     )

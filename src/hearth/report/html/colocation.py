@@ -50,7 +50,7 @@ def _map(result: Colocated) -> list[View]:
     owners = [at for at, count in enumerate(counts) for _ in range(count)]
     return [
         {
-            "name": f"{result.kind} {number}: CPUs {cpus}",
+            "name": f"{result.kind} {number}: CPU{'s' * (not cpus.isdigit())} {cpus}",
             "application": result.applications[owner].name,
             "colour": owner,
         }

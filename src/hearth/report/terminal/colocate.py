@@ -3,6 +3,8 @@
 The page shows the same tables.
 """
 
+from collections.abc import Sequence
+
 from hearth.base.absent import Absent, Measured
 from hearth.report.terminal.screen import Screen, table
 from hearth.studies.colocate.result import ArmResult, Colocated, MemberResult, Predicted
@@ -92,13 +94,19 @@ def arm_rows(result: Colocated) -> list[list[str]]:
 def _arm(arm: ArmResult, result: Colocated) -> list[str]:
     name = f"split {result.split}" if arm.name == "split" else arm.name
     ends = arm.all_end_s
-    spread = f"{min(ends):.1f} to {max(ends):.1f}" if ends else "-"
+    spread = _range(ends, 1, " to ") if ends else "-"
     figures = [
         shown(one) for one in (arm.all_end, arm.throughput, arm.worst, arm.fairness, arm.to_split)
     ]
     if arm.name == "serial":
         figures = ["1", "1", "1", "1", figures[-1]]
     return [name, str(arm.rounds), spread, *figures]
+
+
+def _range(values: Sequence[float], decimals: int, between: str) -> str:
+    """Return the least and the most, once where they are shown alike."""
+    ends = dict.fromkeys(f"{end:.{decimals}f}" for end in (min(values), max(values)))
+    return between.join(ends)
 
 
 def member_rows(result: Colocated) -> list[list[str]]:
@@ -117,7 +125,7 @@ def _member(one: MemberResult, arm: ArmResult) -> list[str]:
         one.name,
         arm.name,
         f"{one.median_s:.2f}",
-        f"{min(one.seconds):.2f}-{max(one.seconds):.2f}",
+        _range(one.seconds, 2, "-"),
         f"{one.per_hour:.1f}" if one.per_hour else "-",
         "1" if arm.name == "serial" else shown(one.slowdown),
         _number(one.measures.get("involuntary"), "{:,.0f}"),
