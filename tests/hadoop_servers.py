@@ -5,12 +5,13 @@ import re
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from hearth.machine.paths import spark_home
 from support import ROOT, eventually, require
 
+FIRST_COMPILER = "-XX:TieredStopAtLevel=1"
 SERVERS = "org.apache.hadoop.hdfs.server"
 SETTINGS = {
     "dfs.replication": "1",
@@ -60,8 +61,10 @@ class Hdfs:
     namenode_log: Path
 
     def client(self, *words: str, extra: Extra = Extra()) -> list[str]:
+        """Hadoop's shell; the second compiler would cost it more than it earns."""
         settings = {"fs.defaultFS": self.url, "dfs.replication": "1"}
-        return java(self.directory, "org.apache.hadoop.fs.FsShell", settings, extra, words)
+        brief = replace(extra, options=[*extra.options, FIRST_COMPILER])
+        return java(self.directory, "org.apache.hadoop.fs.FsShell", settings, brief, words)
 
 
 def jars() -> str:
@@ -101,7 +104,7 @@ def hdfs_in(root: Path, extra: Extra) -> Iterator[Hdfs]:
     names = {**SETTINGS, "dfs.namenode.name.dir": str(root / "names")}
     names["fs.defaultFS"] = "hdfs://127.0.0.1:0"
     main = f"{SERVERS}.namenode.NameNode"
-    quick = Extra(["-XX:TieredStopAtLevel=1"])
+    quick = Extra([FIRST_COMPILER])
     formatting = java(own["namenode"], main, names, quick, ("-format", "-nonInteractive"))
     subprocess.run(formatting, check=True, capture_output=True, timeout=120)
     said = root / "nn.log"
@@ -128,7 +131,7 @@ def yarn_on(root: Path, hosts: Sequence[Sequence[str]], addresses: Sequence[str]
     certificates = sorted((ROOT / ".cache" / "hadoop-servers").glob("bc*.jar"))
     if len(certificates) < 3:  # bcprov, bcutil, bcpkix
         require("hadoop", "Bouncy Castle is missing: run `tools/setup.sh test`")
-    light = Extra(["-Xmx256m", "-XX:TieredStopAtLevel=1"], certificates)
+    light = Extra(["-Xmx256m", FIRST_COMPILER], certificates)
     with ExitStack() as running:
         own = root / "resourcemanager"
         own.mkdir()
@@ -170,7 +173,7 @@ def await_port(pid: int, log: Path) -> int:
     def found() -> re.Match[str] | None:
         return re.search(r"NameNode RPC up at: \S+:(\d+)", log.read_text(errors="replace"))
 
-    eventually(f"process {pid} listens; see {log}", found, seconds=120)
+    eventually(f"process {pid} listens; see {log}", found)
     match = found()
     assert match is not None
     return int(match[1])

@@ -11,7 +11,7 @@ import pytest
 from hearth.base.errors import UserError
 from hearth.machine.paths import hearth_jar, spark_home
 from hearth.spark import jar_link
-from support import ROOT, Command, environment
+from support import ROOT, Command, driver_settings, environment
 
 SQL = ROOT / "tests" / "local_numa" / "apps" / "sql.py"
 
@@ -127,12 +127,11 @@ def test_where_hearth_is_installed_the_master_alone_is_enough(spark: Path, tmp_p
 
 
 _NOTEBOOK = """
-import warnings
+import json, warnings
 import hearth
 from pyspark.sql import SparkSession
 
-small = {"spark.hearth.neighbours": "ignore", "spark.ui.enabled": "false"}
-small["spark.hearth.classDataArchive"] = "false"
+small = json.load(open("small.json"))
 spark = hearth.session("mine", master="local-numa[2x1]", conf=small)
 print(type(spark) is SparkSession, spark.range(100).count(), spark.sparkContext.appName)
 print(spark.sparkContext._jsc.sc().getExecutorIds().size())
@@ -148,10 +147,12 @@ spark.stop()
 print(hearth.builder("local-numa[1x1]").config(map=small).getOrCreate().range(7).count())
 """
 _TOO_LATE = """
+import json
 import hearth
 from pyspark.sql import SparkSession
 
-spark = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate()
+small = json.load(open("small.json"))
+spark = SparkSession.builder.master("local[1]").config(map=small).getOrCreate()
 for end in (None, spark.stop):
     if end:
         end()
@@ -165,6 +166,9 @@ for end in (None, spark.stop):
 def run_program(folder: Path, text: str) -> list[str]:
     program = folder / "notebook.py"
     program.write_text(text)
+    small = {"spark.hearth.neighbours": "ignore", "spark.ui.enabled": "false"}
+    small |= driver_settings(spark_home(), None)  # without hearth's jar, which it is to bring
+    (folder / "small.json").write_text(json.dumps(small))
     done = subprocess.run(
         [sys.executable, str(program)],
         env=environment(folder / "state"),

@@ -1,9 +1,5 @@
 """Each SQL query's shuffles have as many partitions as the data that it reads call for."""
 
-from collections.abc import Callable
-
-import pytest
-
 from local_numa.application import APPS, Site
 from support import confs
 
@@ -11,21 +7,10 @@ from support import confs
 SPARKS = 200
 
 
-def one_jvm(site: Site) -> dict:
+def test_shuffles_of_a_query_are_sized_by_what_it_reads(site: Site) -> None:
     settings = {key: value for key, value in site.settings.items() if key != "spark.jars"}
-    words = [*confs(settings), str(APPS / "partitions.py"), str(site.root / "data")]
-    return site.hearth("submit", *words).report
-
-
-def bound_executors(site: Site) -> dict:
-    return site.run("partitions.py", str(site.root / "data"), master="local-numa[2x1]").report
-
-
-@pytest.mark.parametrize("run", [one_jvm, bound_executors])
-def test_shuffles_of_a_query_are_sized_by_what_it_reads(
-    site: Site, run: Callable[[Site], dict]
-) -> None:
-    found = run(site)
+    words = [*confs(settings), str(APPS / "partitions.py"), str(site.root / "data"), "all"]
+    found = site.hearth("submit", *words).report
     least = 2 * found["slots"]
     assert set(found["little"]) == {least}
     assert set(found["ordered"]) == {least} and len(found["ordered"]) == 4
@@ -38,3 +23,9 @@ def test_shuffles_of_a_query_are_sized_by_what_it_reads(
     assert set(found["sparks"]) == {SPARKS}, "also where it is Spark's"
     assert set(found["asked"]) == {5}, "a number in the query stands"
     assert found["same"], "the answers are the same"
+
+
+def test_so_they_are_on_bound_executors(site: Site) -> None:
+    found = site.run("partitions.py", str(site.root / "data"), master="local-numa[2x1]").report
+    assert (found["slots"], set(found["little"]), set(found["users"])) == (2, {4}, {7})
+    assert found["same"]

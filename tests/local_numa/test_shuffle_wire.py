@@ -17,8 +17,7 @@ from hadoop_servers import yarn_on
 from hearth.machine.paths import hearth_jar, spark_home
 from support import eventually, require
 
-#: Races of the wire show with both of the JVM's compilers.
-pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("users_jdk")]
+pytestmark = pytest.mark.spark
 
 JUCX = Path.home() / ".m2/repository/org/openucx/jucx/1.18.1/jucx-1.18.1.jar"
 
@@ -26,6 +25,12 @@ JUCX = Path.home() / ".m2/repository/org/openucx/jucx/1.18.1/jucx-1.18.1.jar"
 def need_ucx() -> None:
     if not JUCX.is_file() or ctypes.util.find_library("ucp") is None:
         require("ucx", "jucx or libucx is missing: mvn -f jvm test, apt-get install libucx0")
+
+
+def both_compilers() -> dict[str, str]:
+    """Executors on the JDK that users have: races of the wire show with both of its compilers."""
+    users = os.environ.get("HEARTH_USERS_JDK")
+    return {"spark__executorEnv__JAVA_HOME": users} if users else {}
 
 
 def run(site: Site, *words: str, **settings: Any) -> Outcome:
@@ -64,6 +69,7 @@ def test_blocks_come_by_shared_memory_and_a_killed_executor_is_recovered(site: S
     outcome = run(
         site,
         "kill",
+        **both_compilers(),
         spark__executor__extraClassPath=str(JUCX),
         spark__executorEnv__UCX_LOG_LEVEL="error",
         spark__hearth__shuffle__carriers="ucx",
@@ -85,6 +91,7 @@ def test_map_outputs_of_a_decommissioned_executor_come_over_the_wire_from_where_
     outcome = run(
         site,
         "leave",
+        **both_compilers(),
         spark__hearth__shuffle__carriers="tcp",
         spark__decommission__enabled="true",
         spark__storage__decommission__enabled="true",
@@ -104,7 +111,6 @@ def test_map_outputs_of_a_decommissioned_executor_come_over_the_wire_from_where_
     assert site.leftovers() == []
 
 
-@pytest.mark.usefixtures("first_compiler")
 def test_an_executor_without_a_wire_is_read_over_sparks_own_transfer(site: Site) -> None:
     """Two executors of one host cannot have one port: the second has no wire."""
     with socket.create_server(("", 0)) as free:
@@ -123,23 +129,6 @@ def test_an_executor_without_a_wire_is_read_over_sparks_own_transfer(site: Site)
     assert "Address already in use" in why and f":{port}" in why
     (peer,) = executors_said(site, "come over Spark's own transfer: ")
     assert "Address already in use" in peer
-
-
-@pytest.mark.usefixtures("first_compiler")
-def test_whoever_asks_for_encryption_gets_sparks_own_transfer_with_one_line(site: Site) -> None:
-    outcome = run(
-        site,
-        "brief",
-        spark__authenticate="true",
-        spark__authenticate__secret="a secret of tests",
-        spark__network__crypto__enabled="true",
-    )
-    report = assert_right(outcome)
-    assert (report["ucx"], report["tcp"]) == (0, 0)
-    lines = executors_said(site, "Spark's own transfer brings all shuffle blocks")
-    assert len(lines) == 2, "one line for each executor"
-    assert all("spark.network.crypto.enabled asks for encryption" in line for line in lines)
-    assert executors_said(site, "hearth's wire for shuffle blocks listens") == []
 
 
 @pytest.fixture
@@ -178,12 +167,11 @@ def test_a_standalone_cluster_on_two_hosts_shuffles_over_tcp(
     """They share memory and no network: UCX would reach the peer and not wake it."""
     need_ucx()
     master = "spark://10.77.0.1:7077"
-    first_compiler = "SPARK_DAEMON_JAVA_OPTS=-XX:TieredStopAtLevel=1"
-    daemon = ["SPARK_DAEMON_MEMORY=256m", first_compiler, str(spark_home() / "bin" / "spark-class")]
+    daemon = ["SPARK_DAEMON_MEMORY=256m", str(spark_home() / "bin" / "spark-class")]
     deploy = "org.apache.spark.deploy"
     place = ["--host", "10.77.0.1", "--port", "7077", "--webui-port", "0"]
     site.launch([*hosts[0], *daemon, f"{deploy}.master.Master", *place])
-    eventually("the master starts", lambda: "Starting Spark master at" in site.log, 90)
+    eventually("the master starts", lambda: "Starting Spark master at" in site.log)
     for number, host in enumerate(hosts, 1):
         place = ["--host", f"10.77.0.{number}", "-c", "1", "-m", "1g", "--webui-port", "0"]
         place += ["-d", str(site.root / f"work-{number}"), master]
@@ -231,5 +219,5 @@ def test_executors_on_yarn_shuffle_over_the_wire_and_a_killed_one_is_recovered(
         assert report["right_after_kill"] and report["lost"]
         logs = [log.read_text() for log in site.root.glob("nodemanager-*/logs/*/*/stderr")]
         assert sum("come over hearth's wire, by tcp" in log for log in logs) >= 2
-        eventually("the NodeManagers end the executors", lambda: not site.executors(), 60)
+        eventually("the NodeManagers end the executors", lambda: not site.executors())
     assert site.leftovers() == []

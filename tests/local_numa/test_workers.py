@@ -15,11 +15,14 @@ from typing import Any
 
 import pytest
 
-from hearth.base.processes import start_ticks
+from hearth.analysis.analysis import analyse
+from hearth.base.codec import to_json
+from hearth.base.processes import is_alive, start_ticks
 from hearth.machine.paths import spark_home
-from support import environment, eventually, hearth
+from hearth.record.store import list_records
+from support import confs, driver_settings, eventually, hearth, json_lines
 
-pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("two_cpus", "first_compiler")]
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("two_cpus")]
 
 APP = Path(__file__).parent / "apps" / "where.py"
 
@@ -49,20 +52,14 @@ class Cluster:
     def places(self) -> list[dict[str, Any]]:
         return self.set()["places"]
 
-    def run(self, **settings: str) -> dict[str, Any]:
-        """What a plain Spark application says that its executors are held to."""
-        sizes = ["--executor-cores", "1", "--executor-memory", "600m"]
-        confs = {"spark.ui.enabled": "false", "spark.driver.bindAddress": "127.0.0.1", **settings}
-        words = [f"--conf={key}={value}" for key, value in confs.items()]
-        program = [str(Path(sys.executable).with_name("spark-submit")), "--master", self.url]
-        done = subprocess.run(
-            [*program, *sizes, *words, "--conf=spark.driver.host=127.0.0.1", str(APP), "8"],
-            env=environment(self.state, PYSPARK_PYTHON=sys.executable),
-            capture_output=True,
-            text=True,
-            timeout=240,
-            check=False,
-        )
+    def run(self) -> dict[str, Any]:
+        """What a Spark application that is profiled says that its executors are held to."""
+        own = {"spark.executor.cores": "1", "spark.executor.memory": "600m"}
+        own |= {"spark.ui.enabled": "false", "spark.driver.bindAddress": "127.0.0.1"}
+        own |= {"spark.driver.host": "127.0.0.1", **driver_settings(spark_home(), None)}
+        words = ["profile", "--no-summary", "--master", self.url, *confs(own), str(APP), "8"]
+        python = {"PYSPARK_PYTHON": sys.executable}
+        done = hearth(self.state, *words, environment=python)
         assert done.returncode == 0, done.stderr[-3000:]
         return json.loads(done.stdout.splitlines()[-1])
 
@@ -107,6 +104,29 @@ def test_each_place_has_a_worker_whose_executors_inherit_its_cpus_and_memory_pol
     answer = cluster.run()
     assert answer["where"] == [[each, "bind:0"] for each in cpus]
     assert answer["sum"] == 499500
+    (record,), problems = list_records(cluster.state)
+    assert problems == []
+    its_executors_are_on_record(record.directory)
+
+
+def its_executors_are_on_record(record: Path) -> None:
+    """They are no children of the driver."""
+    seen = json_lines(record / "processes.jsonl")
+    (driver,) = [row for row in seen if row.get("role") == "driver"]
+    executors = {row["executor_id"]: row for row in seen if row.get("role") == "executor"}
+    assert executors.keys() == {"0", "1"}
+    samples = json_lines(record / "samples" / "process.jsonl")
+    analysed = {each["id"]: each for each in to_json(analyse(record))["executors"]}
+    for name, executor in executors.items():
+        assert executor["parent"] != driver["pid"]
+        assert max(row["utime"] for row in samples if row["pid"] == executor["pid"]) > 50
+        log = record / "gc" / f"executor-{executor['pid']}.log"
+        assert "Pause" in log.read_text()
+        assert analysed[name]["tasks"] > 0
+        assert analysed[name]["use"]["cpu_s"]["user"] > 0.5
+        assert analysed[name]["gc"]["pauses"] > 0
+        ended = (executor["pid"], executor["start_ticks"])
+        eventually("its worker has ended it", lambda ended=ended: not is_alive(*ended))
 
 
 def test_a_second_set_of_that_name_is_refused_and_the_first_one_stays(cluster: Cluster) -> None:
@@ -140,13 +160,13 @@ def test_a_killed_worker_comes_back_in_its_place_and_work_goes_on(cluster: Clust
         now = cluster.places()[0]
         return now["alive"] and now["pid"] != first["pid"]
 
-    eventually("the worker is back", back, seconds=60)
+    eventually("the worker is back", back)
     now = cluster.places()[0]
     assert (now["id"], now["cpus"], now["restarts"]) == (first["id"], first["cpus"], 1)
     assert "SIGKILL" in now["last_exit"]
     assert (Path(now["logs"]) / "stderr.1").exists()
     registered = Path(now["logs"]) / "stderr"
-    eventually("it is registered", lambda: "Successfully" in registered.read_text(), seconds=60)
+    eventually("it is registered", lambda: "Successfully" in registered.read_text())
     assert len(cluster.run()["where"]) == 2
 
 
@@ -164,7 +184,7 @@ def test_a_killed_supervisor_leaves_no_worker_behind_and_can_be_started_again(
     found = cluster.set()
     pids = [place["pid"] for place in found["places"]]
     os.kill(found["pid"], signal.SIGKILL)
-    eventually("all are gone", lambda: not any(map(_lives, pids)), seconds=30)
+    eventually("all are gone", lambda: not any(map(_lives, pids)))
     assert not cluster.set()["alive"]
     assert "was killed" in cluster.hearth("status").stdout
     again = cluster.started()

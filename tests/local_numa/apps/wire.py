@@ -12,6 +12,7 @@ import time
 from collections import Counter
 from pathlib import Path
 
+from fetched import remote_bytes
 from pyspark.sql import SparkSession
 
 BRIEF = "brief" in sys.argv[1:]  # without Python's workers
@@ -32,16 +33,6 @@ def executors() -> set[tuple[str, int]]:
         return socket.gethostname(), int(stat.rsplit(")", 1)[1].split()[1])
 
     return set(context.parallelize(range(8), 8).map(parent).collect())
-
-
-def remote_bytes() -> int:
-    """What Spark says that tasks have read from other executors."""
-    gateway = context._gateway
-    none = gateway.jvm.java.util.ArrayList()
-    no_quantiles = gateway.new_array(gateway.jvm.double, 0)
-    store = context._jsc.sc().statusStore()
-    stages = store.stageList(none, False, False, no_quantiles, none)
-    return sum(stages.apply(i).shuffleRemoteBytesRead() for i in range(stages.size()))
 
 
 def counted(name: str) -> int:
@@ -93,7 +84,7 @@ report = {
     "executors": context._jsc.sc().getExecutorMemoryStatus().size() - 1,  # the driver is one
     **right,
     "lengths": lengths == 20 * sum(len(str(x)) for x in range(100000)),
-    "remote": remote_bytes(),
+    "remote": remote_bytes(context),
     "ucx": counted("ucx.fetchedBytes"),
     "tcp": counted("tcp.fetchedBytes"),
     "blocks": counted("ucx.fetchedBlocks") + counted("tcp.fetchedBlocks"),
