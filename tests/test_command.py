@@ -11,6 +11,7 @@ import pytest
 
 from hearth.cli.commands import GROUPS
 from hearth.cli.main import command_names, command_parser
+from hearth.machine.paths import cache_home
 from support import Command, says
 
 COMMANDS = ("affinity", "bench", "cache", "characterise", "colocate", "compare", "completion")
@@ -214,7 +215,9 @@ def test_what_a_user_waits_for_loads_no_library(tmp_path: Path, words: list[str]
     """numpy and scipy alone take a quarter of a second."""
     (tmp_path / "x.py").touch()
     python = [sys.executable, "-I", "-c", _LOADED, *words]
-    environment = {"HEARTH_STATE": str(tmp_path), "HOME": str(tmp_path), "PATH": os.environ["PATH"]}
+    kept = {name: os.environ[name] for name in ("PATH", "JAVA_HOME") if name in os.environ}
+    own = {name: str(tmp_path) for name in ("HEARTH_STATE", "HOME")}
+    environment = {**kept, **own, "XDG_CACHE_HOME": str(cache_home().parent)}
     done = subprocess.run(
         python, env=environment, cwd=tmp_path, capture_output=True, text=True, check=True
     )

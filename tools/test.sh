@@ -138,8 +138,6 @@ all)
     all_parts
     ;;
 check)
-    export HEARTH_FUZZ="${HEARTH_FUZZ:-8}" # `all` tries 25 damages of each file,
-    export HEARTH_PROPERTIES="${HEARTH_PROPERTIES:-30}" # and 100 of each kind of machine
     tests_jdk
     begin_linters
     if jvm_has_passed; then

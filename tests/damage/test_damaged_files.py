@@ -58,7 +58,7 @@ from hearth.workloads.shapes import JobResult
 from support import ROOT, Command
 
 #: Damaged files of each kind; HEARTH_FUZZ asks for more of them.
-ROUNDS = int(os.environ.get("HEARTH_FUZZ", "25"))
+ROUNDS = int(os.environ.get("HEARTH_FUZZ", "8"))
 #: The same damages in each `make test`, so that a change fails for its own faults alone;
 #: `make fuzz` draws a seed anew, prints it, and tries many more.
 FIRST_SEED = int(os.environ.get("HEARTH_SEED") or 1)

@@ -21,6 +21,7 @@ from application import (
     taken_ports,
 )
 
+from hearth.machine.paths import java
 from support import BOTH_CPUS, PATIENCE_S, eventually, validate
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("two_cpus")]
@@ -139,11 +140,13 @@ def test_an_application_that_fails_leaves_nothing_behind(many: Many):
 def test_an_application_goes_on_while_its_executors_start_and_its_first_jobs_get_them_all(
     site: Site,
 ):
+    started = site.root / "started"
     outcome = site.run(
         "early.py",
+        str(started),
         master="local-numa",
         spark__hearth__plan=planned(site, ["0", "1"], task_slots=2),
-        spark__executor__extraJavaOptions="-Xint",  # seconds later than its driver
+        spark__executorEnv__JAVA_HOME=str(late_jdk(site.root / "jdk", started)),
         spark__scheduler__maxRegisteredResourcesWaitingTime="200s",
     )
     report = outcome.report
@@ -151,6 +154,20 @@ def test_an_application_goes_on_while_its_executors_start_and_its_first_jobs_get
     assert report["places"] == [[0], [1]], "the first executor does not get what is for both"
     assert report["barrier"] == [4] * 4
     assert "Will retry up to" not in outcome.log, "the stage in barrier mode was not refused first"
+
+
+def late_jdk(home: Path, mark: Path) -> Path:
+    """This JDK, whose JVMs start when there is a file."""
+    real = java().parents[1]
+    (home / "bin").mkdir(parents=True)
+    for entry in real.iterdir():
+        if entry.name != "bin":
+            (home / entry.name).symlink_to(entry)
+    late = home / "bin" / "java"
+    wait = f"while [ ! -e '{mark}' ]; do sleep 0.1; done"
+    late.write_text(f'#!/bin/sh\n{wait}\nexec {real}/bin/java "$@"\n')
+    late.chmod(0o755)
+    return home
 
 
 def test_what_a_driver_killed_with_its_reaper_leaves_is_swept_by_the_next_however_brief(

@@ -128,7 +128,7 @@ def stand_in(folder: Path, script: str) -> dict[str, str]:
 @pytest.mark.parametrize("killed", [False, True])
 def test_a_profile_leaves_no_java_options_of_private_files(tmp_path: Path, killed: bool) -> None:
     """A stand-in for spark-submit says that it runs."""
-    environment = stand_in(tmp_path, f"touch runs; exec sleep {60 if killed else 1}")
+    environment = stand_in(tmp_path, f"touch runs; exec sleep {600 if killed else 1}")
     words = ["--master", "local[1]", "--properties-file", "private.conf", "x.py"]
     with subprocess.Popen(
         [sys.executable, "-m", "hearth", "profile", "--no-summary", *words], env=environment,

@@ -2,8 +2,10 @@
 
 import json
 import os
+import sys
 import threading
 import time
+from pathlib import Path
 
 from pyspark import BarrierTaskContext, SparkContext
 
@@ -33,6 +35,7 @@ job = threading.Thread(target=first_job)
 job.start()
 while not context.statusTracker().getActiveJobsIds():
     time.sleep(0.01)
+Path(sys.argv[1]).touch()  # the executors may start
 report["barrier"] = context.parallelize(range(4), 4).barrier().mapPartitions(meet).collect()
 job.join()
 print("RESULT", json.dumps(report), flush=True)

@@ -29,7 +29,7 @@ trait Seeded { this: Assertions =>
 }
 
 object Seeded {
-  val count: Int = number("HEARTH_PROPERTIES", 100)
+  val count: Int = number("HEARTH_PROPERTIES", 30)
   val first: Int = number("HEARTH_SEED", 1)
 
   private def number(variable: String, usual: => Int) = sys.env.get(variable).fold(usual)(_.toInt)
