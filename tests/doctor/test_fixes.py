@@ -162,6 +162,16 @@ def test_the_next_command_puts_back_what_was_abandoned(hearth: Command, tmp_path
     assert file.read_text().strip() == before
 
 
+@pytest.mark.command
+def test_a_command_goes_on_where_it_may_not_look(hearth: Command, tmp_path: Path) -> None:
+    folder = tmp_path / "state" / "doctor" / "switched"
+    Switch(Path("/"), folder)._keep(Switched("turbo", "", [], [], True))
+    (folder / "lock").mkdir()
+    done = hearth("runs")
+    assert done.returncode == 0
+    assert "a setting that is switched may have to be put back: [Errno" in done.stderr
+
+
 def test_a_fix_is_an_arm_and_what_cannot_be_switched_is_skipped_with_the_reason(
     root: Path, machine: Machine, switch: Switch
 ) -> None:

@@ -1,4 +1,4 @@
-"""Memory modules as firmware of several makers describes them, idle states, and the clock."""
+"""What single checks make of what machines really hold: modules, idle states, clocks, names."""
 
 from pathlib import Path
 
@@ -103,3 +103,18 @@ def test_groups_over_which_something_else_is_mounted_are_hidden(tmp_path: Path) 
     (tmp_path / "sys/fs/cgroup/cgroup.controllers").unlink()
     (tmp_path / "sys/fs/cgroup").rmdir()
     assert isinstance(looked(CHECKS["hidden-limits"], machine), Problem)
+
+
+@pytest.mark.parametrize("zone", ["UTC", "CET-1CEST,M3.5.0,M10.5.0/3", ":/etc/localtime"])
+def test_of_a_time_zone_that_needs_no_name_nothing_is_claimed(tmp_path: Path, zone: str) -> None:
+    machine = Given(own={"environment": {"TZ": zone}}).machine(tmp_path)
+    assert not isinstance(looked(CHECKS["time-zone"], machine), Problem)
+
+
+def test_a_name_with_another_address_than_the_loopback_is_no_matter_for_a_vpn(
+    tmp_path: Path,
+) -> None:
+    files = CASES["vpn-address"].wrong.files
+    own = {"resolve": lambda name: ["127.0.1.1", "192.168.1.5"]}
+    machine = Given(files, own=own).machine(tmp_path)
+    assert isinstance(looked(CHECKS["vpn-address"], machine), Fine)

@@ -182,7 +182,11 @@ def _take_back_abandoned() -> None:
         return
     from hearth.doctor.switch import Switch
 
-    for line in Switch.of(state).take_back_abandoned():
+    try:
+        told = Switch.of(state).take_back_abandoned()
+    except OSError as error:  # such as the state of another user: this command can do without
+        told = [f"a setting that is switched may have to be put back: {error}"]
+    for line in told:
         print(f"hearth: {line}", file=sys.stderr)
 
 

@@ -16,9 +16,11 @@ def _look(machine: Machine) -> Outcome:
     zone = machine.the_own().environment.get("TZ", "")
     if not zone:
         return Fine("TZ is not set")
+    if zone in ("UTC", "UTC0", "GMT"):
+        return Fine(f"TZ={zone}")
     named = _NAME.fullmatch(zone)
     if named is None:
-        raise NotSeen("TZ is no name of a time zone")
+        raise NotSeen("TZ names no region and city: it may hold rules of its own (tzset(3))")
     if machine.tree.has(f"{_FOLDER}/{named[1]}"):
         return Fine(f"TZ={zone} is in /{_FOLDER}")
     return Problem(

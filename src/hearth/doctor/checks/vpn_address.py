@@ -21,8 +21,8 @@ def _look(machine: Machine) -> Outcome:
     name = tree.text("proc/sys/kernel/hostname")
     if not name or len(name) > 64 or not name.isascii() or not name.isprintable() or " " in name:
         raise NotSeen("could not read /proc/sys/kernel/hostname: it is no host name")
-    addresses = known(own.resolve(name))
-    if not addresses or not addresses[0].startswith("127."):
+    addresses = [address for address in known(own.resolve(name)) if ":" not in address]
+    if not addresses or not all(address.startswith("127.") for address in addresses):
         return Fine(f"a tunnel ({tunnels[0]}), and {name} is no loopback address")
     return Problem(
         f"{name} is {addresses[0]}, so Spark looks for another address; {tunnels[0]} is up",
