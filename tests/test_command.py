@@ -17,7 +17,8 @@ from support import Command, says
 COMMANDS = ("affinity", "bench", "cache", "characterise", "colocate", "compare", "completion")
 COMMANDS += ("demo", "doctor", "gather", "install")
 COMMANDS += ("jar", "leases", "plan", "predict")
-COMMANDS += ("profile", "report", "run", "runs", "status", "submit", "topology", "tune")
+COMMANDS += ("profile", "report", "run", "runs", "status", "study", "submit", "topology")
+COMMANDS += ("tune",)
 COMMANDS += ("uninstall", "workers")
 
 

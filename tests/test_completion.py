@@ -54,6 +54,7 @@ def typed(folder: Path, script: str, keys: str) -> str:
         ("hearth plan --workl\tsq\t", "<plan><--workload><sql>"),
         ("hearth submit --when-f\tref\tbig\t", "<submit><--when-full><refuse><big box.tar.gz>"),
         ("hearth runs exp\t", "<runs><export>"),
+        ("hearth study show baig-b\t", "<study><show><baig-binding>"),
         ("hearth submit --driver-mem\t2g", "<submit><--driver-memory><2g>"),
         ("hearth report 2026\t", "<report><20261121-101500-shop-1a2b>"),
         ("hearth runs delete 2026\t", "<runs><delete><20261121-101500-shop-1a2b>"),

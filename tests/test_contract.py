@@ -30,6 +30,7 @@ from hearth.studies.characterise.result import Characterised
 from hearth.studies.colocate.result import Colocated
 from hearth.studies.compare.result import Compared
 from hearth.studies.models.prediction import PredictedPartitionings, PredictedScalings
+from hearth.studies.published.result import Repeated
 from hearth.studies.tune.result import Tuned
 from json_schema import schema_of, written
 from support import ROOT, Command, check_golden, validate, validator
@@ -51,6 +52,7 @@ DOCUMENTS: dict[str, Any] = {
     "plan": Plan,
     "prediction": PredictedPartitionings | PredictedScalings,
     "record": RecordHead,
+    "study": Repeated,
     "topology": Topology,
     "tune": Tuned,
     "workers": WorkerSet,

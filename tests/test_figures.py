@@ -25,6 +25,7 @@ GENERATED = (
     "docs/configuration.md",
     "docs/doctor.md",
     "docs/findings.md",
+    "docs/studies.md",
     "docs/workloads.md",
 )
 #: What the tests cost, measured by hand: a guide for developers, no claim about hearth.

@@ -105,6 +105,17 @@ def test_a_workload_is_run_in_every_way_with_its_answer_checked(asked) -> None:
         assert run["seconds"] < json.loads((record / "end.json").read_text())["wall_s"]
 
 
+def test_a_step_of_a_published_study_is_such_a_characterisation(tmp_path: Path) -> None:
+    words = ("--steps", "K-Means", "--scale", "0.0002", "--warm", *ONCE, "--json")
+    done = hearth(tmp_path / "state", "study", "run", "awan-executors", *words)
+    assert done.returncode == 0, done.stderr
+    study = json.loads(done.stdout)
+    validate("study", study)
+    (step,) = study["steps"]
+    assert (step["state"], set(step["readings"])) == ("ran", {"1x2", "2x1"})
+    assert (tmp_path / "state" / "studies" / "characterise" / step["study"]).is_dir()
+
+
 def test_a_dry_run_lists_the_ways_and_the_reasons_and_runs_nothing(tmp_path: Path) -> None:
     state = tmp_path / "state"
     done = hearth(state, "characterise", "--dry-run", *ONCE, str(TINY))

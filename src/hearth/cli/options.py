@@ -275,6 +275,12 @@ def add_run_options(parser: ArgumentParser, *, repeat: int, warmup: int) -> _Mut
     return how_often
 
 
+def add_cold_option(runs: _ArgumentGroup) -> None:
+    """Add `--cold`."""
+    words = "drop the page cache before each run (needs root)"
+    runs.add_argument("--cold", action="store_true", help=words)
+
+
 def add_wait_option(parser: ArgumentParser, title: str = "runs") -> None:
     """Add what is done about other programs."""
     words = "wait up to TIME for the machine to be idle before each run"

@@ -14,6 +14,7 @@ if TYPE_CHECKING:  # they load a library of numbers, which no help needs
     from hearth.studies.characterise.result import Characterised
     from hearth.studies.colocate.result import Colocated
     from hearth.studies.compare.result import Compared
+    from hearth.studies.published.result import Repeated
     from hearth.studies.tune.result import Tuned
 
 
@@ -37,9 +38,10 @@ def write_html(
     characterisation: "Characterised | None" = None,
     tune: "Tuned | None" = None,
     colocation: "Colocated | None" = None,
+    study: "Repeated | None" = None,
 ) -> None:
     """Write the page, and say where a browser finds it."""
     from hearth.report.html.page import write_page
 
-    write_page(file, list(runs), comparison, characterisation, tune, colocation)
+    write_page(file, list(runs), comparison, characterisation, tune, colocation, study)
     print(f"hearth: wrote {file}: {file.absolute().as_uri()}", file=sys.stderr)

@@ -11,8 +11,18 @@ from hearth.base.errors import UserError
 from hearth.record.store import LAST, find_record, record_ids, the_only
 from hearth.studies.characterise.result import CharacterisationHead, QuestionLine
 from hearth.studies.compare.result import ComparisonHead
-from hearth.studies.engine.store import CHARACTERISE, COLOCATE, COMPARE, TUNE, Journal, Kind
+from hearth.studies.engine.store import (
+    CHARACTERISE,
+    COLOCATE,
+    COMPARE,
+    STUDY,
+    TUNE,
+    Journal,
+    Kind,
+)
+from hearth.studies.published.result import StudyHead
 
+_LISTED = (COMPARE, CHARACTERISE, TUNE, COLOCATE, STUDY)
 _REMEDY = "delete its directory to remove it from the list"
 
 T = TypeVar("T")
@@ -55,7 +65,8 @@ class _Colocation:
 
 @dataclass(frozen=True)
 class KeptStudy:
-    """kind: `comparison`, `characterisation`, `tune`, `colocation`. asked: its arms and the like.
+    """kind: `comparison`, `characterisation`, `tune`, `colocation`, `study`. asked: its arms
+    and the like.
 
     runs: how many have ended; None for a characterisation, whose questions have them.
     """
@@ -75,7 +86,7 @@ def find_kept(state_home: Path, name: str) -> tuple[Kind | None, Path]:
     A name is an id, the beginning of one, its last four letters, or `last` for the latest run.
     Raises UserError for one that stands for nothing, or for several.
     """
-    kinds = {p.name: k for k in (COMPARE, CHARACTERISE, TUNE, COLOCATE) for p in k.kept(state_home)}
+    kinds = {p.name: k for k in _LISTED for p in k.kept(state_home)}
     ids = [] if name == LAST else [*record_ids(state_home), *kinds]
     found = the_only(name, "runs and studies", ids)
     kind = None if found is None else kinds.get(found)
@@ -103,6 +114,7 @@ def list_studies(state_home: Path) -> tuple[list[KeptStudy], list[str]]:
     found = [study for study, _ in asked] + [one for one in compared if one.id not in parts]
     found += _each(TUNE, state_home, _tune, problems)
     found += _each(COLOCATE, state_home, _colocation, problems)
+    found += _each(STUDY, state_home, _study, problems)
     return sorted(found, key=lambda one: one.started), problems
 
 
@@ -140,6 +152,12 @@ def _colocation(directory: Path) -> KeptStudy:
     head = read_typed(directory / COLOCATE.head, _Colocation, _REMEDY)
     names = " + ".join(member.name for member in head.members)
     return _kept(COLOCATE, directory, head.id, head.started, names, head.settings.arms)
+
+
+def _study(directory: Path) -> KeptStudy:
+    head = read_typed(directory / STUDY.head, StudyHead, _REMEDY)
+    asked = [f"scale {head.scale:g}", *(head.steps or ())]
+    return KeptStudy(STUDY.name, head.id, head.started, head.preset, asked, None, str(directory))
 
 
 def _characterisation(directory: Path) -> tuple[KeptStudy, list[str]]:

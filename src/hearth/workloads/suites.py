@@ -1,9 +1,11 @@
 """The suites of `hearth bench`: which jobs, with which settings."""
 
+import shlex
 from dataclasses import dataclass, field
 
 from hearth.base.errors import UserError
 from hearth.workloads.catalogue import Catalogue, Job
+from hearth.workloads.parameters import pairs
 
 
 @dataclass(frozen=True)
@@ -65,9 +67,16 @@ def _other_apis(job: Job) -> list[SuiteEntry]:
 
 
 def named(text: str, offer: Catalogue) -> list[SuiteEntry]:
-    """Return the jobs of `A,B`; raise UserError for one that is unknown or given twice."""
-    names = [name.strip() for name in text.split(",")]
-    twice = {name for name in names if names.count(name) > 1}
+    """Return the jobs of `A,B --PARAMETER VALUE`.
+
+    Raises UserError for one that is unknown or given twice.
+    """
+    entries = []
+    for part in text.split(","):
+        name, *rest = shlex.split(part) or [""]
+        entries.append(SuiteEntry(offer.job(name), pairs(rest)))
+    labels = [entry.label for entry in entries]
+    twice = {label for label in labels if labels.count(label) > 1}
     if twice:
         raise UserError(f"--jobs: {', '.join(sorted(twice))} is given twice: give each once")
-    return [SuiteEntry(offer.job(name)) for name in names]
+    return entries

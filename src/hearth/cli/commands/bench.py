@@ -12,6 +12,7 @@ examples:
   hearth bench --suite sql --dry-run
   hearth bench --suite osu --masters 'local[*],local-numa[2x4],local-numa[4x2]' --repeat 10
   hearth bench --jobs word-count --size 2g --repeat 10 --warmup 1 --out results.jsonl
+  hearth bench --jobs 'sort-by --maps 480 --reduces 480,group-by' --repeat 5
 """
 
 import json
@@ -44,7 +45,11 @@ def add_arguments(parser: ArgumentParser) -> None:
     what = parser.add_mutually_exclusive_group()
     suites = ("batch", "streaming", "sql", "osu", "paper-numa")
     what.add_argument("--suite", choices=suites, help="default: batch")
-    what.add_argument("--jobs", metavar="A,B", help="run these jobs instead of a suite")
+    what.add_argument(
+        "--jobs",
+        metavar="A,B",
+        help="run these jobs, each with its parameters if any, instead of a suite",
+    )
     masters_help = f"default: {_MASTERS}; ratios are relative to the first"
     parser.add_argument("--masters", default=_MASTERS, metavar="A,B", help=masters_help)
     add_run_options(parser, repeat=1, warmup=0)

@@ -27,6 +27,7 @@ from hearth.base.errors import UserError
 from hearth.base.redaction import Redaction
 from hearth.cli.options import (
     RunOptions,
+    add_cold_option,
     add_run_options,
     add_submit_options,
     from_namespace,
@@ -45,6 +46,7 @@ from hearth.studies.characterise.questions import KEYS, questions
 from hearth.studies.characterise.result import Characterised
 from hearth.studies.characterise.study import AskedTarget, Characterisation, CharacterisationRuns
 from hearth.studies.characterise.surroundings import surroundings, sustained_gb_s
+from hearth.studies.compare.study import check_cold
 from hearth.studies.engine.arms import refuse_levelling
 from hearth.studies.engine.progress import Quiet, continued_with
 from hearth.studies.engine.target import subjects
@@ -72,6 +74,7 @@ class CharacteriseCommand:
     runs: RunOptions
     sweep: str | None
     change_prefetchers: bool
+    cold: bool
     resume: str | None
     dry_run: bool
     html: Path | None
@@ -97,6 +100,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         action="store_true",
         help="allow switching them by model-specific registers (needs root; restored afterwards)",
     )
+    add_cold_option(runs)
     runs.add_argument("--resume", metavar="ID", help="continue an interrupted characterisation")
     runs.add_argument(
         "--dry-run", action="store_true", help="list the questions and runs; run nothing"
@@ -120,6 +124,8 @@ def run(options: CharacteriseCommand) -> int:
     leave_reserved(options.line.asked)
     spark = read_settings(options.line)
     _check(options.line, spark)
+    if options.cold:
+        check_cold()
     asked, settings = _asked(options, spark)
     if options.dry_run:
         print("\n".join(_listed(asked, settings)))
@@ -167,6 +173,7 @@ def _asked(
         warmup=runs.warmup,
         seed=runs.seed,
         budget_s=runs.budget_s,
+        cold=options.cold,
         sustained_gb_s=sustained_gb_s() if counts and not options.dry_run else None,
     )
     return asked, settings

@@ -24,7 +24,6 @@ examples:
 """
 
 import json
-import os
 import shlex
 import sys
 from argparse import ArgumentParser
@@ -39,6 +38,7 @@ from hearth.base.errors import UserError
 from hearth.base.redaction import Redaction
 from hearth.cli.options import (
     RunOptions,
+    add_cold_option,
     add_run_options,
     add_submit_options,
     from_namespace,
@@ -59,7 +59,7 @@ from hearth.spark.saved_configs import Choice, forget_choice, keep_choice, tuned
 from hearth.spark.submission import Occasion, check_application, prepare
 from hearth.spark.submit_args import SubmitLine, is_application
 from hearth.studies.compare.result import Compared, ComparisonSettings
-from hearth.studies.compare.study import Comparison
+from hearth.studies.compare.study import Comparison, check_cold
 from hearth.studies.compare.study import run as run_study
 from hearth.studies.compare.verdict import compared
 from hearth.studies.engine import arms as ways
@@ -132,9 +132,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         help="run until each result is clear, checked after 5, 7, 10, 14, 20 and 30 runs",
     )
     runs = group(parser, "runs")
-    runs.add_argument(
-        "--cold", action="store_true", help="drop the page cache before each run (needs root)"
-    )
+    add_cold_option(runs)
     output = group(parser, "output")
     output.add_argument("--keep", action="store_true", help="save the winner for hearth submit")
     output.add_argument(
@@ -271,9 +269,8 @@ def _check(options: CompareCommand, settings: Mapping[str, str], arms: list[Arm]
     if arms[0].skipped or sum(arm.skipped is None for arm in arms) < 2:
         reasons = "; ".join(f"{arm.name}: {arm.skipped}" for arm in arms if arm.skipped)
         raise UserError(f"--arms: no other arm can run here ({reasons}): choose other arms")
-    drop = Path("/proc/sys/vm/drop_caches")
-    if options.cold and not os.access(drop, os.W_OK):
-        raise UserError(f"--cold: only root can write {drop}: leave it out, or run as root")
+    if options.cold:
+        check_cold()
     master = options.line.last("--master")
     if master is not None and not master.startswith("local-numa"):
         raise UserError(

@@ -15,6 +15,7 @@ from argparse import ArgumentParser, Namespace
 
 from hearth.cli.commands import command_names
 from hearth.spark.submit_args import spark_options
+from hearth.studies.published.preset import names as study_names
 
 SHELLS = ("bash", "zsh", "fish")
 #: Metavars of values that are completed as files' or directories' names.
@@ -102,6 +103,8 @@ def _complete_names(command: ArgumentParser) -> None:
             action.complete = shtab.DIRECTORY  # type: ignore[attr-defined]
         elif action.metavar in _IDS:
             action.complete = _KEPT  # type: ignore[attr-defined]
+        elif action.metavar == "STUDY":
+            action.choices = study_names()
         elif isinstance(action.choices, dict):
             for below in action.choices.values():
                 _complete_names(below)

@@ -1,9 +1,9 @@
 """Show where the time of recorded runs went: in the terminal, as an HTML page, or as JSON.
 
-Name a run, comparison, characterisation, tune or colocation by its id, the beginning of one, its
-last four letters, or its directory ('hearth runs' lists them); the latest run by 'last'; any Spark
-event log by its path. Several runs are shown side by side. The HTML file loads nothing from the
-network, so you can share it as it is.
+Name a run, comparison, characterisation, tune, colocation or study by its id, the beginning of one,
+its last four letters, or its directory ('hearth runs' lists them); the latest run by 'last'; any
+Spark event log by its path. Several runs are shown side by side. The HTML file loads nothing from
+the network, so you can share it as it is.
 
 examples:
   hearth report last
@@ -24,6 +24,7 @@ from hearth.report.terminal.colocate import show_colocation
 from hearth.report.terminal.compare import show_comparison
 from hearth.report.terminal.profile import show_profile
 from hearth.report.terminal.screen import Screen
+from hearth.report.terminal.study import show_study
 from hearth.report.terminal.tune import show_tune
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ def run(options: Namespace) -> int:
     sources = read_sources(options.runs, paths.state_home())
     if options.html:
         others = (sources.comparison, sources.characterisation, sources.tune)
-        write_html(options.html, sources.runs, *others, sources.colocation)
+        write_html(options.html, sources.runs, *others, sources.colocation, sources.study)
     if options.json:
         print(json.dumps(to_json(sources), indent=2))
     elif not options.html:
@@ -65,5 +66,7 @@ def show(sources: "Sources") -> None:
         print("\n".join(show_tune(sources.tune, screen)))
     if sources.colocation is not None:
         print("\n".join(show_colocation(sources.colocation, screen)))
+    if sources.study is not None:
+        print("\n".join(show_study(sources.study, screen)))
     for analysis in sources.runs:
         print("\n".join(show_profile(analysis, screen)))

@@ -19,11 +19,13 @@ from hearth.report.html.comparison import comparison_view, questions_view
 from hearth.report.html.run import SECTIONS, label, run_view
 from hearth.report.html.shown import View
 from hearth.report.html.side_by_side import differences, side_by_side
+from hearth.report.html.study import study_view
 from hearth.report.html.threads import beside
 from hearth.report.html.tune import tune_view
 from hearth.studies.characterise.result import Characterised
 from hearth.studies.colocate.result import Colocated
 from hearth.studies.compare.result import Compared
+from hearth.studies.published.result import Repeated
 from hearth.studies.tune.result import Tuned
 
 
@@ -34,9 +36,10 @@ def write_page(
     characterisation: Characterised | None = None,
     tune: Tuned | None = None,
     colocation: Colocated | None = None,
+    study: Repeated | None = None,
 ) -> None:
     """Write the page, private, completely or not at all."""
-    whole = page(runs, comparison, characterisation, tune, colocation)
+    whole = page(runs, comparison, characterisation, tune, colocation, study)
     write_private(file, whole.encode("utf-8", "replace"))  # a file name may not be valid text
 
 
@@ -46,6 +49,7 @@ def page(
     characterisation: Characterised | None = None,
     tune: Tuned | None = None,
     colocation: Colocated | None = None,
+    study: Repeated | None = None,
 ) -> str:
     """Return the page; raise UserError where the charting library was not built in."""
     names = [str(run.record.application) for run in runs]
@@ -54,6 +58,7 @@ def page(
         names += characterisation.subjects
     names += [tune.application] if tune is not None else []
     names += [one.name for one in colocation.applications] if colocation is not None else []
+    names += [study.preset] if study is not None else []
     executors = executors_of(runs)
     return str(
         _templates()
@@ -69,6 +74,7 @@ def page(
             characterisation=questions,
             tune=None if tune is None else tune_view(tune),
             colocation=None if colocation is None else colocation_view(colocation),
+            study=None if study is None else study_view(study),
             doctor=None,
             side_by_side=side_by_side(runs),
             differences=differences(runs),
@@ -83,7 +89,8 @@ def doctor_page(doctor: View) -> str:
         _templates()
         .get_template("page.html")
         .render(title="hearth: doctor", style=_resource("style.css"), links=[], doctor=doctor,
-                comparison=None, characterisation=[], tune=None, colocation=None, runs=[])
+                comparison=None, characterisation=[], tune=None, colocation=None, study=None,
+                runs=[])
     )  # fmt: skip
 
 

@@ -15,9 +15,11 @@ from hearth.studies.colocate.result import Colocated
 from hearth.studies.compare.result import Compared
 from hearth.studies.compare.study import read_comparison
 from hearth.studies.compare.verdict import compared
-from hearth.studies.engine.store import CHARACTERISE, COLOCATE, COMPARE, TUNE, Kind
+from hearth.studies.engine.store import CHARACTERISE, COLOCATE, COMPARE, STUDY, TUNE, Kind
 from hearth.studies.engine.trial import Outcome
 from hearth.studies.listing import find_kept
+from hearth.studies.published.result import Repeated
+from hearth.studies.published.study import PublishedStudy
 from hearth.studies.tune.result import Tuned
 from hearth.studies.tune.study import read_tune
 from hearth.studies.tune.verdict import tuned
@@ -32,6 +34,7 @@ class Sources:
     characterisation: Characterised | None = None
     tune: Tuned | None = None
     colocation: Colocated | None = None
+    study: Repeated | None = None
     runs: list[Analysis] = field(default_factory=list)
 
 
@@ -95,11 +98,16 @@ def _colocation(sources: Sources, directory: Path, _state_home: Path) -> None:
     sources.colocation = read_colocated(directory)
 
 
+def _study(sources: Sources, directory: Path, _state_home: Path) -> None:
+    sources.study = PublishedStudy.read(directory).repeated()
+
+
 _STUDIES = {
     COMPARE: _comparison,
     CHARACTERISE: _characterisation,
     TUNE: _tune,
     COLOCATE: _colocation,
+    STUDY: _study,
 }
 
 

@@ -25,6 +25,7 @@ class CharacterisationSettings:
     repeat: Positive
     warmup: Count
     seed: int
+    cold: bool = False  #: whether the page cache was dropped before each run
 
 
 @dataclass(frozen=True)

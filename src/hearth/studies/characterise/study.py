@@ -50,17 +50,19 @@ class CharacterisationRuns:
     seed: int
     budget_s: float | None = None
     sustained_gb_s: float | None = None
+    cold: bool = False
 
     @property
     def kept(self) -> CharacterisationSettings:
         """What is kept of them."""
-        return CharacterisationSettings(self.repeat, self.warmup, self.seed)
+        return CharacterisationSettings(self.repeat, self.warmup, self.seed, self.cold)
 
     def of(self, subject: Target) -> ComparisonSettings:
         """Return how the comparison of one question runs its arms."""
         return ComparisonSettings(
             warmup=self.warmup,
             seed=self.seed,
+            cold=self.cold,
             command=[subject.name],
             repeat=self.repeat,
             timed=subject.timed,

@@ -12,6 +12,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
+from hearth.base.errors import UserError
 from hearth.base.redaction import Redaction
 from hearth.doctor.switch import Switch
 from hearth.record.schema import RecordedPlan, Setting
@@ -30,6 +31,7 @@ from hearth.studies.engine.trial import Outcome, OutcomeLine, Turn
 
 #: Settings by which CPUs come online: the CPUs of a record differ as well.
 _BRINGS_CPUS = re.compile(r"/sys/devices/system/cpu/(smt/control|cpu\d+/online)")
+DROP_CACHES = Path("/proc/sys/vm/drop_caches")
 
 
 class Comparison(StudyDirectory[ComparisonHead, OutcomeLine]):
@@ -187,7 +189,18 @@ def _machine_as_wanted(arm: Arm, state_home: Path) -> Iterator[None]:
         yield
 
 
+def cannot_drop_caches() -> str | None:
+    """Return why the page cache cannot be dropped here; None where it can."""
+    return None if os.access(DROP_CACHES, os.W_OK) else f"only root can write {DROP_CACHES}"
+
+
+def check_cold() -> None:
+    """Raise UserError where `--cold` is not possible."""
+    if (reason := cannot_drop_caches()) is not None:
+        raise UserError(f"--cold: {reason}: leave it out, or run as root")
+
+
 def drop_caches() -> None:
     """Empties the page cache, so that every run reads from the disk (root; sysctl/vm.rst)."""
     subprocess.run(["sync"], check=True)
-    Path("/proc/sys/vm/drop_caches").write_text("3", encoding="ascii")
+    DROP_CACHES.write_text("3", encoding="ascii")

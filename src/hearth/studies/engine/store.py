@@ -93,9 +93,10 @@ CHARACTERISE = Kind(
 )  # fmt: skip
 TUNE = Kind("tune", "tune", "tunes", "tune.json", "trials.jsonl")
 COLOCATE = Kind("colocation", "colocate", "colocations", "colocation.json", "rounds.jsonl")
+STUDY = Kind("study", "published", "published", "study.json", "steps.jsonl")
 #: One file each, of the name that the user chose.
 BENCH = Kind("series", "bench", "bench")
-KINDS = (COMPARE, CHARACTERISE, TUNE, COLOCATE, BENCH)
+KINDS = (COMPARE, CHARACTERISE, TUNE, COLOCATE, STUDY, BENCH)
 
 
 class Journal:

@@ -1,0 +1,165 @@
+"""Repeat a published experiment by its name, and print its table beside the published one.
+
+Each experiment of the studies behind hearth (docs/sources.md) is a preset: workloads with sizes and
+partitions, Spark's settings, the configurations that are compared, repetitions, and the published
+numbers. 'show' and --dry-run say what would run on this machine, and what cannot, with the reason.
+--scale makes data, partitions, durations and counts smaller. The steps are commands of hearth's, so
+their comparisons are kept with their runs; 'hearth runs' lists the study too. docs/studies.md lists
+every published number with its answer.
+
+examples:
+  hearth study list
+  hearth study show baig-binding
+  hearth study run baig-sweep --scale 0.01
+  hearth study run baig-sweep --scale 0.01 --steps PageRank --repeat 3 --html sweep.html
+  hearth study run partitions-shapes --dry-run
+"""
+
+import json
+import shlex
+import sys
+from argparse import ArgumentParser, Namespace
+from contextlib import redirect_stdout
+from io import StringIO
+from typing import Any
+
+from hearth.base.codec import to_json
+from hearth.base.errors import UserError
+from hearth.cli.pages import add_html_option, write_html
+from hearth.machine import paths
+from hearth.machine.jvm import topology
+from hearth.report.terminal.screen import Screen
+from hearth.report.terminal.study import (
+    show_missing,
+    show_preset,
+    show_presets,
+    show_steps,
+    show_study,
+)
+from hearth.studies.engine.progress import continued_with
+from hearth.studies.published.needs import Here
+from hearth.studies.published.preset import Preset, Request, names, preset
+from hearth.studies.published.study import PublishedStudy, ReadyStep, ready
+
+_MOST_RUNS = 1000
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """The command's options."""
+    actions = parser.add_subparsers(dest="action", metavar="list|show|run", required=True)
+    listing = actions.add_parser("list", help="list the experiments")
+    listing.add_argument("--json", action="store_true", help="print JSON")
+    for name, words in (("show", "show one, and what of it this machine can run"),
+                        ("run", "run one")):  # fmt: skip
+        action = actions.add_parser(name, help=words)
+        action.add_argument("name", metavar="STUDY", help="an experiment, see 'hearth study list'")
+        action.add_argument(
+            "--scale", type=_scale, default=1.0, metavar="F",
+            help="share of the study's data, partitions, durations and counts (default: 1)",
+        )  # fmt: skip
+        action.add_argument("--steps", metavar="A,B,...", help="only these steps (default: all)")
+        for often, what in (("--repeat", "counted runs of each"), ("--warmup", "runs before that")):
+            action.add_argument(often, type=int, metavar="N", help=f"{what} (default: the study's)")
+        action.add_argument(
+            "--warm", action="store_true", help="do not drop the page cache before each run"
+        )
+        action.add_argument("--json", action="store_true", help="print JSON (see contract/)")
+        if name == "run":
+            _add_run_arguments(action)
+
+
+def _add_run_arguments(action: ArgumentParser) -> None:
+    action.add_argument(
+        "--resume", metavar="ID", help="continue a study, after its last whole step"
+    )
+    action.add_argument("--dry-run", action="store_true", help="list the commands; run nothing")
+    add_html_option(action)
+
+
+def _scale(text: str) -> float:
+    try:
+        scale = float(text)
+    except ValueError:
+        scale = 0.0
+    if not 0 < scale <= 1:
+        raise UserError(f"--scale: '{text}' is not above 0 and up to 1: use e.g. 0.01")
+    return scale
+
+
+def run(options: Namespace) -> int:
+    """Runs the chosen action; 1 if a step failed, for scripts."""
+    screen = Screen.of()
+    if options.action == "list":
+        found = [preset(name) for name in names()]
+        print(_json(found) if options.json else "\n".join(show_presets(found, screen)))
+        return 0
+    one, asked = preset(options.name), _request(options)
+    here = Here.of(topology(debug=options.debug))
+    steps = ready(one, asked, here)
+    if options.action == "show":
+        print(_json(one) if options.json else "\n".join(show_preset(one, steps, screen)))
+        return 0
+    if options.dry_run:
+        shown = show_steps(one, steps, screen)
+        print(_json(steps) if options.json else "\n".join(shown))
+        return 0
+    return _run(options, one, asked, here, steps)
+
+
+def _json(value: object) -> str:
+    return json.dumps(to_json(value), indent=2)
+
+
+def _request(options: Namespace) -> Request:
+    for name, least in (("repeat", 1), ("warmup", 0)):
+        value = getattr(options, name)
+        if value is not None and not least <= value <= _MOST_RUNS:
+            raise UserError(
+                f"--{name}: {value} is not between {least} and {_MOST_RUNS}: use e.g. 5"
+            )
+    steps = None if options.steps is None else tuple(s.strip() for s in options.steps.split(","))
+    return Request(options.scale, options.repeat, options.warmup, steps, options.warm)
+
+
+def _run(
+    options: Namespace, one: Preset, asked: Request, here: Here, steps: list[ReadyStep]
+) -> int:
+    missing = show_missing(one, steps, Screen.of(sys.stderr))
+    if one.cold and not asked.warm and (why := here.lack("cold")) is not None:
+        missing.append(f"  the page cache is not dropped before each run: {why}")
+    if missing:
+        print("\n".join(missing), file=sys.stderr)
+    if all(step.missing for step in steps):
+        raise UserError(f"{one.name}: no step can run here: see 'hearth study show {one.name}'")
+    home = paths.state_home()
+    if options.resume is None:
+        kept = PublishedStudy.begin(home, one.name, asked, here)
+    else:
+        kept = PublishedStudy.resume(home, options.resume, one.name, asked, here)
+    try:
+        with continued_with(f"--resume {kept.directory.name}"):
+            failed = kept.run(steps, lambda words: _command(words, options.debug))
+    finally:
+        print(f"hearth: study {kept.directory.name}", file=sys.stderr)
+    found = kept.repeated()
+    if options.html:
+        write_html(options.html, study=found)
+    print(_json(found) if options.json else "\n".join(show_study(found, Screen.of())))
+    return 1 if failed else 0
+
+
+def _command(words: list[str], debug: bool) -> dict[str, Any]:
+    """Run a command of hearth's in this process, and return the document that it prints."""
+    from hearth.cli.main import command_parser
+
+    module, parser = command_parser(words[0])
+    rest = [*(["--debug"] if debug else []), "--json", *words[1:]]
+    options = module.parse(parser, rest) if hasattr(module, "parse") else parser.parse_args(rest)
+    print(f"hearth: hearth {shlex.join(words)}", file=sys.stderr, flush=True)
+    with redirect_stdout(StringIO()) as printed:
+        module.run(options)
+    try:
+        document: dict[str, Any] = json.loads(printed.getvalue())
+    except ValueError:  # it said why it ran nothing
+        raise UserError(f"hearth {words[0]}: {printed.getvalue().strip()}") from None
+    return document

@@ -1,0 +1,85 @@
+"""Published studies in the terminal: the list, one with its protocol, its table beside ours."""
+
+import shlex
+from collections.abc import Sequence
+
+from hearth.report.terminal.screen import Screen, table
+from hearth.studies.published.preset import Preset, show_value
+from hearth.studies.published.result import Repeated, Row, StepLine
+from hearth.studies.published.study import ReadyStep
+
+HEAD = ["what", "place", "published", "here", "here / published"]
+
+
+def show_presets(presets: Sequence[Preset], screen: Screen) -> list[str]:
+    """Return a line for each."""
+    rows = [[one.name, one.study, one.title] for one in presets]
+    return table(screen, ["name", "study", "experiment"], rows)
+
+
+def show_preset(found: Preset, steps: Sequence[ReadyStep], screen: Screen) -> list[str]:
+    """Return its protocol, what would run here, what cannot, and what was published."""
+    lines = [screen.title(f"{found.name}: {found.title} ({found.study})")]
+    facts = (("machine", found.machine), ("protocol", found.protocol), ("measured", found.measured))
+    lines += [screen.paragraph(f"{name}: {text}", "  ", "    ") for name, text in facts]
+    if found.settings:
+        settings = ", ".join(f"{key}={value}" for key, value in found.settings.items())
+        lines.append(screen.paragraph(f"settings: {settings}", "  ", "    "))
+    lines += ["", *show_steps(found, steps, screen), "", screen.title("published")]
+    rows = [[value.what, value.place, value.published] for value in found.values]
+    return [*lines, *table(screen, HEAD[:3], rows)]
+
+
+def show_steps(found: Preset, steps: Sequence[ReadyStep], screen: Screen) -> list[str]:
+    """Return the commands that run here, and a line with its reason for each that cannot."""
+    lines = [screen.title(f"runs here, of {found.name}")]
+    lines += [f"  hearth {shlex.join(one.command)}" for one in steps if not one.missing]
+    lines += [] if any(not one.missing for one in steps) else ["  nothing"]
+    lines += show_missing(found, steps, screen)
+    return lines
+
+
+def show_missing(found: Preset, steps: Sequence[ReadyStep], screen: Screen) -> list[str]:
+    """Return a line for each step that this machine cannot run, and for what hearth has not."""
+    reasons = [(one.step.name, reason) for one in steps for reason in one.missing]
+    reasons += [(part.what, part.why) for part in found.parts]
+    return [
+        screen.paragraph(f"not available: {what}: {why}", "  ", "    ") for what, why in reasons
+    ]
+
+
+def show_study(found: Repeated, screen: Screen) -> list[str]:
+    """Return its table beside the published one, and what became of its steps."""
+    lines = [screen.title(f"{found.preset}: {found.title}"), f"  {source(found)}", ""]
+    lines += table(screen, HEAD, rows(found), "published here")
+    reasons = [(row.what, row.reason) for row in found.rows if row.reason is not None]
+    lines += [screen.paragraph(f"no value: {what}: {why}", "  ", "    ") for what, why in reasons]
+    lines += ["", screen.title("steps")]
+    lines += table(screen, ["step", "state", "command or reason", "kept as"],
+                   [step_cells(step) for step in found.steps])  # fmt: skip
+    return [
+        *lines,
+        *(screen.paragraph(f"not available: {part}", "  ", "    ") for part in found.not_available),
+    ]
+
+
+def source(found: Repeated) -> str:
+    """Return whose numbers they are, and on how much of the study's data they were repeated."""
+    return f"{found.study}, at scale {found.scale:g}; compare ratios, not seconds"
+
+
+def rows(found: Repeated) -> list[list[str]]:
+    """Return the cells of the table."""
+    return [_cells(row) for row in found.rows]
+
+
+def _cells(row: Row) -> list[str]:
+    here = "-" if row.measured is None else show_value(row.measured, row.unit)
+    ratio = "-" if row.ratio is None else f"{row.ratio:.2f}"
+    return [row.what, row.place, row.published, here, ratio]
+
+
+def step_cells(step: StepLine) -> list[str]:
+    """Return its name, how it ended, its command or why not, and the study that it made."""
+    told = "; ".join(step.reasons) if step.reasons else f"hearth {shlex.join(step.command)}"
+    return [step.name, step.state, told, step.study or "-"]

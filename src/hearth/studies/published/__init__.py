@@ -1,0 +1,1 @@
+"""The experiments of the published studies, by name: each a file of data in `presets`."""

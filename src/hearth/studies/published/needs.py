@@ -1,0 +1,104 @@
+"""What a step needs of this machine, and why it is not here. Found out before anything runs."""
+
+import re
+import shutil
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from hearth.base.ids import parse_ids
+from hearth.base.sizes import show_bytes
+from hearth.machine.topology import Topology
+from hearth.record.probes import survey
+from hearth.record.probes.base import Roots
+from hearth.studies.compare.study import cannot_drop_caches
+from hearth.studies.engine import kernel_settings
+from hearth.studies.engine.arms import cannot_switch, no_docker
+from hearth.studies.published.preset import Step, data_bytes
+
+_COUNTED = re.compile(r"(\d+) ([a-z]+)")
+#: What of it has a number, and the words for one of it.
+_WORDS = {
+    "nodes": "NUMA nodes with CPUs and memory", "sockets": "sockets", "cpus": "CPUs",
+    "cores": "cores", "threads": "hardware threads per core",
+}  # fmt: skip
+
+
+def numbers_of(machine: Topology) -> dict[str, int]:
+    """Return the numbers of a machine, of the part that may be used, by the names that steps use.
+
+    slots: of one node, two for each core that has so many threads; half, quarter: of the CPUs.
+    """
+    cpus = machine.usable_cpus
+    cores = [len(cpus & set(parse_ids(core.cpus))) for core in machine.cores]
+    cores = [number for number in cores if number]
+    sockets = [p for p in machine.packages if cpus & set(parse_ids(p.cpus))]
+    nodes = [n for n in machine.usable_nodes if n.memory_bytes and cpus & set(parse_ids(n.cpus))]
+    number = len(nodes) or 1
+    return {
+        "cpus": len(cpus),
+        "cores": len(cores),
+        "sockets": len(sockets),
+        "nodes": number,
+        "threads": max(cores),
+        "half": max(1, len(cpus) // 2),
+        "quarter": max(1, len(cpus) // 4),
+        "per_node": max(1, len(cpus) // number),
+        "slots": max(1, len(cores) // number * min(2, max(cores))),
+        "per_socket": max(1, len(cpus) // len(sockets)),
+        "pairs": max(1, len(sockets) // 2),
+        "per_pair": max(1, len(cpus) // max(1, len(sockets) // 2)),
+        "memory_mb": sum(node.memory_bytes for node in machine.usable_nodes) >> 20,
+    }
+
+
+@dataclass(frozen=True)
+class Here:
+    """This machine: its numbers, and of other needs the reason why they are not met, or None."""
+
+    numbers: Mapping[str, int]
+    lacks: Mapping[str, Callable[[], str | None]] = field(default_factory=dict)
+
+    @staticmethod
+    def of(machine: Topology) -> "Here":
+        """Return that of the live machine; costly needs are looked at when they are asked for."""
+        cpus = sorted(machine.usable_cpus)
+        return Here(
+            numbers_of(machine),
+            {
+                "numactl": _no_numactl,
+                "docker": no_docker,
+                "counters": _no_counters,
+                "prefetchers": lambda: kernel_settings.cannot_switch_prefetchers(cpus),
+                "balancing": cannot_switch,
+                "cold": cannot_drop_caches,
+            },
+        )
+
+    def missing(self, step: Step, scale: float) -> list[str]:
+        """Return the reasons why a step cannot be run here; none where it can."""
+        found = [self.lack(need) for need in step.needs]
+        size, memory = data_bytes(step, scale), self.numbers["memory_mb"] << 20
+        if size > memory:
+            fits = max(memory / size * scale / 2, 1e-6)
+            found.append(
+                f"its data of {show_bytes(size)} exceed the memory of {show_bytes(memory)}: "
+                f"--scale {fits:.1g}"
+            )
+        return [reason for reason in found if reason is not None]
+
+    def lack(self, need: str) -> str | None:
+        """Return why this machine does not meet a need; None where it does."""
+        if counted := _COUNTED.fullmatch(need):
+            least, name = int(counted[1]), counted[2]
+            has = self.numbers[name]
+            return None if has >= least else f"needs {least} {_WORDS[name]}, and {has} may be used"
+        return self.lacks[need]()
+
+
+def _no_numactl() -> str | None:
+    return None if shutil.which("numactl") else "needs numactl: apt-get install numactl"
+
+
+def _no_counters() -> str | None:
+    row = next(row for row in survey(Roots()) if row.name == "counters")
+    return None if row.status == "on" else f"needs hardware counters: {row.reason}"

@@ -1,0 +1,226 @@
+"""A published experiment as data: its steps, each a command of hearth's, and what was published.
+
+A preset is a file of TOML in `presets`. The command of a step is words with places in braces, which
+the request and the machine fill: a size or a number of the study (`{47g}`, `{376}`, `{180>10}` with
+its least), which `--scale` makes smaller; a name of the machine's numbers (`{nodes}`); a share of
+its memory (`{48/1024 of memory}`); `{ladder}`, local[1], local[2], local[4] up to all CPUs;
+`{how}`, the repetitions and Spark's settings.
+"""
+
+import re
+import shlex
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import resources
+from typing import Annotated, Any, Literal
+
+from hearth.base.codec import LEFT_OUT, typed
+from hearth.base.errors import UserError, nearest
+from hearth.base.limits import OneOf
+from hearth.base.sizes import parse_bytes
+
+_PLACE = re.compile(r"\{([^{}]+)\}")
+_SIZE = re.compile(r"\d+[kmgt]")
+_SHARE = re.compile(r"(\d+)/(\d+) of memory")
+#: The least that is scaled to: bytes, and a count such as partitions.
+_LEAST_BYTES, _LEAST_COUNT = 64 << 10, 2
+#: The units of published values that are computed from two times; any other is seconds or a
+#: measure's own. `%`: so much more speed; `% less`: so much less time.
+RATIOS = ("times", "%", "% less")
+
+
+@dataclass(frozen=True)
+class Step:
+    """A command of hearth's. needs: of the machine, see `needs`."""
+
+    name: str
+    run: str
+    needs: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of the experiment that no command of hearth's makes, and why."""
+
+    what: str
+    why: str
+
+
+@dataclass(frozen=True)
+class Reading:
+    """Where the value of a published one is found: the seconds of an arm, or one of its measures.
+
+    arm: `best` is the fastest; what ends with `*` stands for the first that begins so. over:
+    another arm, whose value is divided by this one's; over_step: where that is another step's.
+    """
+
+    step: str
+    arm: str
+    over: str | None = field(default=None, metadata=LEFT_OUT)
+    over_step: str | None = field(default=None, metadata=LEFT_OUT)
+    measure: str = "seconds"
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What hearth's benchmarks say of a published value.
+
+    page: where, below the root of the sources. kind: `measured`, it was tried here; `predicted`, by
+    a model; `open`, this machine cannot, which `text` explains. machine: where it was measured, or
+    what machine could.
+    """
+
+    kind: Annotated[str, OneOf("measured", "predicted", "open")]
+    text: str
+    machine: str = ""
+    page: str | None = None
+
+
+@dataclass(frozen=True)
+class Value:
+    """A published value. shown: as published, where it is not one number; place: in the paper."""
+
+    what: str
+    place: str
+    value: float | None = None
+    unit: str = "s"
+    shown: str | None = None
+    read: Reading | None = None
+    answer: Answer | None = None
+
+    @property
+    def published(self) -> str:
+        """Return it with its unit."""
+        return self.shown or show_value(self.value or 0.0, self.unit)
+
+
+@dataclass(frozen=True)
+class Preset:
+    """One published experiment. answer: of each value that has none of its own."""
+
+    name: str
+    study: str
+    title: str
+    machine: str
+    protocol: str
+    measured: str
+    answer: Answer
+    repeat: int = 5
+    warmup: int = 1
+    cold: bool = False
+    settings: dict[str, str] = field(default_factory=dict)
+    steps: list[Step] = field(default_factory=list)
+    parts: list[Part] = field(default_factory=list)
+    values: list[Value] = field(default_factory=list)
+
+    def answer_of(self, value: Value) -> Answer:
+        return value.answer or self.answer
+
+
+@dataclass(frozen=True)
+class Request:
+    """What the user asked for; None: as the preset has it. warm: never drop the page cache."""
+
+    scale: float = 1.0
+    repeat: int | None = None
+    warmup: int | None = None
+    steps: tuple[str, ...] | None = None
+    warm: bool = False
+
+
+def show_value(value: float, unit: str) -> str:
+    """Return a value with its unit: `1.15 times`, `323.71 s`."""
+    number = f"{value:.4g}" if abs(value) < 100 else f"{value:,.2f}".rstrip("0").rstrip(".")
+    return f"{number} {unit}"
+
+
+def names() -> list[str]:
+    """Return the names of all presets, in the order of their files."""
+    files = resources.files(__package__).joinpath("presets").iterdir()
+    return sorted(file.name.removesuffix(".toml") for file in files if file.name.endswith(".toml"))
+
+
+@cache
+def preset(name: str) -> Preset:
+    """Return the preset of a name; raise UserError for one that there is not."""
+    if name not in names():
+        near = nearest(name, names())
+        hint = f"did you mean '{near}'?" if near else "'hearth study list' lists them"
+        raise UserError(f"'{name}' is not a study: {hint}")
+    file = resources.files(__package__).joinpath("presets", f"{name}.toml")
+    document: dict[str, Any] = tomllib.loads(file.read_text(encoding="utf-8"))
+    return typed({"name": name, **document}, Preset)
+
+
+def chosen(found: Preset, asked: Request) -> list[Step]:
+    """Return the steps that are asked for; raise UserError for one that there is not."""
+    known = [step.name for step in found.steps]
+    for name in asked.steps or ():
+        if name not in known:
+            near = nearest(name, known)
+            hint = f"did you mean '{near}'?" if near else f"it has {', '.join(known) or 'none'}"
+            raise UserError(f"--steps: '{name}' is not a step of {found.name}: {hint}")
+    return [step for step in found.steps if asked.steps is None or step.name in asked.steps]
+
+
+def words(
+    found: Preset, step: Step, asked: Request, numbers: Mapping[str, int], *, cold: bool
+) -> list[str]:
+    """Return the command of a step, without `hearth`, on a machine of these numbers."""
+    how = _how(found, step, asked, numbers, cold=cold)
+    filled = []
+    for word in shlex.split(step.run):
+        filled += how if word == "{how}" else [fill(word, numbers, asked.scale)]
+    return [word for word in filled if word]
+
+
+def fill(text: str, numbers: Mapping[str, int], scale: float = 1.0) -> str:
+    """Return a text with its places filled."""
+    return _PLACE.sub(lambda place: _filled(place[1], numbers, scale), text)
+
+
+def data_bytes(step: Step, scale: float) -> int:
+    """Return the bytes of all data that a step names."""
+    found = [place for place in _PLACE.findall(step.run) if _SIZE.fullmatch(place)]
+    return sum(_scaled_bytes(place, scale) for place in found)
+
+
+def _how(
+    found: Preset, step: Step, asked: Request, numbers: Mapping[str, int], *, cold: bool
+) -> list[str]:
+    repeat = found.repeat if asked.repeat is None else asked.repeat
+    warmup = found.warmup if asked.warmup is None else asked.warmup
+    often = ["--repeat", str(repeat), "--warmup", str(warmup)]
+    drop = ["--cold"] if cold and step.run.split()[0] in ("compare", "characterise") else []
+    settings = {key: fill(value, numbers) for key, value in found.settings.items()}
+    confs = [word for key, value in settings.items() for word in ("--conf", f"{key}={value}")]
+    return [*often, *drop, *confs]
+
+
+def _filled(place: str, numbers: Mapping[str, int], scale: float) -> str:
+    if place in numbers:
+        return str(numbers[place])
+    if place == "ladder":
+        return ",".join(f"local[{n}]" for n in _doubled(numbers["cpus"]))
+    if _SIZE.fullmatch(place):
+        size = _scaled_bytes(place, scale)
+        return f"{size >> 20}m" if size >= 1 << 20 else f"{size >> 10}k"
+    if share := _SHARE.fullmatch(place):
+        return f"{numbers['memory_mb'] * int(share[1]) // int(share[2])}m"
+    if re.fullmatch(r"\d+\.\d+", place):
+        return f"{float(place) * scale:g}"
+    count, _, least = place.partition(">")
+    return str(max(min(int(count), int(least or _LEAST_COUNT)), round(int(count) * scale)))
+
+
+def _doubled(most: int) -> list[int]:
+    return sorted({*(1 << n for n in range(most.bit_length())), most})
+
+
+def _scaled_bytes(place: str, scale: float) -> int:
+    return max(int(parse_bytes(place, "size") * scale), _LEAST_BYTES)
+
+
+Schema = Literal["hearth/study/1"]

@@ -1,0 +1,113 @@
+"""From the document that a command of hearth's prints to the seconds and measures of each arm."""
+
+import statistics
+from collections.abc import Iterable
+from typing import Any
+
+from hearth.base.absent import Absent, Measured
+from hearth.base.codec import typed
+from hearth.machine.plan import Plan
+from hearth.studies.bench.result import BenchResult
+from hearth.studies.characterise.result import Characterised
+from hearth.studies.colocate.result import Colocated
+from hearth.studies.compare.result import Compared, ComparedArm
+
+#: Of each arm, by its name: `seconds`, and measures by theirs.
+Readings = dict[str, dict[str, float]]
+
+
+def readings(document: dict[str, Any]) -> Readings:
+    """Return those of a document; raise ValueError for one that is none of a step's."""
+    kind = str(document.get("schema"))
+    if kind.startswith("hearth/comparison/"):
+        return _compared(typed(document, Compared))
+    if kind.startswith("hearth/characterisation/"):
+        return _characterised(typed(document, Characterised))
+    if kind.startswith("hearth/bench-result/"):
+        return _series(typed(document, BenchResult))
+    if kind.startswith("hearth/colocation/"):
+        return _colocated(typed(document, Colocated))
+    if kind.startswith("hearth/plan/"):
+        return _planned(typed(document, Plan))
+    raise ValueError(f"'{kind}' is no document of a study's step")
+
+
+def reasons(document: dict[str, Any]) -> list[str]:
+    """Return why a document has no answer, or not every one."""
+    found = [
+        str(question["reason"])
+        for question in document.get("questions", ())
+        if question.get("reason") is not None
+    ]
+    arms = document.get("arms", ())
+    failed = [f"{arm['name']}: {why}" for arm in arms for why in (arm.get("failures") or ())[:1]]
+    rows = document.get("rows", ())
+    failed += [f"{row['label']}, {row['master']}: {row['reason']}" for row in rows
+               if row.get("reason") is not None]  # fmt: skip
+    return [*found, *failed]
+
+
+def _compared(found: Compared) -> Readings:
+    return {arm.name: _arm(arm) for arm in found.finished}
+
+
+def _arm(arm: ComparedArm) -> dict[str, float]:
+    measures = _known((arm.measures or {}).items())
+    cpu = (
+        {} if arm.cpu is None else {"cpu_user_s": arm.cpu.user_s, "cpu_system_s": arm.cpu.system_s}
+    )
+    return {"seconds": arm.median, **measures, **cpu}
+
+
+def _characterised(found: Characterised) -> Readings:
+    """Return all arms; those of several subjects are named with theirs."""
+    several = len(found.subjects) > 1
+    read: Readings = {}
+    for question in found.questions:
+        if question.comparison is None:
+            continue
+        for arm, values in _compared(question.comparison).items():
+            read[f"{question.subject}, {arm}" if several else arm] = values
+        if question.scaling is not None:
+            numbers = vars(question.scaling).items()
+            read["scaling"] = {k: float(v) for k, v in numbers if isinstance(v, int | float)}
+    return read
+
+
+def _series(found: BenchResult) -> Readings:
+    labels = {row.label for row in found.rows}
+    return {
+        row.master if len(labels) == 1 else f"{row.label}, {row.master}": _timed(row.seconds.median)
+        for row in found.rows
+        if row.seconds is not None
+    }
+
+
+def _colocated(found: Colocated) -> Readings:
+    """Return each application in each arm, and each arm's throughput."""
+    read: Readings = {}
+    for arm in found.arms:
+        for member in arm.members:
+            if member.median_s is not None:
+                own = {"seconds": member.median_s, "runs": float(member.runs)}
+                read[f"{arm.name}, {member.name}"] = {**own, **_known(member.measures.items())}
+        ratios = [read[f"{arm.name}, {m.name}"]["seconds"] for m in arm.members if m.median_s]
+        if ratios:
+            read[arm.name] = {"seconds": statistics.geometric_mean(ratios)}
+            if arm.throughput is not None:
+                read[arm.name]["throughput"] = arm.throughput.value
+    return read
+
+
+def _planned(found: Plan) -> Readings:
+    executors = 0 if found.is_native else len(found.executors)
+    slots = max(executor.task_slots for executor in found.executors)
+    return {"plan": {"executors": float(executors), "slots": float(slots)}}
+
+
+def _timed(seconds: float) -> dict[str, float]:
+    return {"seconds": seconds}
+
+
+def _known(measures: Iterable[tuple[str, Measured[float]]]) -> dict[str, float]:
+    return {name: value for name, value in measures if not isinstance(value, Absent)}

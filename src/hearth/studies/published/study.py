@@ -1,0 +1,103 @@
+"""A published study that runs here: its steps one after the other, each by its own command.
+
+The steps' commands make comparisons, characterisations and the like, which are kept and resumed as
+those of anybody; this keeps what they say in a journal of its own, a line for each step.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from hearth.base.errors import UserError
+from hearth.studies.engine.store import STUDY, StudyDirectory
+from hearth.studies.published.needs import Here
+from hearth.studies.published.preset import Preset, Request, Step, chosen, preset, words
+from hearth.studies.published.readings import readings, reasons
+from hearth.studies.published.result import Repeated, StepLine, StudyHead, repeated
+
+#: Runs a command of hearth's and returns the document that it prints.
+Command = Callable[[list[str]], dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class ReadyStep:
+    """A step with its command here, and why it cannot run; no reason where it can."""
+
+    step: Step
+    command: list[str]
+    missing: list[str]
+
+
+def ready(found: Preset, asked: Request, here: Here) -> list[ReadyStep]:
+    """Return the steps that are asked for; nothing runs."""
+    cold = found.cold and not asked.warm and here.lack("cold") is None
+    return [
+        ReadyStep(
+            step,
+            words(found, step, asked, here.numbers, cold=cold),
+            here.missing(step, asked.scale),
+        )
+        for step in chosen(found, asked)
+    ]
+
+
+class PublishedStudy(StudyDirectory[StudyHead, StepLine]):
+    """One on disk."""
+
+    kind, head_type, line_type = STUDY, StudyHead, StepLine
+
+    @staticmethod
+    def begin(home: Path, name: str, asked: Request, here: Here) -> "PublishedStudy":
+        """Return a new one below `home`."""
+        started = datetime.now(UTC).isoformat(timespec="seconds")
+        what = (name, started, *_asked(asked, here).values())
+        return PublishedStudy.create(home, name, lambda number: StudyHead(number, *what))
+
+    @staticmethod
+    def resume(home: Path, number: str, name: str, asked: Request, here: Here) -> "PublishedStudy":
+        """Return the one of this id, to go on with.
+
+        Raises UserError, naming what differs, for one of another preset or request.
+        """
+        return PublishedStudy.reopen(home, number, {"preset": name, **_asked(asked, here)})
+
+    def asked(self) -> dict[str, object]:
+        head = self.head
+        return {name: getattr(head, name) for name in ("preset", *_ASKED)}
+
+    def run(self, steps: Sequence[ReadyStep], command: Command) -> bool:
+        """Run those that have not ended yet, in their order; whether one failed."""
+        done = {line.name for line in self.lines if line.state != "failed"}
+        for one in steps:
+            if one.step.name not in done:
+                self.keep(_line(one, command))
+        last = {line.name: line for line in self.lines}
+        return any(line.state == "failed" for line in last.values())
+
+    def repeated(self) -> Repeated:
+        """What it says so far."""
+        return repeated(self.head, preset(self.head.preset), self.lines)
+
+
+_ASKED = ("scale", "numbers", "repeat", "warmup", "steps")
+
+
+def _asked(asked: Request, here: Here) -> dict[str, Any]:
+    steps = None if asked.steps is None else list(asked.steps)
+    values = (asked.scale, dict(here.numbers), asked.repeat, asked.warmup, steps)
+    return dict(zip(_ASKED, values, strict=True))
+
+
+def _line(one: ReadyStep, command: Command) -> StepLine:
+    name = one.step.name
+    if one.missing:
+        return StepLine(name, one.command, "skipped", one.missing)
+    try:
+        document = command(one.command)
+        read, why = readings(document), reasons(document)
+    except (UserError, ValueError) as problem:
+        return StepLine(name, one.command, "failed", [str(problem)])
+    state = "ran" if read and not why else "failed"
+    return StepLine(name, one.command, state, why, document.get("id"), read)

@@ -1,0 +1,94 @@
+"""docs/studies.md, from the presets themselves."""
+
+import re
+from itertools import groupby
+
+from hearth.studies.published.preset import Answer, Preset, Value, names, preset
+
+_HEAD = """# Published studies, number by number
+
+hearth rests on five [studies](sources.md). Each of their experiments is a preset of `hearth
+study`: it says what the study ran, runs it on your machine, whole or smaller, and prints its
+table beside the published one.
+
+```sh
+hearth study list
+hearth study show baig-binding
+hearth study run baig-sweep --scale 0.01 --dry-run
+hearth study run baig-sweep --scale 0.01 --steps PageRank --repeat 3 --html sweep.html
+hearth study run partitions-decision
+```
+
+A preset holds workloads with their sizes and partitions, Spark's settings, the configurations
+that are compared, repetitions, warm-up, and whether the page cache is dropped before each run.
+Its steps are commands of hearth's (`hearth characterise`, `compare`, `bench`, `colocate`,
+`plan`), so their runs alternate, are recorded and can be resumed as usual. What this machine
+cannot do is a line with its reason before anything runs. `--scale 0.01` takes a hundredth of the
+study's data, partitions, durations and counts, so that a task reads about as much as it did
+there. Executors, cores and heaps follow from your machine's nodes, cores and memory. The study is
+kept: `hearth runs` lists it, and `hearth report ID` shows it again.
+
+Below is every number that the studies published, with an answer:
+
+- **measured**: hearth's benchmarks tried it, on the machine named; the link has the command and
+  the raw results.
+- **predicted**: a model of hearth's, or arithmetic, with how far it is off.
+- **open**: the machines that hearth was developed on (2 and 16 CPUs, virtual, one NUMA node, no
+  hardware counters) cannot answer it. The command does, on a machine such as the one named.
+
+In the studies, several numbers stand for several workloads or places, which are told apart where
+we can. This page is made from the presets.
+"""
+_TITLES = {
+    "Baig 2018": "Baig 2018: workers, binding, pairs on a POWER8",
+    "Lu 2017": "Lu 2017: communication threads on POWER8",
+    "Chiba 2015": "Chiba 2015: executors bound to nodes",
+    "Awan 2016": "Awan 2016: architecture and in-memory analytics",
+    "Container partitions": "Docker Container-based Scalable Partitioning for Apache Spark "
+    "Scale-Up Server Scalability",
+}
+
+
+def presets() -> list[Preset]:
+    """Return all, those of one study together, in the order of the titles."""
+    order = list(_TITLES)
+    return sorted((preset(name) for name in names()), key=lambda one: order.index(one.study))
+
+
+def numbers(found: Preset) -> list[Value]:
+    """Return the values that the study published as numbers."""
+    return [value for value in found.values if re.search(r"\d", value.published)]
+
+
+def command(found: Preset, value: Value) -> str:
+    """Return the command that measures a value, or says how to."""
+    if not found.steps:
+        return f"hearth study show {found.name}"
+    if value.read is None:
+        return f"hearth study run {found.name}"
+    steps = dict.fromkeys(filter(None, (value.read.step, value.read.over_step)))
+    named = ",".join(steps)
+    quoted = f"'{named}'" if re.search(r"[^\w,-]", named) else named
+    return f"hearth study run {found.name} --steps {quoted}"
+
+
+def page() -> str:
+    """Return the text of the page."""
+    parts = [_HEAD]
+    for study, group in groupby(presets(), key=lambda one: one.study):
+        parts.append(f"\n## {_TITLES[study]}\n\n")
+        parts.append("| Number | Published | Where | Answer | Command |\n|---|---|---|---|---|\n")
+        parts += [_row(one, value) for one in group for value in numbers(one)]
+    return "".join(parts)
+
+
+def _row(found: Preset, value: Value) -> str:
+    said, line = _answer(found.answer_of(value)), command(found, value)
+    return f"| {value.what} | {value.published} | {value.place} | {said} | `{line}` |\n"
+
+
+def _answer(answer: Answer) -> str:
+    place = f" ([figures](../{answer.page}))" if answer.page else ""
+    before = {"open": "; needs ", "measured": "; on ", "predicted": "; "}[answer.kind]
+    machine = "" if answer.machine == "any" else before + answer.machine
+    return f"**{answer.kind}**: {answer.text}{machine}{place}"

@@ -1,0 +1,287 @@
+"""hearth study: published experiments by name, in this process and without Spark."""
+
+import json
+import shlex
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+import studies_page
+from hearth.base.codec import typed
+from hearth.base.errors import UserError
+from hearth.cli.commands import study as command
+from hearth.cli.main import command_parser, main
+from hearth.machine.topology import Topology
+from hearth.studies.characterise.study import CharacterisationRuns
+from hearth.studies.listing import list_studies
+from hearth.studies.published.needs import Here, numbers_of
+from hearth.studies.published.preset import Request, names, preset, words
+from hearth.studies.published.study import ready
+from hearth.workloads import suites
+from support import ROOT, check_golden, validate
+from test_figures import figures, one_line, sections
+
+EXAMPLES = ROOT / "contract" / "examples"
+#: As of two sockets with a node each, and of eight.
+TWO = {"cpus": 32, "cores": 16, "sockets": 2, "nodes": 2, "threads": 2, "half": 16, "quarter": 8,
+       "per_node": 16, "slots": 16, "per_socket": 16, "pairs": 1, "per_pair": 32,
+       "memory_mb": 256 << 10}  # fmt: skip
+EIGHT = {**TWO, "cpus": 120, "sockets": 8, "nodes": 8, "pairs": 4, "per_pair": 30, "per_socket": 15,
+         "memory_mb": 2 << 20}  # fmt: skip
+
+
+#: Meets every need that is not a number.
+MET: dict[str, Any] = dict.fromkeys(
+    ("numactl", "docker", "counters", "prefetchers", "balancing", "cold"), lambda: None
+)
+
+
+def parses(line: list[str]) -> None:
+    module, parser = command_parser(line[0])
+    parse = getattr(module, "parse", lambda parser, rest: parser.parse_args(rest))
+    parse(parser, line[1:])
+
+
+@pytest.fixture
+def two_nodes(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """A machine of two nodes that meets every other need; the state directory."""
+    here = Here(TWO, MET)
+    monkeypatch.setattr(command, "topology", lambda debug: None)
+    monkeypatch.setattr(command.Here, "of", lambda machine: here)
+    monkeypatch.setenv("HEARTH_STATE", str(tmp_path / "state"))
+    return tmp_path / "state"
+
+
+def test_each_experiment_of_the_five_studies_has_a_preset() -> None:
+    number = Counter(name.partition("-")[0] for name in names())
+    assert number == {"baig": 3, "lu": 4, "chiba": 3, "awan": 8, "partitions": 5}
+
+
+@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("numbers", [TWO, EIGHT], ids=["two sockets", "eight"])
+@pytest.mark.parametrize("scale", [1.0, 0.001])
+def test_each_step_is_a_command_line_that_its_parser_takes(
+    name: str, numbers: dict[str, int], scale: float
+) -> None:
+    found = preset(name)
+    for step in found.steps:
+        parses(words(found, step, Request(scale), numbers, cold=True))
+
+
+@pytest.mark.parametrize("name", names())
+def test_a_dry_run_lists_what_would_run_and_runs_nothing(
+    name: str, two_nodes: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["study", "run", name, "--scale", "0.01", "--dry-run"]) == 0
+    shown = capsys.readouterr().out
+    lines = [line for line in shown.splitlines() if line.startswith("  hearth ")]
+    found = preset(name)
+    reasons = shown.count("not available: ")
+    assert len(lines) + reasons >= len(found.steps) + len(found.parts)
+    assert not two_nodes.exists()
+
+
+def test_the_values_that_a_preset_reads_are_of_steps_that_it_has() -> None:
+    for name in names():
+        found = preset(name)
+        steps = {step.name for step in found.steps}
+        for value in found.values:
+            if value.read is not None:
+                assert {value.read.step, value.read.over_step or value.read.step} <= steps, name
+
+
+def test_the_numbers_of_a_machine_are_of_the_part_that_may_be_used() -> None:
+    machine = typed(json.loads((EXAMPLES / "topology.json").read_text()), Topology)
+    numbers = numbers_of(machine)
+    assert numbers.keys() == TWO.keys()
+    assert numbers["cpus"] == len(machine.usable_cpus)
+
+
+def test_what_a_machine_lacks_is_said_with_its_number(two_nodes: Path) -> None:
+    found = ready(preset("baig-pairs"), Request(0.01), Here(TWO, MET))
+    assert {reason for one in found for reason in one.missing} == {
+        "needs 4 NUMA nodes with CPUs and memory, and 2 may be used"
+    }
+    (first, *_) = ready(preset("baig-sweep"), Request(), Here({**TWO, "memory_mb": 8 << 10}, MET))
+    assert first.missing == ["its data of 47 GB exceed the memory of 8 GB: --scale 0.09"]
+
+
+def test_a_study_of_which_nothing_can_run_says_so_before_it_makes_anything(
+    two_nodes: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["study", "run", "lu-dfsio"]) == 2
+    said = capsys.readouterr().err
+    assert "not available: TestDFSIO" in said and "no step can run here" in said
+    assert not two_nodes.exists()
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("study run baig-bindng", "'baig-bindng' is not a study: did you mean 'baig-binding'?"),
+        ("study run nothing-like-it", "'hearth study list' lists them"),
+        ("study run baig-sweep --scale 2", "--scale: '2' is not above 0 and up to 1"),
+        ("study run baig-sweep --scale little", "--scale: 'little' is not above 0"),
+        ("study run baig-sweep --steps SVN", "is not a step of baig-sweep: did you mean 'SVM'?"),
+        ("study run baig-sweep --repeat 0", "--repeat: 0 is not between 1 and 1000"),
+    ],
+)
+def test_a_wrong_name_or_value_is_one_line_that_says_what_is_right(
+    line: str, said: str, two_nodes: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(shlex.split(line)) == 2
+    assert said in capsys.readouterr().err
+
+
+def comparison(baseline: str, other: str) -> dict[str, Any]:
+    """The example, 10 s to 8 s, with other names of its arms."""
+    document = json.loads((EXAMPLES / "comparison.json").read_text())
+    one, two = document["arms"][:2]
+    arms = [{**one, "name": baseline}, {**two, "name": other}]
+    return {**document, "baseline": baseline, "arms": arms}
+
+
+def test_the_table_stands_beside_the_published_one_and_is_kept(
+    two_nodes: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(command, "_command", lambda line, debug: comparison("unbound", "bound"))
+    page = two_nodes.parent / "page.html"
+    line = ["study", "run", "chiba-kmeans", "--scale", "0.01", "--html", str(page), "--json"]
+    assert main(line) == 0
+    document = json.loads(capsys.readouterr().out)
+    validate("study", document)
+    (row,) = document["rows"]
+    assert (row["published"], row["measured"]) == ("13 %", pytest.approx(25.0))
+    assert row["ratio"] == pytest.approx(25 / 13)
+    (kept,) = list_studies(two_nodes)[0]
+    assert (kept.kind, kept.application, kept.asked) == ("study", "chiba-kmeans", ["scale 0.01"])
+    assert main(["report", kept.id]) == 0
+    shown = capsys.readouterr().out
+    assert "13 %" in shown and "25 %" in shown and "1.92" in shown
+    assert "1.92" in page.read_text()
+    assert main(["runs", "list", "--kind", "study"]) == 0
+    assert kept.id in capsys.readouterr().out
+
+
+def test_a_study_goes_on_behind_its_last_whole_step(
+    two_nodes: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ran: list[str] = []
+
+    def fails(line: list[str], debug: bool) -> dict[str, Any]:
+        ran.append(line[line.index("--queries") + 1] if "--queries" in line else "all")
+        if ran[-1] == "5":
+            raise UserError("the disk is full")
+        if ran[-1] == "9":
+            raise KeyboardInterrupt
+        return comparison("unbound", "bound")
+
+    monkeypatch.setattr(command, "_command", fails)
+    line = ["study", "run", "chiba-tpch", "--scale", "0.01"]
+    assert main(line) == 130
+    said = capsys.readouterr().err
+    (kept,) = list_studies(two_nodes)[0]
+    assert f"the same command with --resume {kept.id} continues from here" in said
+    monkeypatch.setattr(
+        command,
+        "_command",
+        lambda line, debug: ran.append("again") or comparison("unbound", "bound"),
+    )
+    assert main([*line, "--resume", kept.id]) == 0
+    assert ran == ["1", "5", "9", "again", "again", "again"]
+    assert main([*line[:-1], "0.02", "--resume", kept.id]) == 2
+    assert "has scale 0.01, not 0.02" in capsys.readouterr().err
+
+
+def test_a_step_that_fails_is_named_and_the_exit_code_says_so(
+    two_nodes: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fails(line: list[str], debug: bool) -> dict[str, Any]:
+        raise UserError("the disk is full: free some")
+
+    monkeypatch.setattr(command, "_command", fails)
+    assert main(["study", "run", "chiba-kmeans", "--scale", "0.01"]) == 1
+    shown = capsys.readouterr().out
+    assert "no value: K-Means, bound to not bound: the disk is full: free some" in shown
+
+
+def test_a_command_that_says_why_it_runs_nothing_fails_its_step_with_these_words(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Refusing:
+        parse = staticmethod(lambda parser, rest: rest)
+        run = staticmethod(lambda options: print("Do not bind: the plan is native"))
+
+    monkeypatch.setattr("hearth.cli.main.command_parser", lambda name: (Refusing, None))
+    with pytest.raises(UserError, match="hearth compare: Do not bind: the plan is native"):
+        command._command(["compare", "word-count"], debug=False)
+
+
+def test_the_page_cache_is_dropped_where_the_study_did_so_unless_it_is_to_stay_warm() -> None:
+    here = Here(TWO, {"cold": lambda: None})
+    ways = [ready(preset("baig-sweep"), Request(0.01, warm=warm), here) for warm in (False, True)]
+    assert [["--cold" in one.command for one in way] for way in ways] == [[True] * 3, [False] * 3]
+    refused = Here(TWO, {"cold": lambda: "only root can"})
+    assert "--cold" not in ready(preset("baig-sweep"), Request(0.01), refused)[0].command
+    subject: Any = SimpleNamespace(name="a", timed="all of it")
+    assert CharacterisationRuns(repeat=1, warmup=0, seed=1, cold=True).of(subject).cold
+
+
+def test_jobs_of_a_series_may_have_parameters_of_their_own() -> None:
+    offer: Any = SimpleNamespace(job=lambda name: SimpleNamespace(name=name))
+    entries = suites.named("k-means --api rdd,k-means", offer)
+    assert [entry.label for entry in entries] == ["k-means --api rdd", "k-means"]
+    with pytest.raises(UserError, match="k-means --api rdd is given twice"):
+        suites.named("k-means --api rdd, k-means --api rdd", offer)
+
+
+def test_the_decision_of_the_plan_stands_beside_the_studys(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HEARTH_STATE", str(tmp_path / "state"))
+    assert main(["study", "run", "partitions-decision", "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    published = [row["value"] for row in document["rows"]]
+    assert published == [15, 15, 30]
+    slots = [row["ratio"] * value for row, value in zip(document["rows"], published, strict=True)]
+    assert slots[:2] == [15, 15] and all(row["measured"] in (15, 30) for row in document["rows"])
+
+
+def test_the_page_of_the_documentation_is_made_from_the_presets() -> None:
+    check_golden("studies.md", studies_page.page(), ROOT / "docs")
+
+
+def test_each_command_of_the_page_can_be_typed_and_names_steps_that_there_are() -> None:
+    for found in studies_page.presets():
+        for value in studies_page.numbers(found):
+            line = shlex.split(studies_page.command(found, value))
+            parses(line[1:])
+            if "--steps" in line:
+                steps = tuple(line[-1].split(","))
+                ready(found, replace(Request(0.001), steps=steps), Here(EIGHT, MET))
+
+
+def test_a_figure_of_an_answer_stands_in_the_benchmarks_that_it_names() -> None:
+    for found in studies_page.presets():
+        for value in studies_page.numbers(found):
+            answer = found.answer_of(value)
+            document, _, anchor = (answer.page or "").partition("#")
+            assert (
+                bool(document)
+                or answer.kind == "open"
+                or "arithmetic" in answer.text
+                or ("nothing is timed" in answer.text)
+            ), value.what
+            if document:
+                text = next(p.text for p in sections(document) if _anchor(p.title) == anchor)
+                for figure in figures(one_line(answer.text)):
+                    assert figure[0] in text, (value.what, figure[0])
+
+
+def _anchor(title: str) -> str:
+    kept = "".join(sign for sign in title.lower() if sign.isalnum() or sign in " -")
+    return kept.replace(" ", "-")
