@@ -13,6 +13,7 @@ from hearth.machine.plan import Plan
 from hearth.machine.topology import Topology
 from hearth.studies.characterise.questions import (
     KEYS,
+    PREFETCHERS_OFF,
     RATES,
     Question,
     Size,
@@ -20,6 +21,7 @@ from hearth.studies.characterise.questions import (
     questions,
 )
 from hearth.studies.characterise.surroundings import sweep_cells
+from hearth.studies.engine.kernel_settings import PREFETCHERS
 from hearth.workloads.catalogue import Job
 from planned_machines import a_machine, a_plan
 
@@ -172,9 +174,10 @@ def test_a_core_of_which_one_thread_is_allowed_has_no_further_thread() -> None:
 
 def test_prefetchers_are_switched_only_where_they_can_and_may_be() -> None:
     assert [arm.prefetchers for arm in ask("prefetchers").arms] == [
-        (), ("l1-next-line",), ("l2-adjacent-line",),
-        ("l2-hardware", "l2-adjacent-line", "l1-next-line", "l1-ip"),
+        (), ("l1-next-line",), ("l1-ip",), ("l1-next-line", "l1-ip"),
+        ("l2-adjacent-line",), ("l2-hardware",), ("l2-adjacent-line", "l2-hardware"),
     ]  # fmt: skip
+    assert {name for off in PREFETCHERS_OFF.values() for name in off} == set(PREFETCHERS)
     refused = ask("prefetchers", no_prefetchers="allow it with --change-prefetchers")
     assert refused.unanswerable == "allow it with --change-prefetchers" and not refused.arms
 

@@ -13,7 +13,6 @@ from hearth.base.errors import UserError
 from hearth.base.ids import parse_ids, show_ids
 from hearth.machine.plan import Plan
 from hearth.machine.topology import NumaNode, Topology
-from hearth.studies.engine import kernel_settings
 from hearth.studies.engine.arms import Arm
 from hearth.workloads.catalogue import Job
 
@@ -21,6 +20,15 @@ from hearth.workloads.catalogue import Job
 EXECUTORS = (1, 2, 4, 6)
 #: Events a second (Awan 2016).
 RATES = (10, 100, 1000, 10_000)
+#: The prefetchers that are off, beside all on (Awan 2016, its seven configurations).
+PREFETCHERS_OFF = {
+    "l1-next-line": ("l1-next-line",),
+    "l1-ip": ("l1-ip",),
+    "both L1": ("l1-next-line", "l1-ip"),
+    "l2-adjacent-line": ("l2-adjacent-line",),
+    "l2-hardware": ("l2-hardware",),
+    "both L2": ("l2-adjacent-line", "l2-hardware"),
+}
 #: The streaming job that corresponds to a batch job.
 COUNTERPARTS = {
     "word-count": "streaming-network-word-count",
@@ -178,10 +186,8 @@ def _prefetchers(here: Surroundings) -> Question:
     asked = Question("prefetchers", "Do the data prefetchers help?", "Awan 2016")
     if here.no_prefetchers is not None:
         return _not(asked, here.no_prefetchers)
-    names = ("l1-next-line", "l2-adjacent-line")
     arms = [Arm("all on", prefetchers=())]
-    arms += [Arm(f"{name} off", prefetchers=(name,)) for name in names]
-    arms.append(Arm("all off", prefetchers=tuple(kernel_settings.PREFETCHERS)))
+    arms += [Arm(f"{name} off", prefetchers=off) for name, off in PREFETCHERS_OFF.items()]
     return replace(asked, arms=tuple(arms))
 
 
