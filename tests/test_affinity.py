@@ -62,7 +62,7 @@ def test_the_agent_that_is_shipped_begins_its_work_in_a_jvm(hearth: Command) -> 
 
     def run(argument: str) -> subprocess.CompletedProcess[str]:
         words = [command[0], f"-javaagent:{jar}={argument}", *command[1:]]
-        return subprocess.run(words, capture_output=True, text=True, check=False, timeout=60)
+        return subprocess.run(words, capture_output=True, text=True, check=False, timeout=240)
 
     done = run("policy=o2ntc:1")
     assert done.returncode == 0

@@ -145,7 +145,7 @@ def archived(tmp_path_factory: pytest.TempPathFactory) -> Path:
     home = tmp_path_factory.mktemp("archived")
     command = [str(Path(sys.executable).with_name("hearth")), "topology"]
     environment = {**os.environ, "XDG_CACHE_HOME": str(home)}
-    subprocess.run(command, env=environment, capture_output=True, timeout=60, check=True)
+    subprocess.run(command, env=environment, capture_output=True, timeout=PATIENCE_S, check=True)
     return home
 
 

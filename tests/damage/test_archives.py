@@ -26,7 +26,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     """What a JVM wrote with hearth's jar as its class path."""
     file = tmp_path_factory.mktemp("archive") / "written"
     command = [str(paths.java()), f"-XX:ArchiveClassesAtExit={file}", "-Xlog:disable"]
-    subprocess.run([*command, *_ON_JAR], check=True, capture_output=True, timeout=60)
+    subprocess.run([*command, *_ON_JAR], check=True, capture_output=True, timeout=240)
     return file.read_bytes()
 
 

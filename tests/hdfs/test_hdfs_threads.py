@@ -108,5 +108,7 @@ def test_the_threads_of_a_transfer_have_theirs_while_it_runs_and_the_file_is_rig
     finally:
         process.kill()
         process.wait()
-    read = subprocess.run(hdfs.client("-cat", "/file"), capture_output=True, check=True, timeout=60)
+    read = subprocess.run(
+        hdfs.client("-cat", "/file"), capture_output=True, check=True, timeout=240
+    )
     assert hashlib.sha256(read.stdout).digest() == hashlib.sha256(content).digest()

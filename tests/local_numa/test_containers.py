@@ -214,7 +214,7 @@ def test_ctrl_c_ends_the_containers_in_order(contained: Site):
     process = start(contained, "pause.py", "60")
     eventually("tasks", lambda: "Starting task" in contained.log, 120)
     os.killpg(process.pid, signal.SIGINT)
-    process.wait(timeout=60)
+    process.wait(timeout=240)
     assert process.returncode != 0
     nothing_is_left(contained)
     assert contained.document("run.json")["state"] == "finished"
@@ -234,7 +234,7 @@ def test_where_the_engine_dies_the_application_ends_and_no_executor_stays(
             process = start(site, "pause.py", "60")
             eventually("tasks", lambda: "Starting task" in site.log, 120)
             os.kill(int((folder / "pid").read_text()), signal.SIGKILL)
-            process.communicate(timeout=60)
+            process.communicate(timeout=240)
             eventually("nothing left behind", lambda: site.leftovers() == [], 90)
     assert process.returncode != 0
     assert "Cannot connect to the Docker daemon" in site.log
@@ -308,5 +308,5 @@ def test_a_killed_comparison_leaves_no_container(contained: Site):
     contained.started.append(process)
     eventually("two containers", lambda: len(containers()) == 2, 120)
     process.kill()
-    process.wait(timeout=60)
+    process.wait(timeout=240)
     eventually("no container left", lambda: containers() == [])

@@ -45,7 +45,7 @@ def test_a_listing_shows_the_control_characters_of_names_on_a_terminal_too(
     environment.pop("NO_COLOR", None)
     command = [sys.executable, "-m", "hearth", "runs"]
     try:
-        subprocess.run(command, env=environment, stdout=follower, check=True, timeout=60)
+        subprocess.run(command, env=environment, stdout=follower, check=True, timeout=240)
         shown = os.read(leader, 1 << 16).decode()
     finally:
         os.close(leader)

@@ -48,7 +48,7 @@ def plain_java(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     path = f"{jar()}:{paths.spark_home() / 'jars'}/*"
     command = [str(paths.java()), "-XX:TieredStopAtLevel=1", "-cp", path, MAIN, *words]
     return subprocess.run(
-        command, cwd=folder, timeout=60, text=True, capture_output=True, check=False
+        command, cwd=folder, timeout=240, text=True, capture_output=True, check=False
     )
 
 

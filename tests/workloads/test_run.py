@@ -79,7 +79,7 @@ def java_of(folder: Path) -> list[int]:
 
 
 def wait_until(
-    holds: Callable[[], bool], what: str, limit_s: float = 90, look_s: float = 0.05
+    holds: Callable[[], bool], what: str, limit_s: float = PATIENCE_S, look_s: float = 0.05
 ) -> None:
     """Waits for a condition; fails, naming it, after the limit."""
     end = time.monotonic() + limit_s
@@ -313,7 +313,7 @@ def test_ended_while_a_job_runs_it_leaves_no_process_and_no_folder(
     assert java_of(runs) != []
     os.kill(run.pid, number)
     run.communicate(timeout=PATIENCE_S)
-    wait_until(lambda: java_of(runs) == [], "the job is gone", 60)
+    wait_until(lambda: java_of(runs) == [], "the job is gone")
     wait_until(lambda: set(runs.iterdir()) == kept, "its folder is deleted")
 
 

@@ -65,7 +65,7 @@ STRUCTURED = [
 CASES = [*((job, "dstream") for job in JOBS), *((job, "structured") for job in STRUCTURED)]
 SLOW = ("streaming-network-grep", "slow-reader")
 #: A job takes some 10 s; one that hangs is ended after this long.
-LIMIT_S = 120
+LIMIT_S = 240
 
 
 def jar() -> str:
