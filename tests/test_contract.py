@@ -15,6 +15,7 @@ from hearth.analysis.hand_over import LoanFile
 from hearth.base.codec import to_json, typed
 from hearth.base.errors import UserError
 from hearth.doctor.examine import Examined
+from hearth.fleet.result import FleetPlan
 from hearth.machine.jvm import plans
 from hearth.machine.leases import Leases
 from hearth.machine.placement import Placement
@@ -46,6 +47,7 @@ DOCUMENTS: dict[str, Any] = {
     "colocation": Colocated,
     "comparison": Compared,
     "doctor": Examined,
+    "fleet-plan": FleetPlan,
     "hand-over": LoanFile,
     "leases": Leases,
     "placement": Placement,

@@ -45,8 +45,20 @@ def read_machine(
         return
     if isinstance(topology, Absent):
         raise UserError(topology.reason)
-    with _unpacked(Path(capture)) as root:
-        yield Machine(Tree(root), topology, plan, _NOT_OF_A_CAPTURE, request.workload)
+    with captured_machine(Path(capture), topology, plan, request.workload) as machine:
+        yield machine
+
+
+@contextlib.contextmanager
+def captured_machine(
+    capture: Path, topology: Topology, plan: Measured[Plan], workload: str | None
+) -> Iterator[Machine]:
+    """The machine of a capture that has been planned for, unpacked meanwhile.
+
+    Raises UserError where it cannot be unpacked.
+    """
+    with _unpacked(capture) as root:
+        yield Machine(Tree(root), topology, plan, _NOT_OF_A_CAPTURE, workload)
 
 
 def _planned(

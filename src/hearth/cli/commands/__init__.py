@@ -6,7 +6,7 @@ import pkgutil
 GROUPS = {
     "Every day": ("submit", "plan", "status", "compare", "report"),
     "Run": ("run", "demo", "leases", "workers"),
-    "Understand": ("topology", "doctor", "profile", "runs", "predict", "affinity"),
+    "Understand": ("topology", "doctor", "fleet", "profile", "runs", "predict", "affinity"),
     "Measure": ("tune", "colocate", "characterise", "bench", "study"),
     "Manage": ("install", "uninstall", "jar", "cache", "gather", "completion"),
 }

@@ -11,6 +11,7 @@ examples:
   hearth plan --explain
   hearth plan --explain heap
   hearth plan --format spark-submit
+  hearth plan --format kubernetes --machine big-box.tar.gz
 """
 
 import json
@@ -20,8 +21,11 @@ from argparse import ArgumentParser, Namespace
 from typing import Any
 
 from hearth.base.codec import typed
+from hearth.base.errors import UserError
 from hearth.base.redaction import KEY_PATTERN, REDACTED, Redaction, is_redacted
 from hearth.cli.options import MACHINE_HELP, add_plan_options, from_namespace
+from hearth.fleet.classes import is_fleet
+from hearth.fleet.files import fleet_text
 from hearth.machine import jvm
 from hearth.machine.described import machine_source
 from hearth.machine.plan import BINDING, Plan, PlanRequest, parse_conf
@@ -29,6 +33,7 @@ from hearth.machine.slurm import slurm_job
 from hearth.machine.topology import Topology
 from hearth.report.terminal.plan import explained, show_plan
 from hearth.report.terminal.screen import Screen
+from hearth.spark.clusters.files import CLUSTERS, cluster_text
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -64,15 +69,26 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     form.add_argument(
         "--format",
-        choices=("text", "spark-submit", "conf", "json"),
-        help="text, options for spark-submit, lines for spark-defaults.conf, or JSON",
+        choices=("text", "spark-submit", "conf", "json", *CLUSTERS),
+        help="text, options for spark-submit, lines for spark-defaults.conf, JSON, or the files "
+        "of a cluster whose machines are like this one",
     )
     parser.set_defaults(format="text")
 
 
 def run(options: Namespace) -> int:
     """Plans and shows the plan."""
-    request = from_namespace(PlanRequest, options, conf=parse_conf(options.conf)).document()
+    asked = from_namespace(PlanRequest, options, conf=parse_conf(options.conf))
+    if options.format in CLUSTERS:
+        write = fleet_text if is_fleet(options.machine) else cluster_text
+        _show(write(asked, options.format, options.debug).rstrip("\n"))
+        return 0
+    if is_fleet(options.machine):
+        raise UserError(
+            f"--machine: '{options.machine}' is a folder of captures: 'hearth fleet plan "
+            f"{options.machine}' plans for all; --format {CLUSTERS[0]}|... prints files for each"
+        )
+    request = asked.document()
     if options.format in ("spark-submit", "conf"):
         request["format"] = options.format
     elif options.format == "text":
@@ -81,16 +97,20 @@ def run(options: Namespace) -> int:
     shown = Redaction.of(request["limits"]["conf"]).plan(plan)
     unbound = request["limits"]["conf"].get(BINDING) == "off"
     text = _text(shown, options.format, options.explain, unbound)
-    print(text)
+    _show(text)
     job = slurm_job(os.environ, os.sched_getaffinity(0)) if options.machine is None else None
     if job is not None:
         print(f"hearth: {job}", file=sys.stderr)
     if options.bind == "none" and plan["mode"] != "native":
         print("hearth: --bind none: executors have these sizes and run anywhere", file=sys.stderr)
+    return 0
+
+
+def _show(text: str) -> None:
+    print(text)
     if is_redacted([text]):
         what = f"'{REDACTED}' hides values ({KEY_PATTERN}): put them back"
         print(f"hearth: {what} before you use this", file=sys.stderr)
-    return 0
 
 
 def _text(plan: dict[str, Any], form: str, explain: str | None, unbound: bool) -> str:

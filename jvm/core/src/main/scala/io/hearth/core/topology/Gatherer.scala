@@ -11,7 +11,7 @@ final case class Gathered(output: Path, files: Int, bytes: Long)
 
 /**
  * Writes a capture: the files that [[TopologyReader]] reads, as a `.tar.gz` that reads back to the same
- * topology anywhere.
+ * topology anywhere, and the settings that `hearth doctor` judges.
  *
  * Nothing in it identifies the machine: no serial number, no host name, no address (interfaces that
  * are named after theirs get a number instead), and cgroups lose their names, which hold those of users
@@ -59,7 +59,7 @@ final private class CaptureContents(tree: SysTree) {
   private val reader = new CpuReader(tree, new Warnings)
 
   def files: Vector[(String, String)] =
-    copied ++ filtered ++ devices.flatMap(_._2) ++ network ++ cgroups ++
+    copied ++ settings ++ filtered ++ devices.flatMap(_._2) ++ network ++ cgroups ++
       reader.architecture.map(name => "proc/sys/kernel/arch" -> s"$name\n")
 
   /** Directories whose existence is the information. */
@@ -95,6 +95,15 @@ final private class CaptureContents(tree: SysTree) {
     (lists ++ ofCpus ++ ofNodes ++ hugePages ++ monitors).flatMap(path =>
       tree.text(path).map(path -> _)
     )
+  }
+
+  /** What the kernel and the firmware are set to, for the doctor and for comparing machines. */
+  private def settings: Vector[(String, String)] = {
+    val frequencies = cpus.map(cpu => s"$cpuBase/cpu$cpu/cpufreq/cpuinfo_max_freq")
+    val mitigations =
+      tree.names(s"$cpuBase/vulnerabilities").map(n => s"$cpuBase/vulnerabilities/$n")
+    (CaptureContents.Settings ++ frequencies ++ mitigations)
+      .flatMap(path => tree.text(path).map(path -> _))
   }
 
   /** Files of which only some lines matter. */
@@ -213,6 +222,22 @@ private object CaptureContents {
       .flatMap(name => Vector(name, s"${name}_list"))
 
   private val CacheFiles = Vector("level", "type", "size", "shared_cpu_list", "shared_cpu_map")
+
+  private val Settings =
+    Vector("swappiness", "dirty_ratio", "dirty_background_ratio", "dirty_bytes").map(vm) ++
+      Vector("dirty_background_bytes", "max_map_count", "min_free_kbytes").map(vm) ++
+      Vector("overcommit_memory", "zone_reclaim_mode").map(vm) ++
+      Vector("numa_balancing", "pid_max", "threads-max").map(n => s"proc/sys/kernel/$n") ++
+      Vector("transparent_hugepage/enabled", "transparent_hugepage/defrag", "ksm/run")
+        .map(name => s"sys/kernel/mm/$name") ++
+      Vector("current_clocksource", "available_clocksource")
+        .map(name => s"sys/devices/system/clocksource/clocksource0/$name") ++
+      Vector("present", "offline", "smt/control", "intel_pstate/no_turbo", "cpufreq/boost")
+        .map(name => s"sys/devices/system/cpu/$name") ++
+      Vector("scaling_governor", "scaling_driver", "energy_performance_preference")
+        .map(name => s"sys/devices/system/cpu/cpu0/cpufreq/$name")
+
+  private def vm(name: String) = s"proc/sys/vm/$name"
 
   /** Which zones a node has, and how much memory ([[MachineMemory.presentIn]]). */
   private val ZoneLine = """Node \d+, zone.*|\s+(present|managed)\s+\d+""".r

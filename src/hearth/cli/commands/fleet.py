@@ -1,0 +1,46 @@
+"""Plan for many machines from their captures: which are alike, and which are odd, and why.
+
+'hearth gather' on each machine makes a capture; a folder holds them, as archives or directories,
+also files with the output of 'lscpu; numactl -H'. Machines of equal topology are one class, with
+one plan. 'hearth plan --format yarn --machine DIR' prints a cluster's files for each class.
+
+examples:
+  hearth fleet plan captures/
+  hearth fleet plan captures/ --workload sql --json
+"""
+
+import json
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+
+from hearth.base.codec import to_json
+from hearth.cli.options import add_plan_options, from_namespace
+from hearth.fleet.examine import plan_fleet
+from hearth.machine.plan import PlanRequest, parse_conf
+from hearth.report.terminal.fleet import show_fleet
+from hearth.report.terminal.screen import Screen
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """The command's options."""
+    actions = parser.add_subparsers(dest="action", metavar="plan", required=True)
+    planning = actions.add_parser("plan", help="show classes of machine, plans, odd machines")
+    planning.add_argument("folder", metavar="DIR", type=Path, help="a folder of captures")
+    add_plan_options(planning)
+    planning.add_argument(
+        "--python", action="store_true", help="plan for Python applications, which need more memory"
+    )
+    planning.add_argument(
+        "--conf", metavar="KEY=VALUE", action="append", default=[], help="a setting of the plans"
+    )
+    planning.add_argument("--json", action="store_true", help="print JSON (see contract/)")
+
+
+def run(options: Namespace) -> int:
+    """Plans and shows the fleet."""
+    fixed = {"conf": parse_conf(options.conf), "machine": None, "occupied": None}
+    request = from_namespace(PlanRequest, options, **fixed)
+    fleet = plan_fleet(options.folder, request, options.debug)
+    shown = json.dumps(to_json(fleet), indent=2) if options.json else None
+    print(shown or "\n".join(show_fleet(fleet, Screen.of())))
+    return 0

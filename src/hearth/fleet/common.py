@@ -1,0 +1,84 @@
+"""One shape of executors for all classes of machine, or why there is none."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from hearth.base.ids import parse_ids
+from hearth.base.sizes import show_mb
+from hearth.fleet.result import Common, Fit
+from hearth.machine.plan import PlannedExecutor
+from hearth.spark.clusters.shape import Laid, Shape, spark_defaults
+
+#: Of a class's task slots: hearth's judgement of what one setting for all is worth.
+_LEAST_USED = 0.75
+
+
+@dataclass(frozen=True)
+class Member:
+    """A class: how many machines, and their plan."""
+
+    machines: int
+    laid: Laid
+
+
+def common_shape(members: Sequence[Member]) -> Common | str:
+    """Return the shape with which most task slots work; in words why none will do."""
+    if not members:
+        return "no machine could be planned for"
+    # One for each number of task slots: the one with the smallest heap.
+    shapes = sorted((member.laid.shape for member in members), key=lambda each: -each.heap_mb)
+    tried = [(each, fits(each, members)) for each in {s.task_slots: s for s in shapes}.values()]
+    shape, best = max(tried, key=lambda each: _working(each[1], members))
+    worst = min(range(len(best)), key=lambda at: best[at].used)
+    if best[worst].used >= _LEAST_USED:
+        plan = members[worst].laid.plan
+        return Common(shape, best, spark_defaults(shape, 1, plan, {}) | _instances(best, members))
+    return (
+        f"executors of {shape.task_slots} task slots and {show_mb(shape.heap_mb)} of heap, which "
+        f"suit the fleet best, would use {best[worst].used:.0%} of the task slots of class "
+        f"{worst + 1}, and {_LEAST_USED:.0%} is the least: keep one file for each class, and label "
+        "their nodes"
+    )
+
+
+def _instances(best: Sequence[Fit], members: Sequence[Member]) -> dict[str, str]:
+    many = sum(fit.executors * member.machines for fit, member in zip(best, members, strict=True))
+    return {"spark.executor.instances": str(many)}
+
+
+def _working(tried: Sequence[Fit], members: Sequence[Member]) -> tuple[bool, float]:
+    """Return whether all classes work enough, and the task slots that work in all."""
+    slots = sum(
+        fit.used * _slots(member.laid) * member.machines
+        for fit, member in zip(tried, members, strict=True)
+    )
+    return min(fit.used for fit in tried) >= _LEAST_USED, slots
+
+
+def fits(shape: Shape, members: Sequence[Member]) -> list[Fit]:
+    """Return how many executors of a shape each class takes: within the nodes of its own plan."""
+    found = []
+    for member in members:
+        many = sum(
+            min(slots // shape.task_slots, cpus // shape.cpus, size // shape.container_mb)
+            for slots, cpus, size in _rooms(member.laid.executors)
+        )
+        found.append(Fit(many, round(many * shape.task_slots / _slots(member.laid), 3)))
+    return found
+
+
+def _rooms(executors: Sequence[PlannedExecutor]) -> list[tuple[int, int, int]]:
+    """Return the task slots, CPUs and MB of memory of each set of nodes that executors share."""
+    slots: Counter[str] = Counter()
+    cpus: Counter[str] = Counter()
+    sizes: Counter[str] = Counter()
+    for each in executors:
+        slots[each.memory_nodes] += each.task_slots
+        cpus[each.memory_nodes] += len(parse_ids(each.cpus))
+        sizes[each.memory_nodes] += each.heap_mb + each.off_heap_mb + each.overhead_mb
+    return [(slots[nodes], cpus[nodes], sizes[nodes]) for nodes in slots]
+
+
+def _slots(laid: Laid) -> int:
+    return sum(each.task_slots for each in laid.executors)

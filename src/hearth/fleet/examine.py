@@ -1,0 +1,63 @@
+"""Plan for a fleet, and find what its odd machines have wrong."""
+
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+
+from hearth.doctor.examine import Examined, Finding, examine
+from hearth.doctor.reading import captured_machine
+from hearth.fleet.classes import Seen, Sorted, captures_in, classes_of, laid_of, read_all
+from hearth.fleet.common import Member, common_shape
+from hearth.fleet.result import Common, FleetPlan, Odd, Unread, Usual
+from hearth.machine.plan import PlanRequest
+
+
+def plan_fleet(folder: Path, request: PlanRequest, debug: bool = False) -> FleetPlan:
+    """Return the classes of the machines that were captured in a folder, and what is odd."""
+    found, unread = Sorted(), []
+    findings: dict[str, list[Finding]] = {}
+    for one in read_all(captures_in(folder), request, debug):
+        if isinstance(one, Unread):
+            unread.append(one)
+        else:
+            found.add(one)
+            findings[one.name] = _examined(one, request.workload).findings
+    kinds = found.kinds()
+    common = common_shape([Member(len(kind.names), laid_of(kind)) for kind in kinds])
+    return FleetPlan(
+        classes=classes_of(kinds),
+        usual=_usual(findings),
+        odd=_odd(findings),
+        unread=unread,
+        common=common if isinstance(common, Common) else None,
+        no_common=common if isinstance(common, str) else None,
+    )
+
+
+def _examined(one: Seen, workload: str | None) -> Examined:
+    with captured_machine(one.capture, one.topology, one.plan, workload) as machine:
+        return examine(machine, one.name, {})
+
+
+def _shared(findings: dict[str, list[Finding]]) -> dict[str, int]:
+    """Return how many machines have each finding that more than half of them have."""
+    counts = Counter(each.name for found in findings.values() for each in found)
+    return {name: many for name, many in counts.most_common() if 2 * many > len(findings)}
+
+
+def _usual(findings: dict[str, list[Finding]]) -> list[Usual]:
+    better = {each.name: each.better for found in findings.values() for each in found}
+    return [Usual(name, many, better[name]) for name, many in _shared(findings).items()]
+
+
+def _odd(findings: dict[str, list[Finding]]) -> list[Odd]:
+    shared = _shared(findings)
+    return [
+        Odd(machine, each.name, each.severity, each.seen, each.better, each.command)
+        for machine, found in findings.items()
+        for each in _unshared(found, shared)
+    ]
+
+
+def _unshared(found: Iterable[Finding], shared: dict[str, int]) -> list[Finding]:
+    return [each for each in found if each.name not in shared]

@@ -1,0 +1,88 @@
+"""The document of `hearth fleet plan`: contract/fleet-plan.schema.json."""
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from hearth.base.codec import LEFT_OUT
+from hearth.base.limits import Count, NonEmpty, Positive, Share, Text
+from hearth.doctor.check import Severity
+from hearth.machine.plan import Plan
+from hearth.spark.clusters.shape import Shape
+
+
+@dataclass(frozen=True)
+class MachineClass:
+    """Machines whose topology is equal, and whose nodes have the same memory but for 3 %."""
+
+    machines: NonEmpty[Text]  #: the names of their captures
+    summary: Text  #: packages, nodes, cores and CPUs in words
+    executors: Positive  #: how many of the shape each machine has
+    shape: Shape
+    #: for the machine with the smallest plan, so that it fits all
+    plan: Plan
+    #: what sets it apart from the largest class with the same processor; empty where that is a
+    #: matter of opinion
+    unlike: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Fit:
+    """What executors of one shape make of a class."""
+
+    executors: Count  #: on each machine
+    used: Share  #: of the task slots that the class's own plan has
+
+
+@dataclass(frozen=True)
+class Common:
+    """One shape of executors for all classes."""
+
+    shape: Shape
+    fits: list[Fit]  #: in the order of the classes
+    settings: dict[str, str]  #: for spark-defaults.conf
+
+
+@dataclass(frozen=True)
+class Usual:
+    """A finding of the doctor's that more than half of the machines share."""
+
+    name: Text
+    machines: Positive
+    better: Text
+
+
+@dataclass(frozen=True)
+class Odd:
+    """A finding that at most half of the machines share."""
+
+    machine: Text
+    name: Text
+    severity: Severity
+    seen: Text
+    better: Text
+    command: Text
+
+
+@dataclass(frozen=True)
+class Unread:
+    """A capture that cannot be read, or for which nothing can be planned."""
+
+    machine: Text
+    reason: Text
+
+
+@dataclass(frozen=True)
+class FleetPlan:
+    """Which classes of machine a folder of captures holds, the plan of each, and the odd ones.
+
+    Written by `hearth fleet plan --json`.
+    """
+
+    classes: list[MachineClass]  #: the largest first
+    usual: list[Usual]
+    odd: list[Odd]
+    unread: list[Unread]
+    common: Common | None = field(default=None, metadata=LEFT_OUT)
+    #: why there is no shape for all
+    no_common: str | None = field(default=None, metadata=LEFT_OUT)
+    schema: Literal["hearth/fleet-plan/1"] = "hearth/fleet-plan/1"

@@ -1,0 +1,1 @@
+"""A plan in the words of the systems that start executors on a cluster."""

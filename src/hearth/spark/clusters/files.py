@@ -1,0 +1,72 @@
+"""Which files a cluster needs for a machine's plan, as one text."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from hearth.base.codec import typed
+from hearth.base.errors import UserError
+from hearth.base.redaction import Redaction
+from hearth.machine import jvm
+from hearth.machine.plan import Plan, PlanRequest
+from hearth.machine.topology import Topology
+from hearth.spark.clusters.kubernetes import best_laid, kubernetes_files, system_cpus
+from hearth.spark.clusters.shape import Laid
+from hearth.spark.clusters.standalone import standalone_files
+from hearth.spark.clusters.yarn import yarn_files
+
+CLUSTERS = ("kubernetes", "yarn", "standalone")
+
+
+def cluster_text(request: PlanRequest, cluster: str, debug: bool = False) -> str:
+    """Return the configuration of a cluster's kind for a machine; raise UserError where none fits.
+
+    Each file begins with a line `### NAME`.
+    """
+    laid, reserved = lay(request, cluster, debug)
+    return text_of(laid, reserved, cluster, request.conf)
+
+
+def text_of(laid: Laid, reserved: str, cluster: str, conf: Mapping[str, str]) -> str:
+    """Return the files for what `lay` has returned."""
+    if cluster == "kubernetes":
+        files = kubernetes_files(laid, conf, reserved)
+    else:
+        files = (yarn_files if cluster == "yarn" else standalone_files)(laid, conf)
+    shown = Redaction.of(conf)
+    return "\n".join(f"### {name}\n{shown.text(text)}" for name, text in files.items())
+
+
+def lay(request: PlanRequest, cluster: str, debug: bool = False) -> tuple[Laid, str]:
+    """Return the executors of a machine, and the CPUs that a cluster keeps for everything else.
+
+    Raises UserError where nothing fits.
+    """
+    if request.bind not in (None, "node"):
+        raise UserError(
+            f"--bind: {request.bind} cannot be said to {cluster}: leave it out, or use "
+            "--format conf with the master local-numa"
+        )
+    plan = jvm.plan({**request.document(), "with_topology": True}, debug)
+    machine = typed(plan.topology, Topology)
+    if cluster == "kubernetes":
+        return _kubernetes(request, plan, machine, debug)
+    laid = Laid.of(plan, machine)
+    assert laid is not None, "a plan has executors"
+    return laid, ""
+
+
+def _kubernetes(
+    request: PlanRequest, plan: Plan, machine: Topology, debug: bool
+) -> tuple[Laid, str]:
+    reserved = request.occupied or system_cpus(machine)
+    reduced: Plan | UserError | None = None
+    if request.occupied is None:
+        (reduced,) = jvm.plans([replace(request, occupied=reserved).document()], debug)
+    laid = best_laid(plan, reduced if isinstance(reduced, Plan) else None, machine, reserved)
+    if laid is None:
+        why = f": {reduced}" if reduced else ""
+        raise UserError(
+            f"--format: kubernetes keeps CPUs {reserved} for the kubelet and other pods, and no "
+            f"executor fits beside them{why}: give --occupied with other CPUs"
+        )
+    return laid, reserved

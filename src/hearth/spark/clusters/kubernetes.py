@@ -1,0 +1,200 @@
+"""Settings of Kubernetes: spark-defaults.conf, a pod template, the kubelet's, a DRA claim.
+
+The kubelet gives whole CPUs to containers of Guaranteed pods (requests equal limits). It needs CPUs
+for everything else, so one core, or the CPUs of --occupied, is left out. Names and maturity of
+options: pkg/kubelet/cm/{cpumanager,topologymanager}/policy_options.go of Kubernetes 1.34 and 1.37.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from hearth.base.ids import parse_ids
+from hearth.machine.plan import Plan
+from hearth.machine.topology import NumaNode, Topology
+from hearth.spark.clusters.shape import (
+    Laid,
+    Shape,
+    driver_mb,
+    properties,
+    spark_defaults,
+    threads_per_core,
+)
+
+_MIB = 1 << 20
+#: Of a node's memory, as the plan leaves it to the kernel and other processes.
+_RESERVED_PERCENT = 10
+#: evictionHard's memory.available, where nobody sets it (pkg/kubelet/eviction/defaults_linux.go).
+_EVICTION_MB = 100
+#: With more nodes the topology manager does not start unless it is told.
+_MOST_NODES = 8
+
+
+def system_cpus(machine: Topology) -> str:
+    """Return the CPUs of the first core that this process may use: for all but executors."""
+    core = min((core for core in machine.cores if set(parse_ids(core.cpus)) & machine.usable_cpus),
+               key=lambda core: parse_ids(core.cpus)[0])  # fmt: skip
+    return core.cpus
+
+
+def best_laid(whole: Plan, reduced: Plan | None, machine: Topology, reserved: str) -> Laid | None:
+    """Return the plan's places that leave the reserved CPUs alone, or the plan made without them.
+
+    Whichever uses more task slots; executors of the latter are as large as its smallest.
+    """
+    kept = Laid.of(whole, machine, frozenset(parse_ids(reserved)))
+    made = Laid.of(reduced, machine) if reduced else None
+    found = [each for each in (kept, made) if each is not None]
+    return max(found, key=lambda each: len(each.nodes) * each.shape.task_slots, default=None)
+
+
+def kubernetes_files(laid: Laid, conf: Mapping[str, str], reserved: str) -> dict[str, str]:
+    """Return the text of each file by its name; reserved: CPUs for everything but executors."""
+    return {
+        "spark-defaults.conf": _defaults(laid, conf, reserved),
+        "executor.yaml": _pod(laid),
+        "kubelet.yaml": _kubelet(laid, reserved),
+        "claim.yaml": _claim(laid),
+    }
+
+
+def _defaults(laid: Laid, conf: Mapping[str, str], reserved: str) -> str:
+    many = len(laid.nodes)
+    left = len(laid.machine.usable_cpus - set(parse_ids(reserved))) - many * laid.shape.cpus
+    settings = {
+        **spark_defaults(laid.shape, many, laid.plan, conf),
+        **whole_cpus(laid.shape),
+        "spark.kubernetes.executor.podTemplateFile": "executor.yaml",
+    }
+    return properties(
+        settings,
+        "Executors of one machine: times the number of such machines.",
+        f"Beside them pods can request {left} CPUs. A driver requests {driver_mb(laid.plan)} MB",
+        "and 1 CPU, or what spark.kubernetes.driver.request.cores says.",
+    )
+
+
+def whole_cpus(shape: Shape) -> dict[str, str]:
+    """Return the settings that give an executor of a shape its CPUs alone."""
+    return {
+        "spark.kubernetes.executor.request.cores": str(shape.cpus),
+        "spark.kubernetes.executor.limit.cores": str(shape.cpus),
+    }
+
+
+def _pod(laid: Laid) -> str:
+    amount = f'{{cpu: "{laid.shape.cpus}", memory: {laid.shape.container_mb}Mi}}'
+    return f"""\
+# Guaranteed: requests equal limits, and CPUs are whole. A further container needs the same.
+apiVersion: v1
+kind: Pod
+spec:
+  containers:
+    - name: spark-kubernetes-executor
+      resources:
+        requests: {amount}
+        limits: {amount}
+"""
+
+
+def _kubelet(laid: Laid, reserved: str) -> str:
+    nodes = [node for node in laid.machine.nodes if node.memory_bytes and not node.gpu_memory]
+    several = len(laid.machine.nodes) > 1
+    lines = [
+        "# Part of /var/lib/kubelet/config.yaml. Drain the node, stop the kubelet, delete",
+        "# cpu_manager_state and memory_manager_state beside it, and start it again.",
+        "apiVersion: kubelet.config.k8s.io/v1beta1",
+        "kind: KubeletConfiguration",
+        "cpuManagerPolicy: static",
+        f'reservedSystemCPUs: "{reserved}"',
+        *_options("cpuManagerPolicyOptions", _cpu_options(laid)),
+    ]
+    if several:
+        policy = "single-numa-node" if laid.in_one_node_each else "best-effort"
+        lines += [
+            f"topologyManagerPolicy: {policy}",
+            *_options("topologyManagerPolicyOptions", _topology_options(laid)),
+            *_memory(nodes),
+        ]
+    return "\n".join(lines) + "\n"
+
+
+def _options(name: str, options: Sequence[tuple[str, str, str]]) -> list[str]:
+    if not options:
+        return []
+    return [f"{name}:", *(f'  {key}: "{value}" # {since}' for key, value, since in options)]
+
+
+def _cpu_options(laid: Laid) -> list[tuple[str, str, str]]:
+    threads = threads_per_core(laid.machine)
+    found = []
+    if threads > 1 and laid.shape.cpus % threads == 0:
+        found.append(("full-pcpus-only", "true", "stable in 1.34; refuses pods of half a core"))
+    if not laid.in_one_node_each:
+        found.append(("distribute-cpus-across-numa", "true", "beta in 1.34 and 1.37"))
+    elif _caches_hold(laid):
+        found.append(("prefer-align-cpus-by-uncorecache", "true", "beta in 1.34, stable in 1.37"))
+    return found
+
+
+def _caches_hold(laid: Laid) -> bool:
+    """Whether nodes have several last-level caches: to align by one where the CPUs fit it."""
+    per_node = [
+        [
+            cache
+            for cache in laid.machine.caches
+            if set(parse_ids(cache.cpus)) <= set(parse_ids(node.cpus))
+        ]
+        for node in laid.machine.nodes
+    ]
+    return any(len(caches) > 1 for caches in per_node)
+
+
+def _topology_options(laid: Laid) -> list[tuple[str, str, str]]:
+    found = []
+    if not laid.in_one_node_each:
+        found.append(("prefer-closest-numa-nodes", "true", "stable in 1.34"))
+    if (many := len(laid.machine.nodes)) > _MOST_NODES:
+        found.append(("max-allowable-numa-nodes", str(many), "beta in 1.34, stable in 1.37"))
+    return found
+
+
+def _memory(nodes: Sequence[NumaNode]) -> list[str]:
+    """Return what is reserved of each node: kubeReserved and evictionHard must be its sum."""
+    sizes = {
+        node.id: max(
+            (node.memory_bytes - node.huge_page_bytes) * _RESERVED_PERCENT // 100 // _MIB,
+            _EVICTION_MB + 1,
+        )
+        for node in nodes
+    }
+    return [
+        "memoryManagerPolicy: Static # stable since 1.32",
+        f"# With evictionHard's {_EVICTION_MB}Mi the sum of reservedMemory, or the kubelet does",
+        "# not start: with another evictionHard or systemReserved, change this number.",
+        f"kubeReserved: {{memory: {sum(sizes.values()) - _EVICTION_MB}Mi}}",
+        "reservedMemory:",
+        *(f"  - {{numaNode: {node}, limits: {{memory: {mb}Mi}}}}" for node, mb in sizes.items()),
+    ]
+
+
+def _claim(laid: Laid) -> str:
+    return f"""\
+# Instead of kubelet.yaml: CPUs by dynamic resource allocation, where dra-driver-cpu runs (grouped
+# by numanode, as it does by default) with cpuManagerPolicy none. Give it --reserved-cpus. It does
+# not bind memory. The API is stable from 1.34; capacity needs the feature gate
+# DRAConsumableCapacity (alpha in 1.34; beta, on by default, from 1.36).
+# In executor.yaml: spec.resourceClaims [{{name: cpus, resourceClaimTemplateName: spark-executor}}],
+# and resources.claims [{{name: cpus}}] in the container.
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaimTemplate
+metadata:
+  name: spark-executor
+spec:
+  spec:
+    devices:
+      requests:
+        - name: cpus
+          exactly:
+            deviceClassName: dra.cpu
+            capacity:
+              requests: {{dra.cpu/cpu: "{laid.shape.cpus}"}}
+"""

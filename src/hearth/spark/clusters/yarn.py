@@ -1,0 +1,135 @@
+"""Settings of YARN: yarn-site.xml, capacity-scheduler.xml and spark-defaults.conf.
+
+The NodeManager's allocator (NumaResourceAllocator) gives a container one NUMA node where its memory
+and vcores are left there, else parts of several. So each node is as large as its executors, and the
+first has room for a driver as well.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from xml.sax.saxutils import escape
+
+from hearth.base.errors import UserError
+from hearth.spark.clusters.shape import Laid, driver_mb, properties, spark_defaults
+
+_NUMA = "yarn.nodemanager.numa-awareness"
+_LINUX = "org.apache.hadoop.yarn.server.nodemanager.LinuxContainerExecutor"
+_CALCULATOR = "org.apache.hadoop.yarn.util.resource.DominantResourceCalculator"
+#: yarn.scheduler.minimum-allocation-mb of yarn-default.xml, and one for small machines.
+_USUAL_STEP_MB, _FINE_STEP_MB = 1024, 128
+#: spark.yarn.am.memory and its overhead: the application master of a driver elsewhere.
+_MASTER_MB = 512 + 384
+_MIB = 1 << 20
+
+
+@dataclass(frozen=True)
+class _Sizes:
+    """step_mb: by which containers grow. room_mb: beside executors, for a driver."""
+
+    step_mb: int
+    container_mb: int
+    room_mb: int
+
+
+def yarn_files(laid: Laid, conf: Mapping[str, str]) -> dict[str, str]:
+    """Return the text of each file by its name; raise UserError where memory does not suffice."""
+    sizes = _sizes(laid)
+    grown_mb = sizes.container_mb - laid.shape.container_mb
+    whole = replace(laid.shape, overhead_mb=laid.shape.overhead_mb + grown_mb)
+    return {
+        "yarn-site.xml": _xml(_site(laid, sizes), _comment(laid, sizes)),
+        "capacity-scheduler.xml": _xml(
+            {"yarn.scheduler.capacity.resource-calculator": _CALCULATOR},
+            "YARN's usual calculator counts memory only, not vcores",
+        ),
+        "spark-defaults.conf": properties(
+            spark_defaults(whole, len(laid.nodes), laid.plan, conf),
+            "Executors of one machine: times the number of such machines.",
+            f"With their overhead they fill containers, which grow by {sizes.step_mb} MB.",
+        ),
+    }
+
+
+def _site(laid: Laid, sizes: _Sizes) -> dict[str, str]:
+    many, slots = len(laid.nodes), laid.shape.task_slots
+    site = {
+        "yarn.nodemanager.resource.memory-mb": many * sizes.container_mb + sizes.room_mb,
+        "yarn.nodemanager.resource.cpu-vcores": many * slots + 1,
+        "yarn.scheduler.maximum-allocation-mb": max(sizes.container_mb, sizes.room_mb),
+        "yarn.scheduler.maximum-allocation-vcores": slots,
+    }
+    if sizes.step_mb != _USUAL_STEP_MB:
+        site["yarn.scheduler.minimum-allocation-mb"] = sizes.step_mb
+    given = {name: str(value) for name, value in site.items()}
+    return {**given, **_numa(laid, sizes)} if _is_aware(laid) else given
+
+
+def _numa(laid: Laid, sizes: _Sizes) -> dict[str, str]:
+    """Return the nodes as YARN divides them: in vcores, which are task slots here, not CPUs."""
+    nodes = _memory_of_nodes(laid, sizes)
+    first = min(nodes)
+    found = {
+        f"{_NUMA}.enabled": "true",
+        f"{_NUMA}.read-topology": "false",
+        f"{_NUMA}.node-ids": ",".join(str(node) for node in nodes),
+    }
+    for node, many in laid.per_node().items():
+        found[f"{_NUMA}.{node}.memory"] = str(nodes[node])
+        found[f"{_NUMA}.{node}.cpus"] = str(many * laid.shape.task_slots + (node == first))
+    return {**found, "yarn.nodemanager.container-executor.class": _LINUX}
+
+
+def _memory_of_nodes(laid: Laid, sizes: _Sizes) -> dict[int, int]:
+    nodes = {node: many * sizes.container_mb for node, many in sorted(laid.per_node().items())}
+    return {node: mb + sizes.room_mb * (node == min(nodes)) for node, mb in nodes.items()}
+
+
+def _is_aware(laid: Laid) -> bool:
+    return laid.in_one_node_each and len(laid.machine.usable_nodes) > 1
+
+
+def _comment(laid: Laid, sizes: _Sizes) -> str:
+    what = "a driver" if sizes.room_mb > _MASTER_MB + sizes.step_mb else "an application master"
+    room = f"Beside executors there is room for {what} of {sizes.room_mb} MB and 1 vcore"
+    if _is_aware(laid):
+        return (
+            f"{room}, on the first node. vcores are task slots.\n"
+            "LinuxContainerExecutor needs its group and container-executor.cfg; in Hadoop 3.5\n"
+            "DefaultContainerExecutor gives containers NUMA nodes too"
+        )
+    why = "the machine has one NUMA node" if laid.in_one_node_each else "executors take several"
+    return f"{room}. NUMA awareness is left off: {why}"
+
+
+def _sizes(laid: Laid) -> _Sizes:
+    """Return the first sizes with which all fit into the memory of their nodes."""
+    for wanted_mb in (driver_mb(laid.plan), _MASTER_MB):
+        for step_mb in (_USUAL_STEP_MB, _FINE_STEP_MB):
+            container_mb = _up(laid.shape.container_mb, step_mb)
+            sizes = _Sizes(step_mb, container_mb, _up(wanted_mb, step_mb))
+            if _fits(laid, sizes):
+                return sizes
+    raise UserError(
+        f"--format: {len(laid.nodes)} executors of {laid.shape.container_mb} MB leave no room for "
+        "an application master: give --executors or --memory less"
+    )
+
+
+def _fits(laid: Laid, sizes: _Sizes) -> bool:
+    has = {node.id: node.memory_bytes // _MIB for node in laid.machine.usable_nodes}
+    if len(laid.nodes) * sizes.container_mb + sizes.room_mb > sum(has.values()):
+        return False
+    wanted = _memory_of_nodes(laid, sizes) if _is_aware(laid) else {}
+    return all(mb <= has[node] for node, mb in wanted.items())
+
+
+def _up(size_mb: int, step_mb: int) -> int:
+    return -(-size_mb // step_mb) * step_mb
+
+
+def _xml(settings: Mapping[str, str], comment: str) -> str:
+    lines = [
+        f"  <property><name>{escape(name)}</name><value>{escape(value)}</value></property>"
+        for name, value in settings.items()
+    ]
+    return "\n".join([f"<!-- {comment}. -->", "<configuration>", *lines, "</configuration>", ""])

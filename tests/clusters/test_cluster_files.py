@@ -1,0 +1,239 @@
+"""`hearth plan --format kubernetes|yarn|standalone`, held against what those systems read."""
+
+import functools
+import re
+import subprocess
+import xml.etree.ElementTree as ET
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from hearth.base.errors import UserError
+from hearth.base.ids import parse_ids
+from hearth.machine import jvm, paths
+from hearth.machine.plan import PlanRequest
+from hearth.spark.clusters.files import cluster_text
+from support import ROOT, require
+
+BIG = "2 sockets, 4 nodes of 128 GB, 6 cores x 8 threads"
+TWO = "2 packages, 2 nodes of 256 GB, 32 cores x 2 threads, l3 of 4 cores"
+MANY = "2 packages, 16 nodes of 64 GB, 8 cores x 2 threads, x86"
+SMALL = "1 node of 16 GB, 4 cores"
+WHOLE = "spark.kubernetes.executor.limit.cores"
+Files = Mapping[str, str]
+
+
+@functools.cache
+def files(machine: str, cluster: str, **more: Any) -> Files:
+    """Return what is printed, by the name of the file."""
+    text = cluster_text(PlanRequest(machine, **more), cluster)
+    parts = re.split(r"^### (\S+)\n", text, flags=re.MULTILINE)[1:]
+    return dict(zip(parts[::2], parts[1::2], strict=True))
+
+
+def defaults(found: Files) -> dict[str, str]:
+    lines = found["spark-defaults.conf"].splitlines()
+    return dict(line.split(" ", 1) for line in lines if line and not line.startswith("#"))
+
+
+def site(found: Files, name: str = "yarn-site.xml") -> dict[str, str]:
+    root = ET.fromstring(found[name])
+    return {str(one.findtext("name")): str(one.findtext("value")) for one in root}
+
+
+def kubelet(machine: str, **more: Any) -> dict[str, Any]:
+    read: dict[str, Any] = yaml.safe_load(files(machine, "kubernetes", **more)["kubelet.yaml"])
+    return read
+
+
+@pytest.fixture(scope="module")
+def accepted(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """What Spark, its Kubernetes client and YARN's NUMA allocator say of two machines' files."""
+    servers = ROOT / ".cache" / "hadoop-servers"
+    if not any(servers.glob("hadoop-client-minicluster-*.jar")):
+        require("hadoop", f"{servers} has no jar: run make setup")
+    folders = []
+    for number, machine in enumerate((BIG, TWO)):
+        for cluster in ("kubernetes", "yarn"):
+            folder = tmp_path_factory.mktemp(f"{cluster}{number}")
+            for name, text in files(machine, cluster, workload="sql").items():
+                (folder / name).write_text(text)
+            folders.append(str(folder))
+    path = f"{paths.spark_home()}/jars/*:{servers}/*"
+    words = [str(paths.java()), "-XX:TieredStopAtLevel=1", "-cp", path]
+    program = Path(__file__).with_name("Accepted.java")
+    ran = subprocess.run(
+        [*words, program, *folders], capture_output=True, text=True, timeout=300, check=False
+    )
+    assert ran.returncode == 0, ran.stderr[-3000:]
+    return [
+        line for line in ran.stdout.splitlines() if re.match(r"(pod|template|numa|refused): ", line)
+    ]
+
+
+def test_spark_and_the_kubernetes_api_have_each_name_that_is_printed(accepted: list[str]) -> None:
+    assert [line for line in accepted if line.startswith("refused")] == []
+
+
+def test_spark_makes_pods_whose_requests_equal_their_limits_as_the_template_says(
+    accepted: list[str],
+) -> None:
+    pods = [line.partition(": ")[2] for line in accepted if line.startswith("pod")]
+    assert pods == [line.partition(": ")[2] for line in accepted if line.startswith("template")]
+    assert len(pods) == 2
+    for pod in pods:
+        requests, limits = pod.split(" = ")
+        assert requests == limits
+        assert re.fullmatch(r"\{cpu=\d+, memory=\d+Mi\}", requests)
+
+
+def test_yarns_allocator_gives_each_executor_and_the_driver_one_numa_node(
+    accepted: list[str],
+) -> None:
+    given = [line for line in accepted if line.startswith("numa")]
+    executors = sum(int(defaults(files(each, "yarn", workload="sql"))["spark.executor.instances"])
+                    for each in (BIG, TWO))  # fmt: skip
+    assert len(given) == executors + 2
+    for line in given:
+        assert re.fullmatch(r"numa: \[(\d+)\] \[\1\]", line)
+
+
+@pytest.mark.parametrize("machine", [BIG, TWO, SMALL])
+def test_yarn_publishes_each_property_that_is_printed(machine: str) -> None:
+    (jar,) = paths.spark_home().glob("jars/hadoop-client-api-*.jar")
+    with zipfile.ZipFile(jar) as archive:
+        text = archive.read("yarn-default.xml").decode()
+        found = files(machine, "yarn")
+        (calculator,) = site(found, "capacity-scheduler.xml").values()
+        archive.getinfo(f"{calculator.replace('.', '/')}.class")
+    published = {str(one.findtext("name")) for one in ET.fromstring(text)}
+    for name in site(found):
+        described = re.sub(r"numa-awareness\.\d+\.", "numa-awareness.&lt;NODE_ID&gt;.", name)
+        assert name in published or f"'{described}'" in text
+
+
+def test_yarn_nodes_have_room_for_their_executors_and_one_driver() -> None:
+    found = site(files(BIG, "yarn"))
+    prefix = "yarn.nodemanager.numa-awareness"
+    nodes = found[f"{prefix}.node-ids"].split(",")
+    for what, total in (("memory", "memory-mb"), ("cpus", "cpu-vcores")):
+        parts = [int(found[f"{prefix}.{node}.{what}"]) for node in nodes]
+        assert sum(parts) == int(found[f"yarn.nodemanager.resource.{total}"])
+        assert parts[0] > parts[1] == parts[2] == parts[3]
+
+
+def test_an_executor_of_several_nodes_turns_yarns_numa_awareness_off() -> None:
+    found = files(TWO, "yarn", executors=1)
+    assert not any("numa" in name for name in site(found))
+    assert "NUMA awareness is left off: executors take several" in found["yarn-site.xml"]
+
+
+@pytest.mark.parametrize("machine", [BIG, TWO, MANY])
+def test_the_kubelet_reserves_what_its_memory_manager_counts(machine: str) -> None:
+    read = kubelet(machine)
+    reserved = [int(node["limits"]["memory"][:-2]) for node in read["reservedMemory"]]
+    assert sum(reserved) == int(read["kubeReserved"]["memory"][:-2]) + 100  # evictionHard's
+    assert read["cpuManagerPolicy"] == "static"
+    assert read["memoryManagerPolicy"] == "Static"
+    assert read["topologyManagerPolicy"] == "single-numa-node"
+
+
+@pytest.mark.parametrize("machine", [BIG, TWO, MANY, SMALL])
+def test_pods_fit_beside_the_reserved_core_and_memory(machine: str) -> None:
+    topology = jvm.topology(machine)
+    found = files(machine, "kubernetes")
+    read, asked = yaml.safe_load(found["kubelet.yaml"]), defaults(found)
+    many, cpus = int(asked["spark.executor.instances"]), int(asked[WHOLE])
+    reserved = parse_ids(read["reservedSystemCPUs"])
+    assert reserved in [parse_ids(core.cpus) for core in topology.cores]
+    assert many * cpus <= len(topology.usable_cpus) - len(reserved)
+    pod = yaml.safe_load(found["executor.yaml"])["spec"]["containers"][0]["resources"]
+    free = sum(node.memory_bytes for node in topology.nodes) * 0.9 / (1 << 20)
+    assert many * int(pod["limits"]["memory"][:-2]) <= free
+
+
+def test_no_place_is_lost_where_a_smaller_executor_uses_more_of_the_machine() -> None:
+    one_each = defaults(files(TWO, "kubernetes", executors=2))
+    assert (one_each["spark.executor.instances"], one_each[WHOLE]) == ("2", "62")
+
+
+@pytest.mark.parametrize(
+    ("machine", "more", "options"),
+    [
+        (BIG, {}, {"full-pcpus-only"}),
+        (TWO, {}, {"full-pcpus-only", "prefer-align-cpus-by-uncorecache"}),
+        (TWO, {"executors": 1}, {"full-pcpus-only", "distribute-cpus-across-numa"}),
+        (SMALL, {}, set()),
+    ],
+)
+def test_the_cpu_manager_gets_the_options_that_fit(
+    machine: str, more: dict[str, Any], options: set[str]
+) -> None:
+    assert set(kubelet(machine, **more).get("cpuManagerPolicyOptions", {})) == options
+
+
+def test_the_topology_manager_is_told_of_more_than_eight_nodes() -> None:
+    assert kubelet(MANY)["topologyManagerPolicyOptions"] == {"max-allowable-numa-nodes": "16"}
+    wide = kubelet(TWO, executors=1)
+    assert wide["topologyManagerPolicy"] == "best-effort"
+    assert wide["topologyManagerPolicyOptions"] == {"prefer-closest-numa-nodes": "true"}
+    assert "topologyManagerPolicy" not in kubelet(SMALL)
+
+
+def test_occupied_cpus_are_those_that_the_kubelet_reserves() -> None:
+    assert kubelet(TWO, occupied="0-1,64-65")["reservedSystemCPUs"] == "0-1,64-65"
+
+
+@pytest.mark.parametrize("machine", [BIG, TWO, MANY, SMALL])
+def test_the_kubelet_itself_takes_its_file(machine: str, tmp_path: Path) -> None:
+    program = ROOT / ".cache" / "kubernetes" / "kubelet"
+    if not program.is_file():
+        require("kubernetes", f"{program} is missing: run `tools/kubernetes.sh`")
+    said = of_kubelet(program, files(machine, "kubernetes")["kubelet.yaml"], tmp_path)
+    assert "strict decoding" not in said
+    assert "invalid kubeconfig" in said  # what it reads after its own file
+    wrong = "cpuManagerPolicy: static\ncpuManagerPolice: static"
+    file = files(machine, "kubernetes")["kubelet.yaml"].replace("cpuManagerPolicy: static", wrong)
+    assert 'unknown field \\"cpuManagerPolice' in of_kubelet(program, file, tmp_path)
+
+
+def of_kubelet(program: Path, text: str, folder: Path) -> str:
+    """Return what the kubelet says: it tells where its file is wrong, and ends without a server."""
+    file = folder / "kubelet.yaml"
+    file.write_text(text)
+    words = [program, f"--config={file}", f"--kubeconfig={folder}/none", f"--root-dir={folder}"]
+    return subprocess.run(words, capture_output=True, text=True, timeout=60, check=False).stderr
+
+
+def test_a_standalone_worker_offers_what_its_executors_take() -> None:
+    found = files(BIG, "standalone")
+    (jar,) = paths.spark_home().glob("jars/spark-core_*.jar")
+    with zipfile.ZipFile(jar) as archive:
+        known = archive.read("org/apache/spark/deploy/worker/WorkerArguments.class")
+    offered = dict(re.findall(r"^(\w+)=(\d+)m?$", found["spark-env.sh"], flags=re.MULTILINE))
+    assert all(name.encode() in known for name in offered)
+    subprocess.run(["sh", "-n"], input=found["spark-env.sh"], text=True, check=True)
+    asked = defaults(found)
+    many = len(jvm.plan(PlanRequest(BIG).document()).executors)
+    assert int(offered["SPARK_WORKER_CORES"]) == many * int(asked["spark.executor.cores"])
+    assert int(offered["SPARK_WORKER_MEMORY"]) == many * int(asked["spark.executor.memory"][:-1])
+
+
+def test_a_users_java_options_stand_behind_the_plans_own() -> None:
+    key = "spark.executor.extraJavaOptions"
+    request = PlanRequest(BIG, conf={key: "-Dmy.password=hush -Dmine=1"})
+    (line,) = re.findall(f"^{key} (.*)$", cluster_text(request, "yarn"), flags=re.MULTILINE)
+    assert line.startswith("-XX:+UseParallelGC ")
+    assert line.endswith(" -Dmine=1")
+    assert "hush" not in line
+
+
+def test_what_a_cluster_cannot_do_is_refused() -> None:
+    with pytest.raises(UserError, match="--bind: package cannot be said to yarn"):
+        files(BIG, "yarn", bind="package")
+    with pytest.raises(UserError, match="kubernetes keeps CPUs 0"):
+        files("1 node of 16 GB, 1 cores", "kubernetes")

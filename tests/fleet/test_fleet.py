@@ -1,0 +1,189 @@
+"""`hearth fleet plan`: classes of machines, a plan for each, and what the odd ones have wrong."""
+
+import json
+import shutil
+import tarfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hearth.base.codec import to_json
+from hearth.base.errors import UserError
+from hearth.cli.main import main
+from hearth.fleet.classes import is_fleet
+from hearth.fleet.examine import plan_fleet
+from hearth.fleet.files import fleet_text
+from hearth.fleet.result import FleetPlan
+from hearth.machine import jvm
+from hearth.machine.plan import PlanRequest
+from hearth.report.terminal.fleet import show_fleet
+from hearth.report.terminal.screen import Screen
+from support import validate
+
+BIG = "2 packages, 4 nodes of 64 GB, 8 cores x 2 threads"
+ANYTHING = PlanRequest()
+
+
+@pytest.fixture
+def fleet(tmp_path: Path) -> Path:
+    """Three machines that are alike, one with less memory on a node, one with SMT turned off."""
+    folder = tmp_path / "fleet"
+    folder.mkdir()
+    usual = to_json(jvm.topology(BIG))
+    for name in "abc":
+        write(folder, name, usual)
+    short = json.loads(json.dumps(usual))
+    short["nodes"][2]["memory_bytes"] = 48 << 30
+    write(folder, "short", short)
+    write(folder, "no-smt", to_json(jvm.topology(BIG.replace("x 2", "x 1"))))
+    return folder
+
+
+def write(folder: Path, name: str, machine: Mapping[str, Any]) -> None:
+    (folder / f"{name}.json").write_text(json.dumps(machine))
+
+
+def names(planned: FleetPlan) -> list[list[str]]:
+    return [each.machines for each in planned.classes]
+
+
+def test_machines_of_equal_topology_are_one_class_and_the_others_are_told_apart(
+    fleet: Path,
+) -> None:
+    planned = plan_fleet(fleet, ANYTHING)
+    assert names(planned) == [["a", "b", "c"], ["no-smt"], ["short"]]
+    usual, smt, short = planned.classes
+    assert usual.unlike == []
+    assert smt.unlike == ["32 online CPUs, not 64"]
+    assert short.unlike == ["node 2 has 48 GB, not 64 GB"]
+    assert usual.summary.startswith("2 packages, 4 NUMA nodes of 64 GB, 32 cores, 64 CPUs")
+    assert usual.executors == len(usual.plan.executors)
+    validate("fleet-plan", to_json(planned))
+
+
+def test_memory_that_differs_by_little_makes_no_class_and_the_plan_fits_the_smallest(
+    fleet: Path,
+) -> None:
+    less = to_json(jvm.topology(BIG))
+    for node in less["nodes"]:
+        node["memory_bytes"] = 63 << 30
+    for name in ("no-smt", "short"):
+        (fleet / f"{name}.json").unlink()
+    write(fleet, "d", less)
+    (only,) = plan_fleet(fleet, ANYTHING).classes
+    assert only.machines == ["a", "b", "c", "d"]
+    smallest = jvm.plan(PlanRequest(str(fleet / "d.json")).document())
+    assert only.plan.executors == smallest.executors
+
+
+def test_one_spark_defaults_fits_machines_that_differ_in_memory(fleet: Path) -> None:
+    (fleet / "no-smt.json").unlink()
+    planned = plan_fleet(fleet, ANYTHING)
+    usual, short = planned.classes
+    common = planned.common
+    assert common is not None
+    assert planned.no_common is None
+    assert common.shape.heap_mb == min(usual.shape.heap_mb, short.shape.heap_mb)
+    many = [fit.executors for fit in common.fits]
+    assert many == [usual.executors, short.executors]
+    assert common.settings["spark.executor.instances"] == str(3 * many[0] + many[1])
+    assert common.settings["spark.executor.memory"] == f"{common.shape.heap_mb}m"
+
+
+def test_a_machine_that_would_stay_idle_is_the_reason_why_no_setting_fits_all(fleet: Path) -> None:
+    write(fleet, "tiny", to_json(jvm.topology("1 node of 4 GB, 2 cores")))
+    planned = plan_fleet(fleet, ANYTHING)
+    assert planned.common is None
+    assert "would use 0% of the task slots of class 4, and 75% is the least" in str(
+        planned.no_common
+    )
+    assert "no spark-defaults.conf fits all" in "\n".join(show_fleet(planned, Screen()))
+
+
+def test_a_finding_that_few_machines_have_is_told_of_them_and_a_shared_one_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "fleet"
+    folder.mkdir()
+    assert main(["gather", "--output", str(folder / "a.tar.gz")]) == 0
+    set_to(folder / "a.tar.gz", folder / "b", vm={"swappiness": 1}, cpus="0-63")
+    set_to(folder / "a.tar.gz", folder / "c", vm={"swappiness": 100}, cpus="")
+    set_to(folder / "a.tar.gz", folder / "d", vm={"swappiness": 1}, cpus="")
+    (folder / "a.tar.gz").unlink()
+    capsys.readouterr()
+
+    assert main(["fleet", "plan", str(folder), "--json"]) == 0
+    read = json.loads(capsys.readouterr().out)
+    validate("fleet-plan", read)
+    odd = {(each["machine"], each["name"]) for each in read["odd"]}
+    assert ("c", "swappiness") in odd
+    assert ("b", "offline-cpus") in odd
+    assert not {machine for machine, name in odd if name == "swappiness"} - {"c"}
+
+
+def set_to(archive: Path, folder: Path, vm: Mapping[str, int], cpus: str) -> None:
+    """Unpack a capture, and have it say other settings; cpus: those that are present."""
+    with tarfile.open(archive) as packed:
+        packed.extractall(folder, filter="data")
+    for name, value in vm.items():
+        file = folder / "machine" / "proc" / "sys" / "vm" / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(f"{value}\n")
+    online = folder / "machine" / "sys" / "devices" / "system" / "cpu" / "online"
+    online.with_name("present").write_text(cpus or online.read_text())
+    shutil.rmtree(online.parent / "smt", ignore_errors=True)
+
+
+def test_a_capture_that_cannot_be_read_is_named_and_the_others_are_planned_for(
+    fleet: Path,
+) -> None:
+    (fleet / "damaged.tar.gz").write_bytes(b"no archive")
+    (fleet / "lscpu.txt").write_text("Architecture: x86_64\n")
+    (fleet / "README").write_text("not a capture")
+    planned = plan_fleet(fleet, ANYTHING)
+    assert [each.machine for each in planned.unread] == ["damaged.tar.gz", "lscpu.txt"]
+    assert "does not tell memory" in planned.unread[1].reason
+    assert sum(map(len, names(planned))) == 5
+
+
+def test_a_cluster_gets_the_files_of_each_class_and_what_suits_all(fleet: Path) -> None:
+    (fleet / "no-smt.json").unlink()
+    text = fleet_text(PlanRequest(str(fleet)), "yarn")
+    assert "## class 1: 3 of the machines: a, b, c\n### yarn-site.xml\n" in text
+    assert "## class 2: 1 of the machines: short\n### yarn-site.xml\n" in text
+    assert text.count("<name>yarn.nodemanager.numa-awareness.enabled</name>") == 2
+    assert "## all\n### spark-defaults.conf\n" in text
+
+
+def test_a_folder_is_a_fleet_where_it_holds_captures_and_is_not_one(
+    fleet: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "capture" / "sys").mkdir(parents=True)
+    (tmp_path / "one" / "machine" / "sys").mkdir(parents=True)
+    assert is_fleet(str(fleet))
+    assert not is_fleet(str(tmp_path / "capture"))
+    assert not is_fleet(str(tmp_path / "one"))
+    assert not is_fleet(BIG)
+
+
+def test_what_is_no_folder_of_captures_is_refused(tmp_path: Path, fleet: Path) -> None:
+    with pytest.raises(UserError, match="holds no capture: 'hearth gather' on each machine"):
+        plan_fleet(tmp_path / "fleet" / "..", ANYTHING)
+    with pytest.raises(UserError, match="is no directory"):
+        plan_fleet(tmp_path / "none", ANYTHING)
+
+
+def test_plan_sends_the_user_of_a_folder_to_the_command_for_it(
+    fleet: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["plan", "--machine", str(fleet)]) == 2
+    assert f"'hearth fleet plan {fleet}' plans for all" in capsys.readouterr().err
+
+
+def test_every_shared_capture_has_a_class_of_its_own(shared: Path) -> None:
+    planned = plan_fleet(shared / "data" / "machines", ANYTHING)
+    assert planned.unread == []
+    assert all(len(each) == 1 for each in names(planned))
+    assert "64amd64-4s2n4ca2co" in {each.machine for each in planned.odd}
