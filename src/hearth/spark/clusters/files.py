@@ -14,8 +14,6 @@ from hearth.spark.clusters.shape import Laid
 from hearth.spark.clusters.standalone import standalone_files
 from hearth.spark.clusters.yarn import yarn_files
 
-CLUSTERS = ("kubernetes", "yarn", "standalone")
-
 
 def cluster_text(request: PlanRequest, cluster: str, debug: bool = False) -> str:
     """Return the configuration of a cluster's kind for a machine; raise UserError where none fits.
