@@ -119,7 +119,7 @@ public class Accepted {
         var allocator = new NumaResourceAllocator(proxy(Context.class, Map.of("getNMStateStore", store)));
         allocator.init(site);
         int overhead = (int) conf.getSizeAsMb("spark.executor.memoryOverhead");
-        int heap = (int) conf.getSizeAsMb("spark.executor.memory");
+        int heap = (int) (conf.getSizeAsMb("spark.executor.memory") + conf.getSizeAsMb("spark.memory.offHeap.size", "0"));
         int room = site.getInt("yarn.nodemanager.resource.memory-mb", 0);
         int many = conf.getInt("spark.executor.instances", 0);
         int cores = conf.getInt("spark.executor.cores", 0);

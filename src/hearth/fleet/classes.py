@@ -1,6 +1,5 @@
 """Read a folder of captures, and sort its machines into classes of equal topology."""
 
-import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
@@ -17,7 +16,9 @@ from hearth.machine.plan import Plan, PlanRequest
 from hearth.machine.topology import Topology
 from hearth.spark.clusters.shape import Laid
 
-_FILE = re.compile(r"[^.].*\.(tar(\.\w+)?|tgz|tbz2?|txz|json|txt)")
+#: Endings of captures (archives) and of descriptions (topologies; what lscpu and numactl print).
+_ENDINGS = (".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tbz2", ".tbz", ".tar.xz", ".txz",
+            ".json", ".txt")  # fmt: skip
 #: Plans of one start of the JVM: what is in memory at a time.
 _BATCH = 32
 #: Firmware and kernel take some MB more or less of machines that are alike.
@@ -34,7 +35,8 @@ class Seen:
 
     @property
     def name(self) -> str:
-        return re.sub(r"\.(tar(\.\w+)?|tgz|tbz2?|txz|json|txt)$", "", self.capture.name)
+        name = self.capture.name
+        return next((name.removesuffix(end) for end in _ENDINGS if name.endswith(end)), name)
 
 
 @dataclass
@@ -72,34 +74,35 @@ class Sorted:
 
 def is_fleet(machine: str | None) -> bool:
     """Whether `--machine` names a folder of captures, not one capture."""
-    if machine is None or not Path(machine).is_dir() or _is_capture(Path(machine)):
-        return False
-    entries = list(Path(machine).iterdir())
-    folders = [each for each in entries if each.is_dir() and _is_capture(each)]
-    return len(folders) > 1 or any(
-        each.is_file() and _FILE.fullmatch(each.name) for each in entries
-    )
-
-
-def _is_capture(folder: Path) -> bool:
-    return (folder / "sys").is_dir() or (folder / "proc").is_dir()
+    folder = Path(machine) if machine else None
+    return folder is not None and folder.is_dir() and not _is_capture(folder) and any(_in(folder))
 
 
 def captures_in(folder: Path) -> list[Path]:
     """Return the captures and descriptions in a folder; raise UserError where there are none."""
     if not folder.is_dir():
         raise UserError(f"DIR: '{folder}' is no directory: give one that holds captures")
-    found = [
-        each
-        for each in sorted(folder.iterdir())
-        if (each.is_dir() and not each.name.startswith("."))
-        or (each.is_file() and _FILE.fullmatch(each.name))
-    ]
+    found = sorted(_in(folder))
     if not found:
         raise UserError(
             f"DIR: '{folder}' holds no capture: 'hearth gather' on each machine makes one"
         )
     return found
+
+
+def _in(folder: Path) -> Iterator[Path]:
+    for each in folder.iterdir():
+        if not each.name.startswith(".") and (
+            _is_capture(each) if each.is_dir() else each.name.endswith(_ENDINGS)
+        ):
+            yield each
+
+
+def _is_capture(folder: Path) -> bool:
+    """Whether a directory is a capture: unpacked, or with what was unpacked as all it holds."""
+    inner = list(folder.iterdir())
+    roots = [folder, *(inner if len(inner) == 1 else [])]
+    return any((root / name).is_dir() for root in roots for name in ("sys", "proc"))
 
 
 def read_all(captures: list[Path], request: PlanRequest, debug: bool) -> Iterator[Seen | Unread]:

@@ -10,8 +10,8 @@ from hearth.fleet.result import Common, Fit
 from hearth.machine.plan import PlannedExecutor
 from hearth.spark.clusters.shape import Laid, Shape, spark_defaults
 
-#: Of a class's task slots: hearth's judgement of what one setting for all is worth.
-_LEAST_USED = 0.75
+#: Of a class's task slots, and of its heaps: hearth's judgement of what one file for all is worth.
+_LEAST_USED, _LEAST_HEAP = 0.75, 0.5
 
 
 @dataclass(frozen=True)
@@ -30,15 +30,15 @@ def common_shape(members: Sequence[Member]) -> Common | str:
     shapes = sorted((member.laid.shape for member in members), key=lambda each: -each.heap_mb)
     tried = [(each, fits(each, members)) for each in {s.task_slots: s for s in shapes}.values()]
     shape, best = max(tried, key=lambda each: _working(each[1], members))
-    worst = min(range(len(best)), key=lambda at: best[at].used)
-    if best[worst].used >= _LEAST_USED:
+    worst = min(range(len(best)), key=lambda at: _share(best[at]))
+    if _share(best[worst]) >= 1:
         plan = members[worst].laid.plan
         return Common(shape, best, spark_defaults(shape, 1, plan, {}) | _instances(best, members))
     return (
         f"executors of {shape.task_slots} task slots and {show_mb(shape.heap_mb)} of heap, which "
-        f"suit the fleet best, would use {best[worst].used:.0%} of the task slots of class "
-        f"{worst + 1}, and {_LEAST_USED:.0%} is the least: keep one file for each class, and label "
-        "their nodes"
+        f"suit the fleet best, would use {best[worst].used:.0%} of the task slots and "
+        f"{best[worst].heap:.0%} of the heaps of class {worst + 1}; {_LEAST_USED:.0%} and "
+        f"{_LEAST_HEAP:.0%} are the least: keep one file for each class, and label their nodes"
     )
 
 
@@ -53,7 +53,12 @@ def _working(tried: Sequence[Fit], members: Sequence[Member]) -> tuple[bool, flo
         fit.used * _slots(member.laid) * member.machines
         for fit, member in zip(tried, members, strict=True)
     )
-    return min(fit.used for fit in tried) >= _LEAST_USED, slots
+    return min(_share(fit) for fit in tried) >= 1, slots
+
+
+def _share(fit: Fit) -> float:
+    """Return how much of a class is used, to the least that must be."""
+    return min(fit.used / _LEAST_USED, fit.heap / _LEAST_HEAP)
 
 
 def fits(shape: Shape, members: Sequence[Member]) -> list[Fit]:
@@ -64,7 +69,10 @@ def fits(shape: Shape, members: Sequence[Member]) -> list[Fit]:
             min(slots // shape.task_slots, cpus // shape.cpus, size // shape.container_mb)
             for slots, cpus, size in _rooms(member.laid.executors)
         )
-        found.append(Fit(many, round(many * shape.task_slots / _slots(member.laid), 3)))
+        memory = sum(each.heap_mb + each.off_heap_mb for each in member.laid.executors)
+        heap = many * (shape.heap_mb + shape.off_heap_mb) / memory
+        used = many * shape.task_slots / _slots(member.laid)
+        found.append(Fit(many, round(used, 3), round(heap, 3)))
     return found
 
 

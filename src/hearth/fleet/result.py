@@ -31,6 +31,7 @@ class Fit:
 
     executors: Count  #: on each machine
     used: Share  #: of the task slots that the class's own plan has
+    heap: Share  #: of its heaps and off-heap memory
 
 
 @dataclass(frozen=True)

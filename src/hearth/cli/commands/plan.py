@@ -18,13 +18,14 @@ import json
 import os
 import sys
 from argparse import ArgumentParser, Namespace
-from pathlib import Path
 from typing import Any
 
 from hearth.base.codec import typed
 from hearth.base.errors import UserError
 from hearth.base.redaction import KEY_PATTERN, REDACTED, Redaction, is_redacted
 from hearth.cli.options import MACHINE_HELP, add_plan_options, from_namespace
+from hearth.fleet.classes import is_fleet
+from hearth.fleet.files import fleet_text
 from hearth.machine import jvm
 from hearth.machine.described import machine_source
 from hearth.machine.plan import BINDING, Plan, PlanRequest, parse_conf
@@ -33,6 +34,7 @@ from hearth.machine.topology import Topology
 from hearth.report.terminal.plan import explained, show_plan
 from hearth.report.terminal.screen import Screen
 from hearth.spark.clusters import CLUSTERS
+from hearth.spark.clusters.files import cluster_text
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -78,11 +80,11 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(options: Namespace) -> int:
     """Plans and shows the plan."""
     asked = from_namespace(PlanRequest, options, conf=parse_conf(options.conf))
-    if options.format in CLUSTERS or (options.machine and Path(options.machine).is_dir()):
-        found = _files(asked, options)
-        if found is not None:
-            _show(found.rstrip("\n"))
-            return 0
+    if options.format in CLUSTERS:
+        write = fleet_text if is_fleet(options.machine) else cluster_text
+        _show(write(asked, options.format, options.debug).rstrip("\n"))
+        return 0
+    _refuse_fleet(options.machine)
     request = asked.document()
     if options.format in ("spark-submit", "conf"):
         request["format"] = options.format
@@ -101,21 +103,12 @@ def run(options: Namespace) -> int:
     return 0
 
 
-def _files(asked: PlanRequest, options: Namespace) -> str | None:
-    """Return the files of a cluster, if they are asked for; refuse a folder of captures else."""
-    from hearth.fleet.classes import is_fleet
-    from hearth.fleet.files import fleet_text
-    from hearth.spark.clusters.files import cluster_text
-
-    if options.format in CLUSTERS:
-        write = fleet_text if is_fleet(options.machine) else cluster_text
-        return write(asked, options.format, options.debug)
-    if is_fleet(options.machine):
+def _refuse_fleet(machine: str | None) -> None:
+    if is_fleet(machine):
         raise UserError(
-            f"--machine: '{options.machine}' is a folder of captures: 'hearth fleet plan "
-            f"{options.machine}' plans for all; --format {CLUSTERS[0]}|... prints files for each"
+            f"--machine: '{machine}' is a folder of captures: 'hearth fleet plan {machine}' plans "
+            f"for all; --format {CLUSTERS[0]}|... prints files for each"
         )
-    return None
 
 
 def _show(text: str) -> None:

@@ -108,7 +108,8 @@ final private class CaptureContents(tree: SysTree) {
 
   /** Files of which only some lines matter. */
   private def filtered: Vector[(String, String)] = {
-    val memory = Vector("MemTotal:", "MemFree:", "HugePages_Total:", "Hugepagesize:")
+    val memory =
+      Vector("MemTotal:", "MemFree:", "SwapTotal:", "HugePages_Total:", "Hugepagesize:")
     val nodes = tree.ids(nodeBase, "node").toVector.map(id => s"$nodeBase/node$id/meminfo")
     val gpus = "proc/driver/nvidia/gpus"
     (nodes :+ "proc/meminfo").flatMap(lines(_)(line => memory.exists(line.contains))) ++
