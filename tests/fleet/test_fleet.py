@@ -187,8 +187,13 @@ def test_plan_sends_the_user_of_a_folder_to_the_command_for_it(
     assert f"'hearth fleet plan {fleet}' plans for all" in capsys.readouterr().err
 
 
-def test_every_shared_capture_has_a_class_of_its_own(shared: Path) -> None:
-    planned = plan_fleet(shared / "data" / "machines", ANYTHING)
+def test_unlike_captures_are_classes_of_their_own_and_uneven_memory_is_told(
+    shared: Path, tmp_path: Path
+) -> None:
+    for name in ("64amd64-4s2n4ca2co", "16em64t-4s2c2t", "8em64t-2s2ca2c-buggynuma"):
+        archive = shared / "data" / "machines" / f"{name}.tar.bz2"
+        (tmp_path / archive.name).symlink_to(archive)
+    planned = plan_fleet(tmp_path, ANYTHING)
     assert planned.unread == []
-    assert all(len(each) == 1 for each in names(planned))
-    assert "64amd64-4s2n4ca2co" in {each.machine for each in planned.odd}
+    assert [len(each) for each in names(planned)] == [1, 1, 1]
+    assert ("64amd64-4s2n4ca2co", "uneven-nodes") in {(o.machine, o.name) for o in planned.odd}
