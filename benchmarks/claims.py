@@ -175,6 +175,17 @@ def sized_shuffles() -> Iterator[Claim]:
         "on two CPUs of which other work had most (load average {})",
         loads(arms),
     )
+    for name in ("query-partitions-2026-11-27-0313", "query-partitions-2026-11-27-0324"):
+        raw = Raw.of(name)
+        yield raw.tables(query_partitions.page(raw.rows))
+    pairs = query_partitions.ratios(
+        [row for row in raw.rows if "arm" in row], "submit", "careful", "wall_s"
+    )
+    yield raw.says(
+        "README.md",
+        "With one JVM, TPC-H at scale 1 took {} and {} of the time with careful settings",
+        *(f"{pair:.2f}" for pair in sorted(pairs)),
+    )
     planning = Raw.of("planning-time-2026-11-26-2347")
     yield planning.tables(planning_time.page(planning.rows))
     starts = [planning_time.by_arm(planning.rows, start) for start in (0, 1)]

@@ -22,6 +22,7 @@ import io.hearth.core.topology.IdSet
  * @param settings of the application
  * @param environment of the driver
  * @param scratch the application's own directories, where an executor reads the others' blocks
+ * @param reaper is told of a container before it exists: this driver may be killed while it is started
  */
 final class Containers(
     appId: String,
@@ -29,6 +30,8 @@ final class Containers(
     settings: Map[String, String],
     environment: Map[String, String],
     scratch: ScratchDirectories,
+    kernel: Kernel,
+    reaper: ReaperClient,
     log: Log
 ) extends JvmStarter {
   private lazy val paths = HostPaths.ofUser(environment)
@@ -61,7 +64,10 @@ final class Containers(
       )
       wanted.left.distinct.foreach(path => once(path, cannotWrite(path)))
     }
-    Docker.start(inside, container(executorId), mounts)
+    val name = container(executorId)
+    Docker.start(inside, name, mounts) { client =>
+      reaper.watchClient(client.pid, kernel.startTicks(client.pid), name)
+    }
   }
 
   override def sees(directory: Path): Boolean =

@@ -18,6 +18,10 @@ final class Reaper private[spark] (private[spark] val process: Process) extends 
   /** @param startTicks field 22 of `/proc/PID/stat`, which tells a process from a later one of the same id */
   def watch(pid: Long, startTicks: Long): Unit = say(s"process $pid $startTicks")
 
+  /** @param pid of the engine's client, which ends with the container of this name */
+  def watchClient(pid: Long, startTicks: Long, container: String): Unit =
+    say(s"client $pid $startTicks $container")
+
   def removeLater(directory: Path): Unit = say(s"directory $directory")
 
   def markAbandoned(run: Path): Unit = say(s"file $run")

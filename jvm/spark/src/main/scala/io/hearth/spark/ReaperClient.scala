@@ -13,6 +13,8 @@ final class ReaperClient(start: () => Reaper, bestEffort: BestEffort) extends Au
   def open(): Unit = reaper.set(bestEffort.attempt(start()))
 
   def watch(pid: Long, startTicks: Long): Unit = say(_.watch(pid, startTicks))
+  def watchClient(pid: Long, startTicks: Long, container: String): Unit =
+    say(_.watchClient(pid, startTicks, container))
   def removeLater(directory: Path): Unit = say(_.removeLater(directory))
   def markAbandoned(run: Path): Unit = say(_.markAbandoned(run))
 

@@ -1,5 +1,7 @@
 package io.hearth.sql
 
+import java.util.IdentityHashMap
+
 import org.apache.spark.sql.catalyst.expressions.Attribute
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.execution._
@@ -23,10 +25,21 @@ import org.apache.spark.sql.execution.window.{WindowExecBase, WindowGroupLimitEx
  * filters, aggregates and keys take away is not known, so this is mostly more than will be written.
  * An operator that may make many rows of one, or that is not known here, makes the size unknown.
  */
-private[sql] object ShuffledBytes {
+final private[sql] class ShuffledBytes {
+  import ShuffledBytes._
+
+  // Each shuffle asks for all that is below it, and output is made anew by each call.
+  private val sizes = new IdentityHashMap[SparkPlan, Option[BigInt]]
+  private val widths = new IdentityHashMap[SparkPlan, BigInt]
 
   /** Bytes, or None where a part of the plan has no known size. */
-  def of(plan: SparkPlan): Option[BigInt] = plan match {
+  def of(plan: SparkPlan): Option[BigInt] = Option(sizes.get(plan)).getOrElse {
+    val found = counted(plan)
+    sizes.put(plan, found)
+    found
+  }
+
+  private def counted(plan: SparkPlan): Option[BigInt] = plan match {
     case stage: ShuffleQueryStageExec if stage.isMaterialized =>
       stage.mapStats.map(found => BigInt(found.bytesByPartitionId.sum))
     case stage: QueryStageExec => of(stage.plan)
@@ -37,26 +50,34 @@ private[sql] object ShuffledBytes {
   }
 
   private def ofChildren(plan: SparkPlan): Option[BigInt] = {
-    val sizes = plan.children.map(of)
-    if (sizes.exists(_.isEmpty)) None
+    val found = plan.children.map(of)
+    if (found.exists(_.isEmpty)) None
     else {
-      val whole = sizes.flatten.sum
+      val whole = found.flatten.sum
       // Of a union each row is one of its children's, not one of all side by side.
       val before = plan match {
-        case _: UnionExec => width(plan.output)
-        case _ => plan.children.map(child => width(child.output)).sum
+        case _: UnionExec => width(plan)
+        case _ => plan.children.map(width).sum
       }
-      Some(whole * width(plan.output).min(before) / before)
+      Some(whole * width(plan).min(before) / before)
     }
   }
 
+  private def width(plan: SparkPlan): BigInt = Option(widths.get(plan)).getOrElse {
+    val found = bytesOf(plan.output)
+    widths.put(plan, found)
+    found
+  }
+}
+
+private[sql] object ShuffledBytes {
   private def ofLeaf(leaf: LeafExecNode): Option[BigInt] =
     for {
       link <- leaf.logicalLink
       Seq(relation) <- Some(link.collectLeaves())
       size <- known(relation)
-    } yield size * factor(leaf) * width(leaf.output).min(width(relation.output)) /
-      width(relation.output)
+    } yield size * factor(leaf) * bytesOf(leaf.output).min(bytesOf(relation.output)) /
+      bytesOf(relation.output)
 
   private def known(relation: LogicalPlan): Option[BigInt] =
     Some(relation.stats.sizeInBytes).filter(_ < relation.conf.defaultSizeInBytes)
@@ -71,7 +92,7 @@ private[sql] object ShuffledBytes {
   /** hearth's own judgement; TPC-H's lineitem: 2 to 6, by its columns. */
   private val Encoded = 4
 
-  private def width(output: Seq[Attribute]): BigInt =
+  private def bytesOf(output: Seq[Attribute]): BigInt =
     BigInt(RowHeader) + output.map(attribute => BigInt(attribute.dataType.defaultSize)).sum
 
   private val RowHeader = 8

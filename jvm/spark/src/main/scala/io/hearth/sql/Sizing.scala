@@ -21,6 +21,7 @@ import io.hearth.core.plan.HearthKeys
 final private[sql] class Sizing(conf: SQLConf, slots: Int) {
   private val most = conf.defaultNumShufflePartitions
   private val least = math.min(most, slots * Sizing.Waves)
+  private val bytes = new ShuffledBytes
   private val advisory = BigInt(conf.getConf(SQLConf.ADVISORY_PARTITION_SIZE_IN_BYTES))
 
   /** The plan with few enough shuffle partitions; as it is, where that fails, with one warning. */
@@ -64,7 +65,7 @@ final private[sql] class Sizing(conf: SQLConf, slots: Int) {
   }
 
   private def numberFor(open: Seq[SparkPlan]): Int = {
-    val sizes = open.map(exchange => ShuffledBytes.of(exchange.children.head))
+    val sizes = open.map(exchange => bytes.of(exchange.children.head))
     if (sizes.exists(_.isEmpty)) most
     else {
       val needed = (sizes.flatten.max + advisory - 1) / advisory

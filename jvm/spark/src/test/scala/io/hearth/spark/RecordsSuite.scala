@@ -166,6 +166,27 @@ class RecordsSuite extends AnyFunSuite {
     }
   }
 
+  test(
+    "what a container that was being started puts into a removed directory goes with its client"
+  ) {
+    inDirectory { root =>
+      val scratch = Files.createDirectory(root.resolve("scratch"))
+      // As an engine does: it makes a mount point after the reaper has removed what was there.
+      val engine =
+        "while [ -d \"$0\" ]; do sleep 0.1; done; mkdir -p \"$0\"/1/tmp; : >\"$0\".made; sleep 1"
+      val client = new ProcessBuilder("sh", "-c", engine, scratch.toString).start()
+      val reaper = Reaper.start()
+      val ticks = PlacementReport.startTicks(Path.of("/proc"), client.pid).get
+      reaper.watchClient(client.pid, ticks, "hearth-of-no-engine")
+      reaper.removeLater(scratch)
+      reaper.ownerGone()
+      assert(client.waitFor() == 0)
+      for (_ <- 1 to 100 if Files.exists(scratch)) Thread.sleep(50)
+      assert(!Files.exists(scratch))
+      assert(Files.exists(root.resolve("scratch.made")))
+    }
+  }
+
   test("a reaper that is told to quit removes nothing") {
     inDirectory { root =>
       val scratch = Files.createDirectory(root.resolve("scratch"))

@@ -87,17 +87,20 @@ object Docker {
    *
    * @param container its name, which no other container has
    * @param mounts what it sees of the machine's files
+   * @param starting is given the engine's client, which ends with the container
    * @return the JVM, with its process id on this machine; ending it ends the container, which goes
    * @throws IOException when the container cannot be started, as where the engine refuses the cpuset
    */
-  def start(spec: LaunchSpec, container: String, mounts: Vector[Mount]): Process = {
+  def start(spec: LaunchSpec, container: String, mounts: Vector[Mount])(
+      starting: Process => Unit
+  ): Process = {
     val variables = ContainerEnvironment.of(System.getenv.asScala.keys) ++ spec.environment.keys
     val words = command(spec, container, mounts, User.own(), variables.distinct.sorted)
-    try run(spec, container, words)
+    try run(spec, container, words, starting)
     catch {
       case e: IOException if e.getMessage.contains("No such image") => // somebody removed it
         importImage()
-        run(spec, container, words)
+        run(spec, container, words, starting)
     }
   }
 
@@ -111,8 +114,14 @@ object Docker {
     if (code != 0) throw new IOException(s"docker update --cpuset-cpus $cpus $container: $said")
   }
 
-  private def run(spec: LaunchSpec, container: String, words: Vector[String]): Process = {
+  private def run(
+      spec: LaunchSpec,
+      container: String,
+      words: Vector[String],
+      starting: Process => Unit
+  ): Process = {
     val client = BoundLauncher.unbound(spec, words)
+    starting(client)
     try new ContainerProcess(client, awaitJvm(spec, container, client))
     catch {
       case e: Throwable =>

@@ -131,7 +131,7 @@ private class Wiring(
   private val jvms = launcher match {
     case Launcher.AsProcess => Processes
     case Launcher.InContainer =>
-      new Containers(appId, jvm, conf.getAll.toMap, sys.env, scratch, log)
+      new Containers(appId, jvm, conf.getAll.toMap, sys.env, scratch, kernel, reaper, log)
   }
   private val startsIn = new StartDirectory(
     jvm.directory,
