@@ -1,0 +1,104 @@
+package io.hearth.binding
+
+import java.nio.file.{Files, Path}
+
+import scala.collection.immutable.VectorMap
+import scala.jdk.CollectionConverters._
+import scala.util.Using
+
+import com.fasterxml.jackson.databind.JsonNode
+
+import io.hearth.core.files.OwnFiles
+import io.hearth.core.json.Json
+import io.hearth.spark.{BestEffort, Log}
+
+/**
+ * The driver's half: what its executors have told, as a table in its log and as a document of its own
+ * (contract/binding.schema.json).
+ *
+ * @param appId is known when the first executor starts
+ * @param directory holds a document of each application, the newest `kept` ones
+ */
+final class BindingReports(
+    appId: () => String,
+    name: String,
+    directory: Path,
+    kept: Int,
+    bestEffort: BestEffort,
+    log: Log
+) {
+  private var all = VectorMap.empty[String, JsonNode]
+  private var shown = Set.empty[String]
+
+  def file: Path = directory.resolve(s"${appId().replaceAll("[^A-Za-z0-9_.-]", "_")}.json")
+
+  /**
+   * @return why the executor does not have what it should, as [[Outcome.refusal]]
+   * @throws io.hearth.core.UserError where it is none
+   */
+  def add(text: String): Option[String] = synchronized {
+    val report = Json.parse(text, "what an executor says of its binding")
+    all = all.updated(report.path("executor_id").asText, report)
+    Option(report.get("refusal")).map(_.asText)
+  }
+
+  /** Writes the document, and shows those executors that have reported since the last time. */
+  def publish(): Unit = synchronized {
+    val fresh = all.filterNot { case (id, _) => shown(id) }
+    if (fresh.nonEmpty) {
+      shown = all.keySet
+      log.info(BindingReports.table(fresh.values.toVector).mkString("Executors:\n", "\n", ""))
+      fresh.foreach { case (id, report) =>
+        report.path("warnings").elements.asScala.foreach { warning =>
+          log.warn(s"Executor $id on ${report.path("machine").asText}: ${warning.asText}")
+        }
+      }
+      val _ = bestEffort.attempt(write())
+    }
+  }
+
+  private def write(): Unit = {
+    OwnFiles.keep(directory)
+    val document =
+      Json.obj().put("schema", BindingReports.Schema).put("app_id", appId()).put("name", name)
+    document.set[JsonNode]("executors", Json.array(all.values)(_.add(_)))
+    OwnFiles.write(file, Json.pretty(document))
+    forget()
+  }
+
+  private def forget(): Unit = {
+    val files = Using.resource(Files.list(directory))(
+      _.iterator.asScala.filter(_.toString.endsWith(".json")).toVector
+    )
+    files.sortBy(Files.getLastModifiedTime(_)).dropRight(kept).foreach(Files.deleteIfExists(_))
+  }
+}
+
+object BindingReports {
+  val Schema = "hearth/binding/1"
+
+  private[binding] def table(reports: Vector[JsonNode]): Vector[String] = {
+    val header =
+      Vector("executor", "machine", "pid", "state", "CPUs allowed", "anonymous memory", "")
+    val rows = header +: reports.map(row)
+    val widths = rows.transpose.map(_.map(_.length).max)
+    rows.map(
+      _.zip(widths)
+        .map { case (cell, width) => cell.padTo(width, ' ') }
+        .mkString("  ")
+        .stripTrailing
+    )
+  }
+
+  private def row(report: JsonNode): Vector[String] = {
+    val kernel = report.path("kernel")
+    val bytes = kernel.path("anonymous_bytes")
+    val memory =
+      bytes.fieldNames.asScala.map(id => s"node $id: ${bytes.path(id).asLong >> 20} MB")
+    Vector("executor_id", "machine", "pid", "state").map(report.path(_).asText) ++ Vector(
+      kernel.path("cpus_allowed").asText("-"),
+      memory.mkString(", "),
+      report.path("sentence").asText
+    )
+  }
+}
