@@ -14,7 +14,7 @@ from hearth.machine import jvm
 from hearth.machine.described import machine_source
 from hearth.machine.plan import Plan, PlanRequest
 from hearth.machine.topology import Topology
-from hearth.spark.clusters.shape import Laid
+from hearth.spark.clusters.shape import Layout
 
 #: Endings of captures (archives) and of descriptions (topologies; what lscpu and numactl print).
 _ENDINGS = (".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tbz2", ".tbz", ".tar.xz", ".txz",
@@ -134,22 +134,22 @@ def classes_of(kinds: list[Kind]) -> list[MachineClass]:
 
 
 def _class(kind: Kind, kinds: list[Kind]) -> MachineClass:
-    laid = laid_of(kind)
+    layout = layout_of(kind)
     return MachineClass(
         machines=kind.names,
         summary=summary(kind.example.topology),
-        executors=len(laid.nodes),
-        shape=laid.shape,
+        executors=len(layout.nodes),
+        shape=layout.shape,
         plan=kind.example.plan,
         unlike=_unlike(kind, kinds),
     )
 
 
-def laid_of(kind: Kind) -> Laid:
+def layout_of(kind: Kind) -> Layout:
     """Return its plan as executors of one shape."""
-    laid = Laid.of(kind.example.plan, kind.example.topology)
-    assert laid is not None, "a plan has executors"
-    return laid
+    layout = Layout.of(kind.example.plan, kind.example.topology)
+    assert layout is not None, "a plan has executors"
+    return layout
 
 
 def _heap_mb(plan: Plan) -> int:

@@ -8,7 +8,7 @@ from hearth.base.ids import parse_ids
 from hearth.base.sizes import show_mb
 from hearth.fleet.result import Common, Fit
 from hearth.machine.plan import PlannedExecutor
-from hearth.spark.clusters.shape import Laid, Shape, spark_defaults
+from hearth.spark.clusters.shape import Layout, Shape, spark_defaults
 
 #: Of a class's task slots, and of its heaps: hearth's judgement of what one file for all is worth.
 _LEAST_USED, _LEAST_HEAP = 0.75, 0.5
@@ -19,7 +19,7 @@ class Member:
     """A class: how many machines, and their plan."""
 
     machines: int
-    laid: Laid
+    layout: Layout
 
 
 def common_shape(members: Sequence[Member]) -> Common | str:
@@ -27,12 +27,12 @@ def common_shape(members: Sequence[Member]) -> Common | str:
     if not members:
         return "no machine could be planned for"
     # One for each number of task slots: the one with the smallest heap.
-    shapes = sorted((member.laid.shape for member in members), key=lambda each: -each.heap_mb)
+    shapes = sorted((member.layout.shape for member in members), key=lambda each: -each.heap_mb)
     tried = [(each, fits(each, members)) for each in {s.task_slots: s for s in shapes}.values()]
     shape, best = max(tried, key=lambda each: _working(each[1], members))
     worst = min(range(len(best)), key=lambda at: _share(best[at]))
     if _share(best[worst]) >= 1:
-        plan = members[worst].laid.plan
+        plan = members[worst].layout.plan
         return Common(shape, best, spark_defaults(shape, 1, plan, {}) | _instances(best, members))
     return (
         f"executors of {shape.task_slots} task slots and {show_mb(shape.heap_mb)} of heap, which "
@@ -50,7 +50,7 @@ def _instances(best: Sequence[Fit], members: Sequence[Member]) -> dict[str, str]
 def _working(tried: Sequence[Fit], members: Sequence[Member]) -> tuple[bool, float]:
     """Return whether all classes work enough, and the task slots that work in all."""
     slots = sum(
-        fit.used * _slots(member.laid) * member.machines
+        fit.used * _slots(member.layout) * member.machines
         for fit, member in zip(tried, members, strict=True)
     )
     return min(_share(fit) for fit in tried) >= 1, slots
@@ -67,11 +67,11 @@ def fits(shape: Shape, members: Sequence[Member]) -> list[Fit]:
     for member in members:
         many = sum(
             min(slots // shape.task_slots, cpus // shape.cpus, size // shape.container_mb)
-            for slots, cpus, size in _rooms(member.laid.executors)
+            for slots, cpus, size in _rooms(member.layout.executors)
         )
-        memory = sum(each.heap_mb + each.off_heap_mb for each in member.laid.executors)
+        memory = sum(each.heap_mb + each.off_heap_mb for each in member.layout.executors)
         heap = many * (shape.heap_mb + shape.off_heap_mb) / memory
-        used = many * shape.task_slots / _slots(member.laid)
+        used = many * shape.task_slots / _slots(member.layout)
         found.append(Fit(many, round(used, 3), round(heap, 3)))
     return found
 
@@ -88,5 +88,5 @@ def _rooms(executors: Sequence[PlannedExecutor]) -> list[tuple[int, int, int]]:
     return [(slots[nodes], cpus[nodes], sizes[nodes]) for nodes in slots]
 
 
-def _slots(laid: Laid) -> int:
-    return sum(each.task_slots for each in laid.executors)
+def _slots(layout: Layout) -> int:
+    return sum(each.task_slots for each in layout.executors)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from hearth.doctor.examine import Examined, Finding, examine
 from hearth.doctor.reading import captured_machine
-from hearth.fleet.classes import Seen, Sorted, captures_in, classes_of, laid_of, read_all
+from hearth.fleet.classes import Seen, Sorted, captures_in, classes_of, layout_of, read_all
 from hearth.fleet.common import Member, common_shape
 from hearth.fleet.result import Common, FleetPlan, Odd, Unread, Usual
 from hearth.machine.plan import PlanRequest
@@ -23,7 +23,7 @@ def plan_fleet(folder: Path, request: PlanRequest, debug: bool = False) -> Fleet
             found.add(one)
             findings[one.name] = _examined(one, request.workload).findings
     kinds = found.kinds()
-    common = common_shape([Member(len(kind.names), laid_of(kind)) for kind in kinds])
+    common = common_shape([Member(len(kind.names), layout_of(kind)) for kind in kinds])
     return FleetPlan(
         classes=classes_of(kinds),
         usual=_usual(findings),

@@ -9,7 +9,7 @@ from hearth.fleet.common import Member, common_shape
 from hearth.fleet.result import Unread
 from hearth.machine.described import machine_source
 from hearth.machine.plan import PlanRequest
-from hearth.spark.clusters.files import lay, text_of
+from hearth.spark.clusters.files import plan_layout, text_of
 from hearth.spark.clusters.kubernetes import whole_cpus
 from hearth.spark.clusters.shape import properties
 
@@ -35,9 +35,9 @@ def fleet_text(request: PlanRequest, cluster: str, debug: bool = False) -> str:
         head = f"## class {number}: {len(kind.names)} of the machines: {', '.join(kind.names)}\n"
         example = replace(request, machine=machine_source(str(kind.example.capture)))
         try:
-            laid, reserved = lay(example, cluster, debug)
-            parts.append(head + text_of(laid, reserved, cluster, request.conf))
-            members.append(Member(len(kind.names), laid))
+            layout, reserved = plan_layout(example, cluster, debug)
+            parts.append(head + text_of(layout, reserved, cluster, request.conf))
+            members.append(Member(len(kind.names), layout))
         except UserError as error:
             parts.append(f"{head}# none: {error}\n")
     for_all = (

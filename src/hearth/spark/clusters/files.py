@@ -9,8 +9,8 @@ from hearth.base.redaction import Redaction
 from hearth.machine import jvm
 from hearth.machine.plan import Plan, PlanRequest
 from hearth.machine.topology import Topology
-from hearth.spark.clusters.kubernetes import best_laid, kubernetes_files, system_cpus
-from hearth.spark.clusters.shape import Laid
+from hearth.spark.clusters.kubernetes import best_layout, kubernetes_files, system_cpus
+from hearth.spark.clusters.shape import Layout
 from hearth.spark.clusters.standalone import standalone_files
 from hearth.spark.clusters.yarn import yarn_files
 
@@ -20,21 +20,21 @@ def cluster_text(request: PlanRequest, cluster: str, debug: bool = False) -> str
 
     Each file begins with a line `### NAME`.
     """
-    laid, reserved = lay(request, cluster, debug)
-    return text_of(laid, reserved, cluster, request.conf)
+    layout, reserved = plan_layout(request, cluster, debug)
+    return text_of(layout, reserved, cluster, request.conf)
 
 
-def text_of(laid: Laid, reserved: str, cluster: str, conf: Mapping[str, str]) -> str:
-    """Return the files for what `lay` has returned."""
+def text_of(layout: Layout, reserved: str, cluster: str, conf: Mapping[str, str]) -> str:
+    """Return the files for what `plan_layout` has returned."""
     if cluster == "kubernetes":
-        files = kubernetes_files(laid, conf, reserved)
+        files = kubernetes_files(layout, conf, reserved)
     else:
-        files = (yarn_files if cluster == "yarn" else standalone_files)(laid, conf)
+        files = (yarn_files if cluster == "yarn" else standalone_files)(layout, conf)
     shown = Redaction.of(conf)
     return "\n".join(f"### {name}\n{shown.text(text)}" for name, text in files.items())
 
 
-def lay(request: PlanRequest, cluster: str, debug: bool = False) -> tuple[Laid, str]:
+def plan_layout(request: PlanRequest, cluster: str, debug: bool = False) -> tuple[Layout, str]:
     """Return the executors of a machine, and the CPUs that a cluster keeps for everything else.
 
     Raises UserError where nothing fits.
@@ -48,23 +48,23 @@ def lay(request: PlanRequest, cluster: str, debug: bool = False) -> tuple[Laid, 
     machine = typed(plan.topology, Topology)
     if cluster == "kubernetes":
         return _kubernetes(request, plan, machine, debug)
-    laid = Laid.of(plan, machine)
-    assert laid is not None, "a plan has executors"
-    return laid, ""
+    layout = Layout.of(plan, machine)
+    assert layout is not None, "a plan has executors"
+    return layout, ""
 
 
 def _kubernetes(
     request: PlanRequest, plan: Plan, machine: Topology, debug: bool
-) -> tuple[Laid, str]:
+) -> tuple[Layout, str]:
     reserved = request.occupied or system_cpus(machine)
     reduced: Plan | UserError | None = None
     if request.occupied is None:
         (reduced,) = jvm.plans([replace(request, occupied=reserved).document()], debug)
-    laid = best_laid(plan, reduced if isinstance(reduced, Plan) else None, machine, reserved)
-    if laid is None:
+    layout = best_layout(plan, reduced if isinstance(reduced, Plan) else None, machine, reserved)
+    if layout is None:
         why = f": {reduced}" if reduced else ""
         raise UserError(
             f"--format: kubernetes keeps CPUs {reserved} for the kubelet and other pods, and no "
             f"executor fits beside them{why}: give --occupied with other CPUs"
         )
-    return laid, reserved
+    return layout, reserved

@@ -11,7 +11,7 @@ from hearth.base.ids import parse_ids
 from hearth.machine.plan import Plan
 from hearth.machine.topology import NumaNode, Topology
 from hearth.spark.clusters.shape import (
-    Laid,
+    Layout,
     Shape,
     driver_mb,
     properties,
@@ -35,39 +35,41 @@ def system_cpus(machine: Topology) -> str:
     return core.cpus
 
 
-def best_laid(whole: Plan, reduced: Plan | None, machine: Topology, reserved: str) -> Laid | None:
+def best_layout(
+    whole: Plan, reduced: Plan | None, machine: Topology, reserved: str
+) -> Layout | None:
     """Return the plan's places that leave the reserved CPUs alone, or the plan made without them.
 
     Whichever uses more task slots; executors of the latter are as large as its smallest.
     """
-    kept = Laid.of(whole, machine, frozenset(parse_ids(reserved)))
-    made = Laid.of(reduced, machine) if reduced else None
+    kept = Layout.of(whole, machine, frozenset(parse_ids(reserved)))
+    made = Layout.of(reduced, machine) if reduced else None
     found = [each for each in (kept, made) if each is not None]
     return max(found, key=lambda each: len(each.nodes) * each.shape.task_slots, default=None)
 
 
-def kubernetes_files(laid: Laid, conf: Mapping[str, str], reserved: str) -> dict[str, str]:
+def kubernetes_files(layout: Layout, conf: Mapping[str, str], reserved: str) -> dict[str, str]:
     """Return the text of each file by its name; reserved: CPUs for everything but executors."""
     return {
-        "spark-defaults.conf": _defaults(laid, conf, reserved),
-        "executor.yaml": _pod(laid),
-        "kubelet.yaml": _kubelet(laid, reserved),
-        "claim.yaml": _claim(laid),
+        "spark-defaults.conf": _defaults(layout, conf, reserved),
+        "executor.yaml": _pod(layout),
+        "kubelet.yaml": _kubelet(layout, reserved),
+        "claim.yaml": _claim(layout),
     }
 
 
-def _defaults(laid: Laid, conf: Mapping[str, str], reserved: str) -> str:
-    many = len(laid.nodes)
-    left = len(laid.machine.usable_cpus - set(parse_ids(reserved))) - many * laid.shape.cpus
+def _defaults(layout: Layout, conf: Mapping[str, str], reserved: str) -> str:
+    many = len(layout.nodes)
+    left = len(layout.machine.usable_cpus - set(parse_ids(reserved))) - many * layout.shape.cpus
     settings = {
-        **spark_defaults(laid.shape, many, laid.plan, conf),
-        **whole_cpus(laid.shape),
+        **spark_defaults(layout.shape, many, layout.plan, conf),
+        **whole_cpus(layout.shape),
         "spark.kubernetes.executor.podTemplateFile": "executor.yaml",
     }
     return properties(
         settings,
         "Executors of one machine: times the number of such machines.",
-        f"Beside them pods can request {left} CPUs. A driver requests {driver_mb(laid.plan)} MB",
+        f"Beside them pods can request {left} CPUs. A driver requests {driver_mb(layout.plan)} MB",
         "and 1 CPU, or what spark.kubernetes.driver.request.cores says.",
     )
 
@@ -80,8 +82,8 @@ def whole_cpus(shape: Shape) -> dict[str, str]:
     }
 
 
-def _pod(laid: Laid) -> str:
-    amount = f'{{cpu: "{laid.shape.cpus}", memory: {laid.shape.container_mb}Mi}}'
+def _pod(layout: Layout) -> str:
+    amount = f'{{cpu: "{layout.shape.cpus}", memory: {layout.shape.container_mb}Mi}}'
     return f"""\
 # Guaranteed: requests equal limits, and CPUs are whole. A further container needs the same.
 apiVersion: v1
@@ -95,9 +97,9 @@ spec:
 """
 
 
-def _kubelet(laid: Laid, reserved: str) -> str:
-    nodes = [node for node in laid.machine.nodes if node.memory_bytes and not node.gpu_memory]
-    several = len(laid.machine.nodes) > 1
+def _kubelet(layout: Layout, reserved: str) -> str:
+    nodes = [node for node in layout.machine.nodes if node.memory_bytes and not node.gpu_memory]
+    several = len(layout.machine.nodes) > 1
     lines = [
         "# Part of /var/lib/kubelet/config.yaml. Drain the node, stop the kubelet, delete",
         "# cpu_manager_state and memory_manager_state beside it, and start it again.",
@@ -105,13 +107,13 @@ def _kubelet(laid: Laid, reserved: str) -> str:
         "kind: KubeletConfiguration",
         "cpuManagerPolicy: static",
         f'reservedSystemCPUs: "{reserved}"',
-        *_options("cpuManagerPolicyOptions", _cpu_options(laid)),
+        *_options("cpuManagerPolicyOptions", _cpu_options(layout)),
     ]
     if several:
-        policy = "single-numa-node" if laid.in_one_node_each else "best-effort"
+        policy = "single-numa-node" if layout.in_one_node_each else "best-effort"
         lines += [
             f"topologyManagerPolicy: {policy}",
-            *_options("topologyManagerPolicyOptions", _topology_options(laid)),
+            *_options("topologyManagerPolicyOptions", _topology_options(layout)),
             *_memory(nodes),
         ]
     return "\n".join(lines) + "\n"
@@ -123,36 +125,36 @@ def _options(name: str, options: Sequence[tuple[str, str, str]]) -> list[str]:
     return [f"{name}:", *(f'  {key}: "{value}" # {since}' for key, value, since in options)]
 
 
-def _cpu_options(laid: Laid) -> list[tuple[str, str, str]]:
-    threads = threads_per_core(laid.machine)
+def _cpu_options(layout: Layout) -> list[tuple[str, str, str]]:
+    threads = threads_per_core(layout.machine)
     found = []
-    if threads > 1 and laid.shape.cpus % threads == 0:
+    if threads > 1 and layout.shape.cpus % threads == 0:
         found.append(("full-pcpus-only", "true", "stable in 1.34; refuses pods of half a core"))
-    if not laid.in_one_node_each:
+    if not layout.in_one_node_each:
         found.append(("distribute-cpus-across-numa", "true", "beta in 1.34 and 1.37"))
-    elif _caches_hold(laid):
+    elif _caches_hold(layout):
         found.append(("prefer-align-cpus-by-uncorecache", "true", "beta in 1.34, stable in 1.37"))
     return found
 
 
-def _caches_hold(laid: Laid) -> bool:
+def _caches_hold(layout: Layout) -> bool:
     """Whether nodes have several last-level caches: to align by one where the CPUs fit it."""
     per_node = [
         [
             cache
-            for cache in laid.machine.caches
+            for cache in layout.machine.caches
             if set(parse_ids(cache.cpus)) <= set(parse_ids(node.cpus))
         ]
-        for node in laid.machine.nodes
+        for node in layout.machine.nodes
     ]
     return any(len(caches) > 1 for caches in per_node)
 
 
-def _topology_options(laid: Laid) -> list[tuple[str, str, str]]:
+def _topology_options(layout: Layout) -> list[tuple[str, str, str]]:
     found = []
-    if not laid.in_one_node_each:
+    if not layout.in_one_node_each:
         found.append(("prefer-closest-numa-nodes", "true", "stable in 1.34"))
-    if (many := len(laid.machine.nodes)) > _MOST_NODES:
+    if (many := len(layout.machine.nodes)) > _MOST_NODES:
         found.append(("max-allowable-numa-nodes", str(many), "beta in 1.34, stable in 1.37"))
     return found
 
@@ -176,7 +178,7 @@ def _memory(nodes: Sequence[NumaNode]) -> list[str]:
     ]
 
 
-def _claim(laid: Laid) -> str:
+def _claim(layout: Layout) -> str:
     return f"""\
 # Instead of kubelet.yaml: CPUs by dynamic resource allocation, where dra-driver-cpu runs (grouped
 # by numanode, as it does by default) with cpuManagerPolicy none. Give it --reserved-cpus. It does
@@ -196,5 +198,5 @@ spec:
           exactly:
             deviceClassName: dra.cpu
             capacity:
-              requests: {{dra.cpu/cpu: "{laid.shape.cpus}"}}
+              requests: {{dra.cpu/cpu: "{layout.shape.cpus}"}}
 """

@@ -44,7 +44,7 @@ class Shape:
 
 
 @dataclass(frozen=True)
-class Laid:
+class Layout:
     """A machine's plan as executors of one shape.
 
     executors: those of the plan that are kept. nodes: of each, the NUMA node that holds it whole;
@@ -68,7 +68,7 @@ class Laid:
     @classmethod
     def of(
         cls, plan: Plan, machine: Topology, without: frozenset[int] = frozenset()
-    ) -> "Laid | None":
+    ) -> "Layout | None":
         """Return the places of a plan that need none of these CPUs; None where all do."""
         left = [each for each in plan.executors if not without & set(parse_ids(each.cpus))]
         if not left:

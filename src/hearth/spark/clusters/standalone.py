@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping
 
-from hearth.spark.clusters.shape import Laid, properties, spark_defaults
+from hearth.spark.clusters.shape import Layout, properties, spark_defaults
 
 
-def standalone_files(laid: Laid, conf: Mapping[str, str]) -> dict[str, str]:
+def standalone_files(layout: Layout, conf: Mapping[str, str]) -> dict[str, str]:
     """Return the text of each file by its name."""
-    shape, many = laid.shape, len(laid.nodes)
+    shape, many = layout.shape, len(layout.nodes)
     return {
         "spark-env.sh": (
             f"# One Worker, which starts {many} executors of the plan's size; nothing binds them.\n"
@@ -17,7 +17,7 @@ def standalone_files(laid: Laid, conf: Mapping[str, str]) -> dict[str, str]:
             f"SPARK_WORKER_MEMORY={many * (shape.heap_mb + shape.off_heap_mb)}m\n"
         ),
         "spark-defaults.conf": properties(
-            spark_defaults(shape, many, laid.plan, conf, overhead=False),
+            spark_defaults(shape, many, layout.plan, conf, overhead=False),
             "The master starts as many executors as fit: their number is not set here.",
         ),
     }

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from xml.sax.saxutils import escape
 
 from hearth.base.errors import UserError
-from hearth.spark.clusters.shape import Laid, driver_mb, properties, spark_defaults
+from hearth.spark.clusters.shape import Layout, driver_mb, properties, spark_defaults
 
 _NUMA = "yarn.nodemanager.numa-awareness"
 _LINUX = "org.apache.hadoop.yarn.server.nodemanager.LinuxContainerExecutor"
@@ -31,27 +31,27 @@ class _Sizes:
     room_mb: int
 
 
-def yarn_files(laid: Laid, conf: Mapping[str, str]) -> dict[str, str]:
+def yarn_files(layout: Layout, conf: Mapping[str, str]) -> dict[str, str]:
     """Return the text of each file by its name; raise UserError where memory does not suffice."""
-    sizes = _sizes(laid)
-    grown_mb = sizes.container_mb - laid.shape.container_mb
-    whole = replace(laid.shape, overhead_mb=laid.shape.overhead_mb + grown_mb)
+    sizes = _sizes(layout)
+    grown_mb = sizes.container_mb - layout.shape.container_mb
+    whole = replace(layout.shape, overhead_mb=layout.shape.overhead_mb + grown_mb)
     return {
-        "yarn-site.xml": _xml(_site(laid, sizes), _comment(laid, sizes)),
+        "yarn-site.xml": _xml(_site(layout, sizes), _comment(layout, sizes)),
         "capacity-scheduler.xml": _xml(
             {"yarn.scheduler.capacity.resource-calculator": _CALCULATOR},
             "YARN's usual calculator counts memory only, not vcores",
         ),
         "spark-defaults.conf": properties(
-            spark_defaults(whole, len(laid.nodes), laid.plan, conf),
+            spark_defaults(whole, len(layout.nodes), layout.plan, conf),
             "Executors of one machine: times the number of such machines.",
             f"With their overhead they fill containers, which grow by {sizes.step_mb} MB.",
         ),
     }
 
 
-def _site(laid: Laid, sizes: _Sizes) -> dict[str, str]:
-    many, slots = len(laid.nodes), laid.shape.task_slots
+def _site(layout: Layout, sizes: _Sizes) -> dict[str, str]:
+    many, slots = len(layout.nodes), layout.shape.task_slots
     site = {
         "yarn.nodemanager.resource.memory-mb": many * sizes.container_mb + sizes.room_mb,
         "yarn.nodemanager.resource.cpu-vcores": many * slots + 1,
@@ -61,65 +61,65 @@ def _site(laid: Laid, sizes: _Sizes) -> dict[str, str]:
     if sizes.step_mb != _USUAL_STEP_MB:
         site["yarn.scheduler.minimum-allocation-mb"] = sizes.step_mb
     given = {name: str(value) for name, value in site.items()}
-    return {**given, **_numa(laid, sizes)} if _is_aware(laid) else given
+    return {**given, **_numa(layout, sizes)} if _is_aware(layout) else given
 
 
-def _numa(laid: Laid, sizes: _Sizes) -> dict[str, str]:
+def _numa(layout: Layout, sizes: _Sizes) -> dict[str, str]:
     """Return the nodes as YARN divides them: in vcores, which are task slots here, not CPUs."""
-    nodes = _memory_of_nodes(laid, sizes)
+    nodes = _memory_of_nodes(layout, sizes)
     first = min(nodes)
     found = {
         f"{_NUMA}.enabled": "true",
         f"{_NUMA}.read-topology": "false",
         f"{_NUMA}.node-ids": ",".join(str(node) for node in nodes),
     }
-    for node, many in laid.per_node().items():
+    for node, many in layout.per_node().items():
         found[f"{_NUMA}.{node}.memory"] = str(nodes[node])
-        found[f"{_NUMA}.{node}.cpus"] = str(many * laid.shape.task_slots + (node == first))
+        found[f"{_NUMA}.{node}.cpus"] = str(many * layout.shape.task_slots + (node == first))
     return {**found, "yarn.nodemanager.container-executor.class": _LINUX}
 
 
-def _memory_of_nodes(laid: Laid, sizes: _Sizes) -> dict[int, int]:
-    nodes = {node: many * sizes.container_mb for node, many in sorted(laid.per_node().items())}
+def _memory_of_nodes(layout: Layout, sizes: _Sizes) -> dict[int, int]:
+    nodes = {node: many * sizes.container_mb for node, many in sorted(layout.per_node().items())}
     return {node: mb + sizes.room_mb * (node == min(nodes)) for node, mb in nodes.items()}
 
 
-def _is_aware(laid: Laid) -> bool:
-    return laid.in_one_node_each and len(laid.machine.usable_nodes) > 1
+def _is_aware(layout: Layout) -> bool:
+    return layout.in_one_node_each and len(layout.machine.usable_nodes) > 1
 
 
-def _comment(laid: Laid, sizes: _Sizes) -> str:
+def _comment(layout: Layout, sizes: _Sizes) -> str:
     what = "a driver" if sizes.room_mb > _MASTER_MB + sizes.step_mb else "an application master"
     room = f"Beside executors there is room for {what} of {sizes.room_mb} MB and 1 vcore"
-    if _is_aware(laid):
+    if _is_aware(layout):
         return (
             f"{room}, on the first node. vcores are task slots.\n"
             "LinuxContainerExecutor needs its group and container-executor.cfg; in Hadoop 3.5\n"
             "DefaultContainerExecutor gives containers NUMA nodes too"
         )
-    why = "the machine has one NUMA node" if laid.in_one_node_each else "executors take several"
+    why = "the machine has one NUMA node" if layout.in_one_node_each else "executors take several"
     return f"{room}. NUMA awareness is left off: {why}"
 
 
-def _sizes(laid: Laid) -> _Sizes:
+def _sizes(layout: Layout) -> _Sizes:
     """Return the first sizes with which all fit into the memory of their nodes."""
-    for wanted_mb in (driver_mb(laid.plan), _MASTER_MB):
+    for wanted_mb in (driver_mb(layout.plan), _MASTER_MB):
         for step_mb in (_USUAL_STEP_MB, _FINE_STEP_MB):
-            container_mb = _up(laid.shape.container_mb, step_mb)
+            container_mb = _up(layout.shape.container_mb, step_mb)
             sizes = _Sizes(step_mb, container_mb, _up(wanted_mb, step_mb))
-            if _fits(laid, sizes):
+            if _fits(layout, sizes):
                 return sizes
     raise UserError(
-        f"--format: {len(laid.nodes)} executors of {laid.shape.container_mb} MB leave no room for "
-        "an application master: give --executors or --memory less"
+        f"--format: {len(layout.nodes)} executors of {layout.shape.container_mb} MB leave no room "
+        "for an application master: give --executors or --memory less"
     )
 
 
-def _fits(laid: Laid, sizes: _Sizes) -> bool:
-    has = {node.id: node.memory_bytes // _MIB for node in laid.machine.usable_nodes}
-    if len(laid.nodes) * sizes.container_mb + sizes.room_mb > sum(has.values()):
+def _fits(layout: Layout, sizes: _Sizes) -> bool:
+    has = {node.id: node.memory_bytes // _MIB for node in layout.machine.usable_nodes}
+    if len(layout.nodes) * sizes.container_mb + sizes.room_mb > sum(has.values()):
         return False
-    wanted = _memory_of_nodes(laid, sizes) if _is_aware(laid) else {}
+    wanted = _memory_of_nodes(layout, sizes) if _is_aware(layout) else {}
     return all(mb <= has[node] for node, mb in wanted.items())
 
 
