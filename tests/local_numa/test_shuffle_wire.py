@@ -1,6 +1,7 @@
 """Shuffle blocks between executors over hearth's wire, in a real Spark."""
 
 import ctypes.util
+import json
 import os
 import secrets
 import shutil
@@ -199,6 +200,8 @@ def test_executors_on_yarn_shuffle_over_the_wire_and_a_killed_one_is_recovered(
     site: Site, hosts: list[list[str]]
 ) -> None:
     jars = spark_home() / "jars"
+    leases = site.root / "leases"
+    leases.mkdir()
     with yarn_on(site.root, hosts, ["10.77.0.1", "10.77.0.2"]) as configuration:
         outcome = run(
             site,
@@ -211,10 +214,16 @@ def test_executors_on_yarn_shuffle_over_the_wire_and_a_killed_one_is_recovered(
             spark__yarn__stagingDir=f"file:{site.root}/staging",
             spark__yarn__am__memory="256m",
             spark__hearth__shuffle__carriers="tcp",
+            spark__plugins="io.hearth.plugin.BindingPlugin",
+            spark__executorEnv__HEARTH_LEASES=str(leases),
             spark__scheduler__minRegisteredResourcesRatio="1",
             spark__scheduler__maxRegisteredResourcesWaitingTime="120s",
         )
         report = assert_right(outcome)
+        (bindings,) = (site.root / "state" / "bindings").iterdir()
+        bound = json.loads(bindings.read_text())["executors"]
+        assert {each["state"] for each in bound} == {"bound"}
+        assert len({each["cpus"] for each in bound[:2]}) == 2
         assert (report["tcp"], report["ucx"], report["handed_over"]) == (report["remote"], 0, 0)
         assert report["right_after_kill"] and report["lost"]
         logs = [log.read_text() for log in site.root.glob("nodemanager-*/logs/*/*/stderr")]
