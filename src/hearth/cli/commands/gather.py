@@ -1,7 +1,7 @@
 """Capture this machine in a file, so that hearth can plan for it elsewhere.
 
 The capture holds what the kernel reports about the hardware, about the limits of this process and
-about its own settings.
+about its own settings (as root also about the memory modules; no serial number).
 Attach it to a bug report about a machine; 'hearth topology --machine FILE' reads it anywhere.
 
 examples:

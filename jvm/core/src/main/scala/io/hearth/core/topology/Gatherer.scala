@@ -60,6 +60,7 @@ final private class CaptureContents(tree: SysTree) {
 
   def files: Vector[(String, String)] =
     copied ++ settings ++ filtered ++ devices.flatMap(_._2) ++ network ++ cgroups ++
+      new CapturedSettings(tree, cpus).files ++
       reader.architecture.map(name => "proc/sys/kernel/arch" -> s"$name\n")
 
   /** Directories whose existence is the information. */
@@ -109,7 +110,8 @@ final private class CaptureContents(tree: SysTree) {
   /** Files of which only some lines matter. */
   private def filtered: Vector[(String, String)] = {
     val memory =
-      Vector("MemTotal:", "MemFree:", "SwapTotal:", "HugePages_Total:", "Hugepagesize:")
+      Vector("MemTotal:", "MemFree:", "SwapTotal:", "HugePages_Total:", "Hugepagesize:") ++
+        Vector("MemAvailable:", "SwapFree:", "CommitLimit:", "Committed_AS:")
     val nodes = tree.ids(nodeBase, "node").toVector.map(id => s"$nodeBase/node$id/meminfo")
     val gpus = "proc/driver/nvidia/gpus"
     (nodes :+ "proc/meminfo").flatMap(lines(_)(line => memory.exists(line.contains))) ++

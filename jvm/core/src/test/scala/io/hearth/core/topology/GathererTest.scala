@@ -87,6 +87,41 @@ class GathererTest extends AnyFunSuite {
     }
   }
 
+  test(
+    "a capture holds the settings that the doctor judges, and nothing beside them in the same files"
+  ) {
+    val place = "sys/firmware/dmi/entries/17-0/raw"
+    val module = ('\u0011' +: '\u0028' +: Vector.fill(0x26)('A')).mkString
+      .updated(0x10, '\u0001')
+      .updated(0x11, '\u0002')
+      .updated(0x17, '\u0003') + "ChannelA-DIMM0\u0000BANK 0\u0000SER123\u0000\u0000"
+    val fixture = Machines.twoNodes
+      .set("proc/sys/vm/swappiness", "60\n")
+      .set("proc/sys/kernel/hostname", "myhost")
+      .set(
+        "proc/cmdline",
+        "root=UUID=c0ffee ip=10.0.0.1 isolcpus=2-3 nosmt mitigations=off token=SER123"
+      )
+      .set("proc/version", "Linux version 6.1.0-myhost (alice@myhost) #1 SMP PREEMPT_RT Debian")
+      .set("proc/vmstat", "nr_free_pages 1\noom_kill 3\n")
+      .set(s"$Cpu/cpu0/cpuidle/state1/latency", "2\n")
+      .set(place, module)
+    fixture.in { root =>
+      captured(root) { file =>
+        def text(path: String) =
+          Child.run(Vector("tar", "-xzOf", file.toString, s"machine/$path")).out
+        assert(text("proc/sys/vm/swappiness").trim == "60")
+        assert(text("proc/cmdline").trim == "isolcpus=2-3 nosmt mitigations=off")
+        assert(text("proc/version").trim == "Linux version PREEMPT_RT")
+        assert(text("proc/vmstat").trim == "oom_kill 3")
+        assert(text(s"$Cpu/cpu0/cpuidle/state1/latency").trim == "2")
+        assert(text(place).contains("ChannelA-DIMM0\u0000BANK 0\u0000-\u0000"))
+        val all = Child.run(Vector("tar", "-xzOf", file.toString)).out
+        assert(Vector("myhost", "alice", "c0ffee", "SER123").filter(all.contains).isEmpty)
+      }
+    }
+  }
+
   test("an existing file is kept unless --force says otherwise") {
     Machines.twoNodes.in { root =>
       captured(root) { file =>

@@ -1,0 +1,71 @@
+package io.hearth.core.topology
+
+/**
+ * What a capture holds for `hearth doctor` alone: idle states, memory modules, boot options and counters. None
+ * of it names a machine or a user; of the modules' strings the names of their places stay alone.
+ */
+final private class CapturedSettings(tree: SysTree, cpus: Vector[Int]) {
+  import CapturedSettings._
+
+  def files: Vector[(String, String)] =
+    ("proc/pressure/memory" +: (idleStates ++ hugePages))
+      .flatMap(path => tree.text(path).map(path -> _)) ++ reduced ++ modules
+
+  private def idleStates: Vector[String] = for {
+    cpu <- cpus
+    at = s"$Cpu/cpu$cpu/cpuidle"
+    state <- tree.names(at).filter(_.startsWith("state"))
+    file <- Vector("latency", "disable")
+  } yield s"$at/$state/$file"
+
+  private def hugePages: Vector[String] =
+    tree.names(HugePages).map(size => s"$HugePages/$size/free_hugepages")
+
+  private def reduced: Vector[(String, String)] =
+    Reduced.flatMap { case (path, told) => tree.text(path).map(text => path -> s"${told(text)}\n") }
+
+  private def modules: Vector[(String, String)] = for {
+    entry <- tree.names(Firmware).filter(_.startsWith("17-"))
+    path = s"$Firmware/$entry/raw"
+    raw <- tree.text(path).flatMap(module)
+  } yield path -> raw
+
+  /** A structure of type 17 (DMTF DSP0134) with the strings of its place alone; None for any other. */
+  private def module(raw: String): Option[String] = {
+    val length = if (raw.length > 1) raw(1).toInt else 0
+    Option.when(length > Bank && raw.length >= length && raw(0).toInt == MemoryDevice) {
+      val places = Vector(Locator, Bank).map(raw(_).toInt)
+      val texts = raw.drop(length).split('\u0000').zipWithIndex.map { case (text, at) =>
+        if (places.contains(at + 1)) text else "-"
+      }
+      raw.take(length) + texts.mkString("", "\u0000", "\u0000\u0000")
+    }
+  }
+}
+
+private object CapturedSettings {
+  private val Cpu = "sys/devices/system/cpu"
+  private val HugePages = "sys/kernel/mm/hugepages"
+  private val Firmware = "sys/firmware/dmi/entries"
+  private val MemoryDevice = 17
+  private val Locator = 0x10
+  private val Bank = 0x11
+
+  /** Files of which only some words may be told: not who built the kernel, and where. */
+  private val Reduced = Vector[(String, String => String)](
+    "proc/cmdline" -> (text => words(text).filter(BootWord.matches).mkString(" ")),
+    "proc/version" -> (text =>
+      s"Linux version ${words(text).filter(_.startsWith("PREEMPT")).mkString(" ")}"
+    ),
+    "proc/stat" -> (_.linesIterator.take(1).mkString),
+    "proc/vmstat" -> (_.linesIterator.filter(_.startsWith("oom_kill ")).mkString("\n"))
+  )
+
+  private def words(text: String): Vector[String] = text.split("\\s+").toVector
+
+  /** Boot options that say nothing but how the kernel uses the hardware. */
+  private val BootWord =
+    ("(idle|mitigations|isolcpus|nohz_full|rcu_nocbs|transparent_hugepage|numa_balancing|hugepages|hugepagesz|" +
+      "default_hugepagesz|intel_idle.max_cstate|processor.max_cstate|intel_pstate|amd_pstate|preempt)=[\\w.,:+-]*|" +
+      "nosmt|nosmt=force").r
+}
