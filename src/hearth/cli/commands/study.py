@@ -25,6 +25,7 @@ from typing import Any
 
 from hearth.base.codec import to_json
 from hearth.base.errors import UserError
+from hearth.cli.main import command_parser
 from hearth.cli.pages import add_html_option, write_html
 from hearth.machine import paths
 from hearth.machine.jvm import topology
@@ -150,8 +151,6 @@ def _run(
 
 def _command(words: list[str], debug: bool) -> dict[str, Any]:
     """Run a command of hearth's in this process, and return the document that it prints."""
-    from hearth.cli.main import command_parser
-
     module, parser = command_parser(words[0])
     rest = [*(["--debug"] if debug else []), "--json", *words[1:]]
     options = module.parse(parser, rest) if hasattr(module, "parse") else parser.parse_args(rest)
