@@ -21,6 +21,7 @@ import duet
 import engines
 import eventlog
 import flame
+import fleet
 import generators
 import hadoop_rpc
 import hand_over
@@ -106,7 +107,7 @@ def claims() -> Iterator[Claim]:
         ),
         *(sixteen_cpus, other_engines, hand_over_cpus, reading, profile, verdicts, wire),
         *(spark_shuffle, hadoop, threads, colocations, measured_tables, tunes, transfer, replayed),
-        predictions,
+        *(predictions, fleets),
     ):
         yield from section()
 
@@ -391,6 +392,11 @@ def reading() -> Iterator[Claim]:
         raw = Raw.of(name)
         yield raw.tables(page(raw.rows))
     yield raw.says(BENCHMARKS, "beside other work (load average {}), which slows", loads(raw.rows))
+
+
+def fleets() -> Iterator[Claim]:
+    raw = Raw.of("fleet-2026-11-27-0350")
+    yield raw.tables(fleet.page(raw.rows))
 
 
 def profile() -> Iterator[Claim]:
