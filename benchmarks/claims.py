@@ -21,7 +21,7 @@ import duet
 import engines
 import eventlog
 import flame
-import fleet
+import fleet_plans
 import generators
 import hadoop_rpc
 import hand_over
@@ -395,8 +395,8 @@ def reading() -> Iterator[Claim]:
 
 
 def fleets() -> Iterator[Claim]:
-    raw = Raw.of("fleet-2026-11-27-0350")
-    yield raw.tables(fleet.page(raw.rows))
+    raw = Raw.of("fleet-plans-2026-11-27-0350")
+    yield raw.tables(fleet_plans.page(raw.rows))
 
 
 def profile() -> Iterator[Claim]:

@@ -1,6 +1,6 @@
 """How long `hearth fleet plan` takes for many machines, and how much memory.
 
-    .venv/bin/python benchmarks/fleet.py
+    .venv/bin/python benchmarks/fleet_plans.py
 
 Two kinds of fleet, of 10, 100 and 1,000 machines each: `described`, topologies of six kinds of
 machine of 8 to 16 nodes; and `captured`, archives of the machine it runs on, in half of which
@@ -42,7 +42,7 @@ def main() -> None:
     parser.add_argument("--machines", type=int, nargs="+", default=[10, 100, 1000])
     parser.add_argument("--repeat", type=int, default=3)
     options = parser.parse_args()
-    output = FOLDER / f"fleet-{datetime.now(UTC):%Y-%m-%d-%H%M}.jsonl"
+    output = FOLDER / f"fleet-plans-{datetime.now(UTC):%Y-%m-%d-%H%M}.jsonl"
     rows = []
     with tempfile.TemporaryDirectory(prefix="hearth-fleet-") as scratch:
         for kind, folder, many in fleets(Path(scratch), options.machines):
