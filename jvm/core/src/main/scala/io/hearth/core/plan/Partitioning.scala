@@ -203,12 +203,14 @@ private[plan] object Partitioning {
 
   /** Where one executor would have every CPU, one JVM does it all: a second one gains nothing. */
   def one(usable: UsableMachine, constraints: UserConstraints): Partitioning = {
-    val cores = s"${usable.cores.size} cores"
+    val count = usable.cores.size
+    val cores = if (count == 1) "1 core" else s"$count cores"
+    val slots = if (usable.slots == 1) "1 task slot" else s"${usable.slots} task slots"
     val because =
       if (
         usable.slots <= Widths.MostSlots && constraints.heapMb.isEmpty && constraints.taskCpus == 1
       )
-        s"$cores make ${usable.slots} task slots, enough for one executor, so one JVM runs everything"
+        s"$cores ${if (count == 1) "makes" else "make"} $slots, enough for one executor, so one JVM runs everything"
       else if (constraints.heapMb.nonEmpty || constraints.taskCpus > 1)
         s"the fixed sizes leave one executor on $cores, so one JVM runs everything"
       else s"memory suffices for one executor on $cores, so one JVM runs everything"
