@@ -197,6 +197,8 @@ class ExecutorSuite extends AnyFunSuite {
     assert(ExitStatus.explain(137).contains("spark.executor.memoryOverhead"))
     assert(ExitStatus.explain(143).contains("SIGTERM"))
     assert(ExitStatus.explain(130) == "exit 130: ended by signal 2")
+    val ended = "exit 3: the JVM ended itself on an OutOfMemoryError (-XX:+ExitOnOutOfMemoryError)"
+    assert(ExitStatus.explain(3).startsWith(ended))
     assert(ExitStatus.explain(1) == "exit 1")
   }
 }

@@ -54,12 +54,12 @@ class LeaseRegistryTest extends AnyFunSuite {
       val marks = Files.createDirectory(directory.resolve("marks"))
       val leases = Files.createDirectory(directory.resolve("leases"))
       for (_ <- 1 to 6)
-        started += new Started("rounds", leases.toString, marks.toString, "3", "100")
+        started += new Started("rounds", leases.toString, marks.toString, "3", "50")
       started.foreach(child => assert(child.line() == "ready"))
       started.foreach(_.go())
       val said = started.map(_.line())
       assert(said.forall(_.endsWith(" 0 clashes")), said)
-      assert(said.map(_.takeWhile(_ != ' ').toInt).sum > 100, said)
+      assert(said.map(_.takeWhile(_ != ' ').toInt).sum > 50, said)
       assert(files(leases).isEmpty)
     }
   }
@@ -133,17 +133,17 @@ class LeaseRegistryTest extends AnyFunSuite {
     "two that hand the lock to each other are waited for no longer than one, and both are named"
   ) {
     withProcesses { (directory, started) =>
-      val both = Vector("1000", "60000").map(new Started("keep", directory.toString, _))
+      val both = Vector("3000", "60000").map(new Started("keep", directory.toString, _))
       started ++= both
       both.foreach(keeper => assert(keeper.line() == "ready"))
       both.head.go()
       assert(both.head.line() == "locked")
       both(1).go() // waits for it
-      val who = new LeaseRegistry(directory, Taker.Boot, limitMs = 2000).exclusively()(
+      val who = new LeaseRegistry(directory, Taker.Boot, limitMs = 5000).exclusively()(
         _.leases.unknown.mkString
       )
       both.foreach(keeper => assert(who.contains(s"process ${keeper.process.pid} ("), who))
-      assert(who.contains(" and ") && who.endsWith("locked for 2.0 s"))
+      assert(who.contains(" and ") && who.endsWith("locked for 5.0 s"))
     }
   }
 
