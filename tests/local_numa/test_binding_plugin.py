@@ -1,12 +1,14 @@
 """The plugin that binds executors which a standalone cluster has started."""
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 from application import Site
 
+from hearth.machine.paths import spark_home
 from support import BOTH_CPUS, TWO_CPUS, hearth, require, validate
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("two_cpus")]
@@ -25,10 +27,11 @@ def report(two_cpus: tuple[int, ...], tmp_path_factory: pytest.TempPathFactory) 
         "spark.hearth.binding": "required",
         "spark.executorEnv.HEARTH_LEASES": str(site.root / "nowhere"),
     }
+    work = spark_home() / "work"
+    before = {*work.glob("app-*")}
     contexts = [{"kill": "one"}, {"spark.hearth.binding": "off"}, strict]
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("HEARTH_LEASES", str(leases))
-        patch.setenv("SPARK_WORKER_DIR", str(site.root / "work"))
         outcome = site.run(
             "inside.py",
             *map(json.dumps, contexts),
@@ -39,6 +42,8 @@ def report(two_cpus: tuple[int, ...], tmp_path_factory: pytest.TempPathFactory) 
             spark__scheduler__minRegisteredResourcesRatio="1",
             spark__scheduler__maxRegisteredResourcesWaitingTime="120s",
         )
+    for app in {*work.glob("app-*")} - before:  # where local-cluster's Workers have theirs
+        shutil.rmtree(app, ignore_errors=True)
     assert outcome.code == 0, outcome.log[-4000:]
     said = dict(zip(("bound", "off", "strict"), json.loads(outcome.output), strict=True))
     held = hearth(
