@@ -9,7 +9,7 @@ from hearth.doctor.tree import NotSeen
 
 #: Where a firmware names channels: `ChannelA-DIMM0`, `P0 CHANNEL A`, `NODE 0 CHANNEL 1 DIMM 0`.
 _CHANNEL = re.compile(r"channel[ _-]?([a-z0-9]{1,2})(?![a-z0-9])", re.IGNORECASE)
-_DIMM = re.compile(r"[ _-]*(?:dimm|slot)[ _-]?\w{1,2}\b", re.IGNORECASE)
+_DIMM = re.compile(r"(?<![ _-])[ _-]*(?:dimm|slot)[ _-]?\w{1,2}\b", re.IGNORECASE)
 
 
 def _look(machine: Machine) -> Outcome:

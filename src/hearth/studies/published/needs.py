@@ -15,7 +15,7 @@ from hearth.studies.engine import kernel_settings
 from hearth.studies.engine.arms import cannot_switch, no_docker
 from hearth.studies.published.preset import Step, data_bytes
 
-_COUNTED = re.compile(r"(\d+) ([a-z]+)")
+_COUNTED = re.compile(r"(?<!\d)(\d+) ([a-z]+)")
 #: What of it has a number, and the words for one of it.
 _WORDS = {
     "nodes": "NUMA nodes with CPUs and memory", "sockets": "sockets", "cpus": "CPUs",

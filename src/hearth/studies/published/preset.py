@@ -22,8 +22,8 @@ from hearth.base.limits import OneOf
 from hearth.base.sizes import parse_bytes
 
 _PLACE = re.compile(r"\{([^{}]+)\}")
-_SIZE = re.compile(r"\d+[kmgt]")
-_SHARE = re.compile(r"(\d+)/(\d+) of memory")
+_SIZE = re.compile(r"(?<!\d)\d+[kmgt]")
+_SHARE = re.compile(r"(?<!\d)(\d+)/(\d+) of memory")
 #: The least that is scaled to: bytes, and a count such as partitions.
 _LEAST_BYTES, _LEAST_COUNT = 64 << 10, 2
 #: The units of published values that are computed from two times; any other is seconds or a
