@@ -15,7 +15,7 @@ from hearth.machine.paths import cache_home
 from support import Command, says
 
 COMMANDS = ("affinity", "bench", "cache", "characterise", "colocate", "compare", "completion")
-COMMANDS += ("demo", "doctor", "gather", "install")
+COMMANDS += ("demo", "doctor", "fleet", "gather", "install")
 COMMANDS += ("jar", "leases", "plan", "predict")
 COMMANDS += ("profile", "report", "run", "runs", "status", "study", "submit", "topology")
 COMMANDS += ("tune",)

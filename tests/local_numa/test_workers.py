@@ -56,6 +56,9 @@ class Cluster:
         """What a Spark application that is profiled says that its executors are held to."""
         own = {"spark.executor.cores": "1", "spark.executor.memory": "600m"}
         own |= {"spark.ui.enabled": "false", "spark.driver.bindAddress": "127.0.0.1"}
+        # Both executors, however busy the machine is: its tasks are brief.
+        own |= {"spark.cores.max": "2", "spark.scheduler.minRegisteredResourcesRatio": "1"}
+        own |= {"spark.scheduler.maxRegisteredResourcesWaitingTime": "240s"}
         own |= {"spark.driver.host": "127.0.0.1", **driver_settings(spark_home(), None)}
         words = ["profile", "--no-summary", "--master", self.url, *confs(own), str(APP), "8"]
         python = {"PYSPARK_PYTHON": sys.executable}

@@ -178,7 +178,11 @@ def _take_back_abandoned() -> None:
     from hearth.machine import paths
 
     state = paths.state_home()
-    if not any((state / "doctor" / "switched").glob("*.json")):
+    try:
+        kept = any((state / "doctor" / "switched").glob("*.json"))
+    except OSError:  # another user's: what it holds is not this user's to put back
+        return
+    if not kept:
         return
     from hearth.doctor.switch import Switch
 
