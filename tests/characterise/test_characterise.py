@@ -40,11 +40,11 @@ def own_data(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def asked(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict, str]:
-    """The state, the document and the errors of two questions asked of a workload."""
+    """The state, the document and the errors of two questions asked of an application."""
     state = tmp_path_factory.mktemp("characterised") / "state"
     words = ("--questions", "sweep,rates", "--sweep", "1x2,2x1", "--json", *ONCE)
     page = ("--html", str(state.parent / "page.html"))
-    done = hearth(state, "characterise", *words, *page, "word-count", "--size", "1m")
+    done = hearth(state, "characterise", *words, *page, str(TINY))
     assert done.returncode == 0, done.stderr
     return state, json.loads(done.stdout), done.stderr
 
@@ -75,7 +75,7 @@ def test_a_question_that_cannot_be_answered_says_why_and_what_to_ask(asked) -> N
 
 def test_progress_counts_the_runs_and_the_end_names_the_characterisation(asked) -> None:
     _, document, errors = asked
-    assert "hearth: 2/2  word-count, sweep: " in errors
+    assert "hearth: 2/2  tiny.py, sweep: " in errors
     assert f"hearth: characterisation {document['id']}" in errors
 
 
@@ -92,28 +92,27 @@ def test_it_is_shown_again_later_and_as_a_page(asked) -> None:
     assert again["characterisation"] == document
 
 
-def test_a_workload_is_run_in_every_way_with_its_answer_checked(asked) -> None:
-    state, document, _ = asked
-    comparison = document["questions"][0]["comparison"]
-    timed = comparison["settings"]["timed"]
-    assert timed == "the job's own phases, without the start of Spark"
-    journal = state / "studies" / "compare" / comparison["id"] / "runs.jsonl"
-    runs = [json.loads(line) for line in journal.read_text().splitlines()]
-    assert {run["arm"]: run["answer"] for run in runs} == {"1x2": "checked", "2x1": "checked"}
-    for run in runs:
-        record = state / "records" / run["record"]
-        assert run["seconds"] < json.loads((record / "end.json").read_text())["wall_s"]
-
-
-def test_a_step_of_a_published_study_is_such_a_characterisation(tmp_path: Path) -> None:
+def test_a_step_of_a_published_study_runs_its_workload_in_every_way_and_checks_answers(
+    tmp_path: Path,
+) -> None:
+    state = tmp_path / "state"
     words = ("--steps", "K-Means", "--scale", "0.0002", "--warm", *ONCE, "--json")
-    done = hearth(tmp_path / "state", "study", "run", "awan-executors", *words)
+    done = hearth(state, "study", "run", "awan-executors", *words)
     assert done.returncode == 0, done.stderr
     study = json.loads(done.stdout)
     validate("study", study)
     (step,) = study["steps"]
     assert (step["state"], set(step["readings"])) == ("ran", {"1x2", "2x1"})
-    assert (tmp_path / "state" / "studies" / "characterise" / step["study"]).is_dir()
+    assert (state / "studies" / "characterise" / step["study"]).is_dir()
+
+    (comparison,) = (state / "studies" / "compare").iterdir()
+    timed = json.loads((comparison / "comparison.json").read_text())["settings"]["timed"]
+    assert timed == "the job's own phases, without the start of Spark"
+    runs = [json.loads(line) for line in (comparison / "runs.jsonl").read_text().splitlines()]
+    assert {run["arm"]: run["answer"] for run in runs} == {"1x2": "checked", "2x1": "checked"}
+    for run in runs:
+        record = state / "records" / run["record"]
+        assert run["seconds"] < json.loads((record / "end.json").read_text())["wall_s"]
 
 
 def test_a_dry_run_lists_the_ways_and_the_reasons_and_runs_nothing(tmp_path: Path) -> None:

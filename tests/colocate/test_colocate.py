@@ -247,19 +247,25 @@ def test_after_ctrl_c_nothing_is_left_and_it_says_how_to_go_on_and_does(tmp_path
     assert [arm["rounds"] for arm in json.loads(done.stdout)["arms"]] == [1, 1]
 
 
-def test_killed_it_leaves_no_process_lease_or_temporary_file(tmp_path: Path) -> None:
-    mark = f"pause-{os.getpid()}-killed"
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
+def test_however_it_ends_no_process_lease_or_temporary_file_is_left(
+    tmp_path: Path, number: signal.Signals
+) -> None:
+    mark = f"pause-{os.getpid()}-{number.name}"
     pause = (str(APPS / "pause.py"), "600", "4", mark)
     words = ["colocate", "--split", "1-1", *ONCE, *pause, "--", *pause]
     own = environment(tmp_path / "state", **{k: str(v) for k, v in places_of(tmp_path).items()})
     with subprocess.Popen(
-        command(*words), env=own, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    ) as process:
+        ["env", "--default-signal=INT", *command(*words)], env=own,
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    ) as process:  # fmt: skip
         try:
             logs = (tmp_path / "state").glob
             eventually("both run", lambda: len({*logs("records/*/eventlog/*")}) == 2, LIMIT_S)
             assert len(running(mark)) >= 2 and len(held(own)) == 2
             assert any(Path(own["SPARK_LOCAL_DIRS"]).iterdir())
+            process.send_signal(number)
+            process.wait(timeout=LIMIT_S)
         finally:
             process.kill()
     eventually("nothing runs any more", lambda: not running(mark), LIMIT_S)

@@ -75,3 +75,11 @@ def nothing(root: Path) -> Machine:
     """Return a machine of which nothing can be seen."""
     unknown = Absent("nobody knows")
     return Machine(Tree(root), unknown, unknown, unknown, "ml")
+
+
+def booted(folder: Path) -> Path:
+    """A root directory of a machine that runs: a change of it ends with this boot."""
+    boot = folder / "root" / "proc/sys/kernel/random/boot_id"
+    boot.parent.mkdir(parents=True)
+    boot.write_text("this boot\n")
+    return folder / "root"

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from doctor.cases import CASES
-from doctor.made_machine import Given
+from doctor.made_machine import Given, booted
 from hearth.base.errors import UserError
 from hearth.doctor.check import Machine, Worth, all_checks
 from hearth.doctor.examine import examine
@@ -38,11 +38,7 @@ AS_IS = [10.0, 10.2, 9.8, 10.1, 9.9, 10.0, 10.3, 9.7]
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
     """A machine with one finding that can be fixed."""
-    folder = tmp_path / "root"
-    boot = folder / "proc/sys/kernel/random/boot_id"
-    boot.parent.mkdir(parents=True)
-    boot.write_text("this boot\n")
-    return folder
+    return booted(tmp_path)
 
 
 @pytest.fixture

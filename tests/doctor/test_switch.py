@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from doctor.cases import CASES
+from doctor.made_machine import booted
 from hearth.base.errors import UserError
 from hearth.doctor.check import Machine
 from hearth.doctor.switch import Kept, Switch, Switched
@@ -19,13 +20,10 @@ FIRST, SECOND = "sys/devices/system/cpu/cpu6/online", "sys/devices/system/cpu/cp
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    folder = tmp_path / "root"
+    folder = booted(tmp_path)
     for path in (FIRST, SECOND):
         (folder / path).parent.mkdir(parents=True)
         (folder / path).write_text("0\n")
-    boot = folder / "proc/sys/kernel/random/boot_id"
-    boot.parent.mkdir(parents=True)
-    boot.write_text("this boot\n")
     return folder
 
 

@@ -13,7 +13,7 @@ import pytest
 from hearth.base.codec import to_json
 from hearth.base.errors import UserError
 from hearth.cli.main import main
-from hearth.fleet.classes import is_fleet
+from hearth.fleet.classes import is_fleet, summary
 from hearth.fleet.examine import plan_fleet
 from hearth.fleet.files import fleet_text
 from hearth.fleet.result import FleetPlan
@@ -21,7 +21,7 @@ from hearth.machine import jvm
 from hearth.machine.plan import PlanRequest
 from hearth.report.terminal.fleet import show_fleet
 from hearth.report.terminal.screen import Screen
-from support import validate
+from support import ROOT, validate
 
 BIG = "2 packages, 4 nodes of 64 GB, 8 cores x 2 threads"
 ANYTHING = PlanRequest()
@@ -197,3 +197,19 @@ def test_unlike_captures_are_classes_of_their_own_and_uneven_memory_is_told(
     assert planned.unread == []
     assert [len(each) for each in names(planned)] == [1, 1, 1]
     assert ("64amd64-4s2n4ca2co", "uneven-nodes") in {(o.machine, o.name) for o in planned.odd}
+
+
+def test_findings_of_two_captures_of_one_name_are_both_told(fleet: Path) -> None:
+    capture = ROOT / "fixtures" / "machines" / "sparse-ids.tar.gz"
+    shutil.copy(capture, fleet / "twin.tar.gz")
+    with tarfile.open(capture) as archive:
+        archive.extractall(fleet / "twin", filter="data")
+    planned = plan_fleet(fleet, ANYTHING)
+    twins = [each.name for each in planned.odd if each.machine == "twin"]
+    assert twins and sorted(twins) == sorted([*set(twins)] * 2)
+
+
+def test_one_of_a_kind_is_one() -> None:
+    assert summary(jvm.topology("1 node of 16 GB, 1 core")).startswith(
+        "1 package, 1 NUMA node of 16 GB, 1 core, 1 CPU"
+    )

@@ -165,7 +165,7 @@ def _run(arguments: list[str]) -> int:
         return 0
     if name not in command_names():
         raise UserError(_unknown(name))
-    if not (name == "doctor" and "--undo" in rest):
+    if not (name == "doctor" and any(word.partition("=")[0] == "--undo" for word in rest)):
         _take_back_abandoned()
     module, parser = command_parser(name)
     options = module.parse(parser, rest) if hasattr(module, "parse") else parser.parse_args(rest)
@@ -179,16 +179,14 @@ def _take_back_abandoned() -> None:
 
     state = paths.state_home()
     try:
-        kept = any((state / "doctor" / "switched").glob("*.json"))
-    except OSError:  # another user's: what it holds is not this user's to put back
-        return
-    if not kept:
-        return
-    from hearth.doctor.switch import Switch
+        if not any((state / "doctor" / "switched").glob("*.json")):
+            return
+        from hearth.doctor.switch import Switch
 
-    try:
         told = Switch.of(state).take_back_abandoned()
-    except OSError as error:  # such as the state of another user: this command can do without
+    except PermissionError:  # another user's state: what it holds is not this user's to put back
+        return
+    except OSError as error:
         told = [f"a setting that is switched may have to be put back: {error}"]
     for line in told:
         print(f"hearth: {line}", file=sys.stderr)

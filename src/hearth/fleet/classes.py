@@ -185,17 +185,19 @@ def summary(machine: Topology) -> str:
     for size in (node.memory_bytes for node in machine.nodes):
         sizes[next((known for known in sizes if _close(known, size)), size)] += 1
     nodes = " + ".join(
-        f"{many} NUMA node{'s' if many > 1 else ''} of {show_bytes(size)}"
-        for size, many in sizes.items()
+        f"{_many(many, 'NUMA node')} of {show_bytes(size)}" for size, many in sizes.items()
     )
-    packages = len(machine.packages)
     counts = [
-        f"{packages} package{'s' if packages > 1 else ''}",
+        _many(len(machine.packages), "package"),
         nodes,
-        f"{len(machine.cores)} cores",
-        f"{len(parse_ids(machine.cpus))} CPUs",
+        _many(len(machine.cores), "core"),
+        _many(len(parse_ids(machine.cpus)), "CPU"),
     ]
     return ", ".join([*counts, *filter(None, [machine.processor or machine.architecture])])
+
+
+def _many(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"
 
 
 def _unlike(kind: Kind, kinds: list[Kind]) -> list[str]:

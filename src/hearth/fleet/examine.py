@@ -1,7 +1,7 @@
 """Plan for a fleet, and find what its odd machines have wrong."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from hearth.doctor.examine import Examined, Finding, examine
@@ -15,13 +15,13 @@ from hearth.machine.plan import PlanRequest
 def plan_fleet(folder: Path, request: PlanRequest, debug: bool = False) -> FleetPlan:
     """Return the classes of the machines that were captured in a folder, and what is odd."""
     found, unread = Sorted(), []
-    findings: dict[str, list[Finding]] = {}
+    findings: list[tuple[str, list[Finding]]] = []
     for one in read_all(captures_in(folder), request, debug):
         if isinstance(one, Unread):
             unread.append(one)
         else:
             found.add(one)
-            findings[one.name] = _examined(one, request.workload).findings
+            findings.append((one.name, _examined(one, request.workload).findings))
     kinds = found.kinds()
     common = common_shape([Member(len(kind.names), layout_of(kind)) for kind in kinds])
     return FleetPlan(
@@ -39,22 +39,22 @@ def _examined(one: Seen, workload: str | None) -> Examined:
         return examine(machine, one.name, {})
 
 
-def _shared(findings: dict[str, list[Finding]]) -> dict[str, int]:
+def _shared(findings: Sequence[tuple[str, list[Finding]]]) -> dict[str, int]:
     """Return how many machines have each finding that more than half of them have."""
-    counts = Counter(each.name for found in findings.values() for each in found)
+    counts = Counter(each.name for _, found in findings for each in found)
     return {name: many for name, many in counts.most_common() if 2 * many > len(findings)}
 
 
-def _usual(findings: dict[str, list[Finding]]) -> list[Usual]:
-    better = {each.name: each.better for found in findings.values() for each in found}
+def _usual(findings: Sequence[tuple[str, list[Finding]]]) -> list[Usual]:
+    better = {each.name: each.better for _, found in findings for each in found}
     return [Usual(name, many, better[name]) for name, many in _shared(findings).items()]
 
 
-def _odd(findings: dict[str, list[Finding]]) -> list[Odd]:
+def _odd(findings: Sequence[tuple[str, list[Finding]]]) -> list[Odd]:
     shared = _shared(findings)
     return [
         Odd(machine, each.name, each.severity, each.seen, each.better, each.command)
-        for machine, found in findings.items()
+        for machine, found in findings
         for each in _unshared(found, shared)
     ]
 

@@ -69,8 +69,9 @@ def _defaults(layout: Layout, conf: Mapping[str, str], reserved: str) -> str:
     return properties(
         settings,
         "Executors of one machine: times the number of such machines.",
-        f"Beside them pods can request {left} CPUs. A driver requests {driver_mb(layout.plan)} MB",
-        "and 1 CPU, or what spark.kubernetes.driver.request.cores says.",
+        f"CPUs that pods can request beside them: {left}. A driver requests",
+        f"{driver_mb(layout.plan)} MB and 1 CPU, or what",
+        "spark.kubernetes.driver.request.cores says.",
     )
 
 
