@@ -21,9 +21,6 @@ def test_an_executor_short_of_cpus_is_lent_some_a_task_that_waits_is_run_elsewhe
     planned = {
         e["executor_id"]: e["planned_cpus"] for e in site.document("placement.json")["executors"]
     }
-    if not (site.only_run() / "hand-over.json").exists():
-        # test_hand_over holds that idle CPUs are lent, with threads that surely wait.
-        pytest.skip("nothing was lent: other programs kept the CPUs of this machine busy")
     loans = site.document("hand-over.json")["loans"]
     # Where other programs keep this machine busy, the other executor may be the slower one.
     assert loans and all(loan["cpus"] != planned[loan["executor_id"]] for loan in loans)
