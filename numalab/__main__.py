@@ -6,10 +6,12 @@ import argparse
 import sys
 from pathlib import Path
 
-from numalab import machine, setup, shape
+from numalab import machine, setup, shape, traffic, traffic_report
 from numalab.image import root_image
+from numalab.traffic_arms import ARMS
 
 LIMIT_SECONDS = 900
+TRAFFIC_SECONDS = 1800  # one application, on busy cores
 
 
 def main(arguments: list[str]) -> int:
@@ -25,6 +27,11 @@ def main(arguments: list[str]) -> int:
     ran.add_argument("case", nargs="+")
     ran.add_argument("--two", action="store_true", help="in two guests that a cable joins")
     ran.add_argument("--evidence", type=Path, default=Path("build/numalab"))
+    counted = commands.add_parser("traffic", help="count local and remote cache misses of Spark")
+    counted.add_argument("shape")
+    counted.add_argument("workload", choices=["scan", "shuffle"])
+    counted.add_argument("--repeat", type=int, default=1, help="how often each arm runs")
+    counted.add_argument("--evidence", type=Path, default=Path("build/numalab"))
     options = parser.parse_args(arguments)
     try:
         return _command(options)
@@ -47,12 +54,49 @@ def _command(options: argparse.Namespace) -> int:
         return 0
     if options.command == "shell":
         return machine.shell(shape.load(options.shape))
+    if options.command == "traffic":
+        return _traffic(options)
     target = options.evidence / options.shape
     boot = machine.boot_two if options.two else machine.boot
     done = boot(shape.load(options.shape), options.case, target, LIMIT_SECONDS)
     seconds = max(each.seconds for each in (done if isinstance(done, list) else [done]))
     print(f"{options.shape}: {seconds:.1f} s, evidence in {target}")
     return 0
+
+
+def _traffic(options: argparse.Namespace) -> int:
+    """Count, telling each arm as it ends; leave raw lines and a page beside the evidence."""
+    built, target = shape.load(options.shape), options.evidence / f"{options.shape}-traffic"
+    target.mkdir(parents=True, exist_ok=True)
+    for window in traffic.count(built, "traffic_controls", target / "controls", LIMIT_SECONDS):
+        if fault := traffic.control_fault(built, window):
+            print(f"numalab: the counts are not right: {fault}", file=sys.stderr)
+            return 1
+    lines, found = target / f"{options.workload}.jsonl", []
+    lines.unlink(missing_ok=True)
+    for repeat in range(options.repeat):
+        for arm in ARMS:
+            found.append(_arm(built, options.workload, arm, repeat, target))
+            with lines.open("a", encoding="utf-8") as raw:
+                raw.write(traffic_report.raw_lines(built, options.workload, found[-1:]))
+    page = traffic_report.page(f"{options.workload} on {options.shape}: cache misses", found)
+    lines.with_suffix(".html").write_text(page, encoding="utf-8")
+    for row in [traffic_report.HEAD, *traffic_report.rows(found)]:
+        print("  ".join(cell.ljust(24) for cell in row).rstrip())
+    print(f"raw lines and page: {lines}, {lines.with_suffix('.html')}")
+    return 0
+
+
+def _arm(
+    built: shape.Shape, workload: str, arm: str, repeat: int, target: Path
+) -> traffic_report.Counted:
+    evidence, further = target / f"{repeat}-{arm}", {"workload": workload, "arm": arm}
+    windows = [*traffic.count(built, "traffic", evidence, TRAFFIC_SECONDS, further)]
+    if not windows:
+        raise machine.GuestFailedError(f"{arm}: nothing was counted; see {evidence}")
+    found = traffic_report.counted(built, arm, repeat, windows[0], evidence / "traffic")
+    print(f"{arm} #{repeat + 1}: {found.remote_share:.1%} of misses remote", flush=True)
+    return found
 
 
 if __name__ == "__main__":

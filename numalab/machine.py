@@ -10,7 +10,7 @@ import subprocess
 import tarfile
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,7 +32,13 @@ from numalab.shape import Shape
 
 EVIDENCE_MB = 256
 #: Compiled for the cases that run them.
-PROGRAMS = {"communication": "Talkers.java", "wire_over_rdma": "Echo.java"}
+PROGRAMS = {
+    "communication": "Talkers.java",
+    "wire_over_rdma": "Echo.java",
+    "traffic": "Traffic.java",
+}
+#: Cases that start from archives of Spark's classes.
+SPARK_CASES = {"local_numa", "containers", "two_applications", "package_binding", "traffic"}
 JVM_CRASH = "A fatal error has been detected by the Java Runtime Environment"
 KERNEL_COMMAND_LINE = (
     "console=ttyS0 quiet loglevel=4 panic=-1 mitigations=off nokaslr tsc=reliable "
@@ -78,15 +84,25 @@ class Boot:
         return any(JVM_CRASH in text for text in said)
 
 
-def boot(shape: Shape, cases: Sequence[str], evidence: Path, limit_seconds: float) -> Boot:
-    """Runs the cases in the shape and unpacks what they collected below `evidence`.
+def boot(
+    shape: Shape,
+    cases: Sequence[str],
+    evidence: Path,
+    limit_seconds: float,
+    flags: Sequence[str] = (),
+    further: Mapping[str, object] | None = None,
+) -> Boot:
+    """Runs the cases in the shape, and unpacks what they collected below `evidence`.
+
+    flags: more of QEMU's. further: more of the job that the cases get.
 
     Raises LabUnavailableError where something to run it is missing, GuestFailedError where the
     guest is not done after `limit_seconds` (it is killed) or ends without evidence. The console's
     text is left in `evidence/console.log` in every case.
     """
     with tempfile.TemporaryDirectory(prefix="boot.", dir=_cache()) as scratch:
-        return _boot(_Disks.prepare(Path(scratch), shape, cases, "cases"), evidence, limit_seconds)
+        disks = _Disks.prepare(Path(scratch), shape, cases, "cases", further=further)
+        return _boot(disks, evidence, limit_seconds, flags)
 
 
 def boot_two(
@@ -111,11 +127,11 @@ def boot_two(
             return [each.result() for each in booting]
 
 
-def _boot(disks: _Disks, evidence: Path, limit_seconds: float) -> Boot:
+def _boot(disks: _Disks, evidence: Path, limit_seconds: float, flags: Sequence[str] = ()) -> Boot:
     shutil.rmtree(evidence, ignore_errors=True)  # an earlier boot's
     evidence.mkdir(parents=True)
     began = time.monotonic()
-    console = _run(disks.command(), evidence / "console.log", limit_seconds)
+    console = _run([*disks.command(), *flags], evidence / "console.log", limit_seconds)
     seconds = time.monotonic() - began
     _unpack(disks.output, evidence, console)
     return Boot(evidence, console, seconds)
@@ -163,12 +179,13 @@ class _Disks:
         cases: Sequence[str],
         mode: str,
         end: CableEnd | None = None,
+        further: Mapping[str, object] | None = None,
     ) -> _Disks:
         output = scratch / "output"
         with output.open("wb") as file:
             file.truncate(EVIDENCE_MB * 2**20)
         job = scratch / "job.tar"
-        pack_job(job, shape, cases, mode, end)
+        pack_job(job, shape, cases, mode, end, further)
         kernel = RDMA_KERNEL if end else KERNEL
         archive = image.boot_archive(scratch / "initrd", kernel)
         return cls(shape, image.root_image(), kernel_image(kernel), archive, job, output, end)
@@ -223,7 +240,12 @@ def _cache() -> Path:
 
 
 def pack_job(
-    target: Path, shape: Shape, cases: Sequence[str], mode: str, end: CableEnd | None = None
+    target: Path,
+    shape: Shape,
+    cases: Sequence[str],
+    mode: str,
+    end: CableEnd | None = None,
+    further: Mapping[str, object] | None = None,
 ) -> None:
     """Writes what the guest unpacks at its start: the job, hearth, the archives of its classes."""
     jar = hearth_jar()
@@ -238,6 +260,7 @@ def pack_job(
         "control_cpus": format_ids(shape.usable(shape.nodes[1])),
         "jar": str(jar) if jar else "",
         "cable": end.number if end else None,
+        **(further or {}),
     }
     variables = {"MODE": mode, "PROJECT": str(PROJECT), **environment()}
     exports = "".join(f"export {k}={shlex.quote(v)}\n" for k, v in variables.items())
@@ -246,7 +269,7 @@ def pack_job(
         _add_text(archive, "numalab/environment", exports + path)
         _add_text(archive, "numalab/job.json", json.dumps(job))
         archive.add(PROJECT / "numalab" / "guest" / "start", "numalab/start")
-        if jar and {"local_numa", "containers", "two_applications", "package_binding"} & set(cases):
+        if jar and SPARK_CASES & set(cases):
             for kept in archives.archives(jar, environment()):
                 archive.add(kept, f"numalab/archives/{kept.name}")
         for part in ["numalab", "src", *([str(jar.relative_to(PROJECT))] if jar else [])]:
@@ -274,7 +297,8 @@ def _compile(source: Path, jar: Path | None, target: Path) -> None:
     javac = image.java_home() / "bin" / "javac"
     if not javac.is_file():
         raise LabUnavailableError(f"numa-lab needs a JDK: {javac} is missing")
-    class_path = ["-cp", str(jar)] if jar else []
+    spark = image.site_packages(image.virtual_environment()) / "pyspark" / "jars" / "*"
+    class_path = ["-cp", f"{jar}:{spark}"] if jar else []
     command = [str(javac), "--release", "17", *class_path, "-d", str(target), str(source)]
     subprocess.run(command, check=True)
 

@@ -22,6 +22,8 @@ LOADED = "loaded.txt"
 #: The lab and its judgements.
 FOLDERS = ("numalab", "tests/numalab")
 _NOT_CODE = (STAMP.name, "README.md")
+#: What counts and judges nothing: see traffic.py.
+_COUNTS_ONLY = "traffic"
 _NOT_RUN = ("META-INF/maven/", "META-INF/licenses/", "META-INF/LICENSE", "META-INF/NOTICE")
 
 
@@ -83,5 +85,6 @@ def _of_jar(classes: set[str], jar: Path) -> Iterator[tuple[str, bytes]]:
 def _of_lab(project: Path) -> Iterator[tuple[str, bytes]]:
     for folder in FOLDERS:
         for file in sorted((project / folder).rglob("*")):
-            if file.is_file() and file.name not in _NOT_CODE and "__pycache__" not in file.parts:
+            named = file.name not in _NOT_CODE and not file.name.lower().startswith(_COUNTS_ONLY)
+            if file.is_file() and named and "__pycache__" not in file.parts:
                 yield str(file.relative_to(project)), file.read_bytes()

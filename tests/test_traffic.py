@@ -1,0 +1,83 @@
+"""What `numalab traffic` makes of a guest's console and of the plug-in's counters."""
+
+import json
+from pathlib import Path
+
+import pytest
+from numalab.shape import load
+from numalab.traffic import CpuCounts, Window, _marks, _node_ranges, control_fault
+from numalab.traffic_report import Counted, counted, page, raw_lines, rows
+
+BLOCKS = """\
+              Block Name    PSize              Offset               Used              Total
+                    mem0    4 KiB  0x0000000000000000 0x00000000c0000000 0x00000000c0000000
+                    mem1    4 KiB  0x00000000c0000000 0x00000000c0000000 0x00000000c0000000
+                 pc.bios    4 KiB  0x0000000180000000 0x0000000000040000 0x0000000000040000
+"""
+
+
+def window(name: str, *user: tuple[int, int, int]) -> Window:
+    return Window(name, 12.0, tuple(CpuCounts(10**7, one, (1, 2, 0)) for one in user))
+
+
+def test_each_nodes_memory_lies_at_its_blocks_offset_and_its_place_in_the_machine() -> None:
+    assert _node_ranges(BLOCKS, load("two-nodes")) == {
+        0: (0, 0xC0000000),
+        1: (0x180000000, 0x240000000),
+    }
+
+
+def test_marks_are_read_as_they_come_also_one_that_comes_in_two_parts(tmp_path: Path) -> None:
+    log = tmp_path / "console.log"
+    log.write_text("numalab: up\nnumalab: count on a\nnumalab: count o")
+    ended = iter([False] * 3 + [True] * 9)
+
+    def end() -> bool:
+        done = next(ended)
+        if done and "off" not in log.read_text():
+            with log.open("a") as console:
+                console.write("ff a\nnumalab: cou")
+        return done
+
+    assert list(_marks(log, end)) == [(True, "a"), (False, "a")]
+
+
+@pytest.mark.parametrize(
+    ("name", "user", "fault"),
+    [
+        ("local", (100, 4_000_000, 0), ""),
+        ("remote", (4_000_000, 100, 0), ""),
+        (
+            "local",
+            (4_000_000, 100, 0),
+            "local: 200 of 8000200 misses of known memory went to node 1",
+        ),
+        ("remote", (0, 0, 0), "remote: 0 of 0 misses of known memory went to node 0"),
+        ("local", (0, 4_000_000, 4_000_000), "local: 8000000 of 16000000"),
+    ],
+)
+def test_counts_of_known_memory_that_are_not_right_end_it(
+    name: str, user: tuple[int, int, int], fault: str
+) -> None:
+    found = control_fault(load("two-nodes"), window(name, (0, 0, 0), (0, 0, 0), user, user))
+    assert found.startswith(fault) and bool(found) == bool(fault)
+
+
+def test_misses_are_local_or_remote_by_the_node_of_the_cpu(tmp_path: Path) -> None:
+    noted = {"rounds": 7, "moves": 1, "thread_looks": 40, "seconds": 9.0}
+    (tmp_path / "result.json").write_text(json.dumps(noted))
+    seen = window("arm", (90, 10, 0), (0, 0, 5), (30, 270, 0), (0, 0, 0))
+    found = counted(load("two-nodes"), "bound", 0, seen, tmp_path)
+    assert (found.local, found.remote) == ((90, 270), (10, 30))
+    assert found.remote_share == pytest.approx(0.1)
+    assert found.cycles_per_miss == pytest.approx(148)
+    assert rows([found]) == [("bound #1", "10.0%", "0: 10.0%, 1: 10.0%", "1 of 40", "148")]
+
+
+def test_the_page_holds_the_table_and_nothing_of_a_name_is_markup() -> None:
+    found = Counted("<b>", 0, 7, 9.0, 100, (90, 270), (10, 30), 4, 1, 40)
+    text = page("scan on <two>", [found])
+    assert "<td>&lt;b&gt; #1</td><td>10.0%</td>" in text
+    assert "scan on &lt;two&gt;" in text and "<two>" not in text
+    (line,) = raw_lines(load("two-nodes"), "scan", [found]).splitlines()
+    assert json.loads(line)["remote"] == [10, 30]
