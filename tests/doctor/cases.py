@@ -384,8 +384,8 @@ CASES = {
     ),
     "local-dirs-kind": Case(mount(ROOT_MOUNT), mount(("/", "overlay", "rw"))),
     "local-dirs-space": Case(
-        Given(own={"space": lambda folder: AMPLE}),
-        Given(own={"space": lambda folder: LITTLE}),
+        mount(ROOT_MOUNT, own={"space": lambda folder: AMPLE}),
+        mount(ROOT_MOUNT, own={"space": lambda folder: LITTLE}),
         harm=True,
     ),
     "local-dirs-options": Case(mount(ROOT_MOUNT), mount(("/", "ext4", "rw,sync"))),

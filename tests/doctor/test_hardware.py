@@ -1,15 +1,17 @@
 """What single checks make of what machines really hold: modules, idle states, clocks, names."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from doctor.cases import CASES, CPU, GROUP, channel, disk, idle
-from doctor.made_machine import Given
+from doctor.cases import CASES, CPU, GROUP, ROOT_MOUNT, channel, disk, idle, mount
+from doctor.made_machine import TOPOLOGY, Given
 from hearth.base.absent import Absent
 from hearth.doctor.check import Fine, Outcome, Problem, all_checks, looked
 from hearth.doctor.clock import clock_synchronised
 from hearth.doctor.dmi import modules
+from hearth.doctor.examine import examine
 from hearth.doctor.tree import NotSeen, Tree
 
 CHECKS = {check.name: check for check in all_checks()}
@@ -118,3 +120,50 @@ def test_a_name_with_another_address_than_the_loopback_is_no_matter_for_a_vpn(
     own = {"resolve": lambda name: ["127.0.1.1", "192.168.1.5"]}
     machine = Given(files, own=own).machine(tmp_path)
     assert isinstance(looked(CHECKS["vpn-address"], machine), Fine)
+
+
+def test_a_fault_of_the_processor_without_a_mitigation_is_named(tmp_path: Path) -> None:
+    states = {"l1tf": "Mitigation: PTE Inversion", "mds": "Vulnerable: no microcode"}
+    files = {f"{CPU}/vulnerabilities/{name}": state for name, state in states.items()}
+    machine = Given({"proc/cmdline": b"quiet", **{k: v.encode() for k, v in files.items()}})
+    found = looked(CHECKS["mitigations-off"], machine.machine(tmp_path))
+    assert found == Fine("mitigations: l1tf; vulnerable: mds")
+
+
+def test_processes_that_others_lost_on_the_machine_are_none_of_a_containers(tmp_path: Path) -> None:
+    """A container has its own group at the root, which counts; the machine's root does not."""
+    root = {"proc/self/cgroup": "0::/\n", "sys/fs/cgroup/cgroup.controllers": "memory"}
+    machine = {**root, "proc/vmstat": "oom_kill 3\n"}
+    contained = {**machine, "sys/fs/cgroup/memory.events": "oom_kill 0\n"}
+    own = {**machine, "sys/fs/cgroup/memory.events": "oom_kill 1\n"}
+    said = {}
+    for name, files in {"machine": machine, "contained": contained, "own": own}.items():
+        said[name] = looked(CHECKS["past-kills"], Given(files).machine(tmp_path / name))
+    assert isinstance(said["contained"], Fine)
+    assert isinstance(said["machine"], Problem) and "on this machine" in said["machine"].seen
+    assert isinstance(said["own"], Problem) and said["own"].seen.endswith("control group: 1")
+
+
+def test_shuffle_files_in_memory_have_what_executors_leave_of_a_containers_limit(
+    tmp_path: Path,
+) -> None:
+    """The file system may be larger, but its files count as the container's memory."""
+    allowed = replace(TOPOLOGY.allowed, memory_limit_bytes=1 << 30)
+    given = mount(ROOT_MOUNT, ("/tmp", "tmpfs", "rw"), topology={"allowed": allowed})
+    found = looked(CHECKS["local-dirs-space"], given.machine(tmp_path / "memory"))
+    assert isinstance(found, Problem) and found.severity == "harm"
+    assert found.seen.startswith("/tmp: 0 B of 1 GB free in memory, beside executors")
+    on_disk = replace(given, files=mount(ROOT_MOUNT).files)
+    assert isinstance(looked(CHECKS["local-dirs-space"], on_disk.machine(tmp_path / "disk")), Fine)
+
+
+def test_what_a_container_may_only_read_is_changed_on_the_host(tmp_path: Path) -> None:
+    files = {**CASES["memory-maps"].wrong.files}
+    read_only = mount(ROOT_MOUNT, ("/proc", "proc", "rw"), ("/proc/sys", "proc", "ro")).files
+    for name, more in {"container": read_only, "host": mount(ROOT_MOUNT).files}.items():
+        machine = Given({**files, **more}).machine(tmp_path / name)
+        (one,) = [f for f in examine(machine, None, {}).findings if f.name == "memory-maps"]
+        assert one.fixable == (name == "host")
+        assert one.command.startswith("on the host: sysctl") == (name == "container")
+        (one,) = [f for f in examine(machine, "a capture", {}).findings if f.name == "memory-maps"]
+        assert not one.fixable

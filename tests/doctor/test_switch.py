@@ -53,6 +53,19 @@ def test_a_fix_is_made_and_taken_back(root: Path, machine: Machine, switch: Swit
         switch.undo(CHECK)
 
 
+def test_what_was_set_by_a_files_counterpart_is_put_back_there(root: Path, switch: Switch) -> None:
+    """The kernel refuses 0 for dirty_background_bytes: the ratio is written, and it shows 0."""
+    fixed, ratio = (root / f"proc/sys/vm/dirty_background_{what}" for what in ("bytes", "ratio"))
+    machine = CASES["dirty-pages"].wrong.machine(root)
+    before = ratio.read_text().strip()
+    switch.apply(switch.plan("dirty-pages", machine, persist=False))
+    assert fixed.read_text().strip() == str(1 << 30)
+    ratio.write_text("0\n")  # as the kernel does
+    switch.undo("dirty-pages")
+    assert ratio.read_text().strip() == before
+    assert fixed.read_text().strip() == str(1 << 30), "the kernel sets it to 0, and nobody else can"
+
+
 def test_planning_a_fix_changes_nothing(root: Path, machine: Machine, switch: Switch) -> None:
     planned = switch.plan(CHECK, machine, persist=True)
     assert planned.settings == [Kept(FIRST, "0", "1"), Kept(SECOND, "0", "1")]

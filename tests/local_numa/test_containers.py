@@ -6,6 +6,7 @@ import re
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -16,9 +17,10 @@ from test_hand_over import result
 
 from docker_engine import started
 from hearth.cli.options import read_line
+from hearth.machine.paths import spark_home
 from hearth.record.store import list_records
 from hearth.spark.saved_configs import keep_choice
-from support import command, eventually, hearth, require
+from support import ROOT, command, eventually, hearth, require
 
 pytestmark = pytest.mark.spark
 
@@ -310,3 +312,41 @@ def test_a_killed_comparison_leaves_no_container(contained: Site):
     process.kill()
     process.wait(timeout=240)
     eventually("no container left", lambda: containers() == [])
+
+
+def doctor_in_container(engine: str, *words: str) -> subprocess.CompletedProcess[str]:
+    """The engine's own limits, and some more, around this machine's programs."""
+    subprocess.run(["docker", "import", "-", IMAGE], input=b"", check=True, capture_output=True)
+    places = ("/usr", "/bin", "/lib", "/lib64", "/etc", str(ROOT), sys.prefix, sys.base_prefix)
+    seen = sorted({place for place in (*places, str(spark_home())) if Path(place).exists()})
+    limits = ["--cpuset-cpus", "0", "--memory", "2g", "--pids-limit", "300", "--tmpfs", "/tmp"]
+    call = ["docker", "run", "--rm", "--network", "none", *limits]
+    call += [word for place in seen for word in ("--volume", f"{place}:{place}:ro")]
+    for name, value in {"HEARTH_STATE": "/tmp/state", "PATH": os.environ["PATH"]}.items():
+        call += ["--env", f"{name}={value}"]
+    call += [IMAGE, sys.executable, "-m", "hearth", "doctor", *words]
+    return subprocess.run(call, capture_output=True, text=True, check=False, timeout=120)
+
+
+def test_the_doctor_in_a_container_tells_its_limits_and_what_only_the_host_can_change(
+    engine: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DOCKER_HOST", engine)
+    done = doctor_in_container(engine, "--json")
+    assert done.returncode == 2, done.stderr
+    said = json.loads(done.stdout)
+    found = {each["name"]: each for each in said["findings"]}
+    assert found["group-tasks"]["seen"].startswith("pids.max = 300: room for")
+    assert found["shared-memory"]["seen"] == "/dev/shm: 64 MB"
+    assert found["temporary-noexec"]["severity"] == "harm"
+    sound = {each["name"]: each["seen"] for each in said["sound"]}
+    assert sound["refused-binding"] == "Seccomp 2, CAP_SYS_NICE no, plan native"
+    assert "of the control group's 2 GB" in sound["local-dirs-space"]
+    assert sound["hidden-limits"] == "control groups are mounted"
+    kernels = [each for each in found.values() if "/proc/sys" in each["evidence"]]
+    assert all(each["command"].startswith("on the host: ") for each in kernels)
+    assert not any(each["fixable"] for each in found.values())
+    if kernels:
+        refused = doctor_in_container(engine, "--fix", kernels[0]["name"], "--yes")
+        assert refused.returncode == 2
+        assert "cannot be written here" in refused.stderr and "on the host" in refused.stderr

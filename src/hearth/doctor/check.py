@@ -120,10 +120,14 @@ def known(value: Measured[T]) -> T:
 
 @dataclass(frozen=True)
 class Change:
-    """A write to a file of /proc/sys or /sys; path: without the leading slash."""
+    """A write to a file of /proc/sys or /sys; path: without the leading slash.
+
+    counterpart: a file that the kernel sets to 0 when this one is written, and the other way round.
+    """
 
     path: str
     value: str
+    counterpart: str = ""
 
     @property
     def command(self) -> str:

@@ -11,6 +11,7 @@ from hearth.base.codec import LEFT_OUT
 from hearth.base.limits import Text
 from hearth.doctor.check import Check, Group, Machine, Problem, Severity, Worth, all_checks, looked
 from hearth.doctor.run import InRun, JudgedRun
+from hearth.doctor.tree import NotSeen, Tree
 
 #: What checks call the user's settings, and what they are where a run is judged.
 _CONF, _OF_THE_RUN = "spark-defaults.conf", "the settings of the run"
@@ -120,6 +121,7 @@ def examine(
         elif isinstance(outcome, Problem):
             worth = worth_of(check, measured.get(check.name))
             one = _finding(check, outcome, worth, run)
+            one = _here(one, outcome, machine.tree, source)
             findings.append(replace(one, silenced=silenced.get(check.name)))
         else:
             sound.append(Sound(check.name, _said(outcome.seen, run)))
@@ -171,6 +173,19 @@ def _finding(check: Check, found: Problem, worth: Worth, run: JudgedRun | None) 
         touches=check.touches,
         in_run=run.concerns.get(check.concerns) if run and check.concerns else None,
     )
+
+
+def _here(one: Finding, found: Problem, tree: Tree, source: str | None) -> Finding:
+    """What --fix cannot do: change a capture, or what a container may only read."""
+    if source is not None:
+        return replace(one, fixable=False)
+    try:
+        read_only = any("ro" in tree.mount_of(f"/{c.path}").options for c in found.changes)
+    except NotSeen:
+        read_only = False
+    if not read_only:
+        return one
+    return replace(one, fixable=False, command=f"on the host: {one.command}")
 
 
 def _said(text: str, run: JudgedRun | None) -> str:

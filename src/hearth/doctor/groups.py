@@ -4,7 +4,7 @@ import re
 
 from hearth.doctor.tree import NotSeen, Tree
 
-_MOUNT = "sys/fs/cgroup"
+MOUNT = "sys/fs/cgroup"
 _MEMBER = re.compile(r"^0::(/[^\n]*)$", re.MULTILINE)
 
 
@@ -16,17 +16,17 @@ def own_group(tree: Tree) -> str:
     if found is None or ".." in found[1].split("/"):
         raise NotSeen("there is no control group of version 2 in /proc/self/cgroup")
     # A container sees the path on its host, and its own group at the root.
-    for folder in (f"{_MOUNT}{found[1]}".rstrip("/"), _MOUNT):
+    for folder in (f"{MOUNT}{found[1]}".rstrip("/"), MOUNT):
         if tree.has(f"{folder}/cgroup.controllers"):
             return folder
-    raise NotSeen(f"control groups of version 2 are not mounted on /{_MOUNT}")
+    raise NotSeen(f"control groups of version 2 are not mounted on /{MOUNT}")
 
 
 def own_groups(tree: Tree) -> list[str]:
     """Return the own folder and those above it as far as they are seen; raise NotSeen."""
     folder = own_group(tree)
     found = [folder]
-    while folder != _MOUNT:
+    while folder != MOUNT:
         folder = folder.rpartition("/")[0]
         found.append(folder)
     return found

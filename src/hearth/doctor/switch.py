@@ -43,11 +43,15 @@ Switch(Path(sys.argv[1]), Path(sys.argv[2])).take_back_abandoned()
 
 @dataclass(frozen=True)
 class Kept:
-    """A file of /proc/sys or /sys, what it held, and what is written to it."""
+    """A file of /proc/sys or /sys, what it held, and what is written to it.
+
+    instead: what was set by the file's counterpart, which the kernel has dropped since.
+    """
 
     path: str
     before: str
     after: str
+    instead: "Kept | None" = field(default=None, metadata=LEFT_OUT)
 
 
 @dataclass(frozen=True)
@@ -88,7 +92,7 @@ class Switch:
             raise UserError(
                 f"--fix: {name} is fixed already: 'hearth doctor --undo {name}' takes it back"
             )
-        settings = [Kept(one.path, self._now(one.path), one.value) for one in changes]
+        settings = [self._kept(one) for one in changes]
         for one in changes:
             self._check_writable(one)
         return Switched(
@@ -204,7 +208,8 @@ class Switch:
         if kept.boot == self._boot():
             for one in reversed(kept.settings):
                 if self._now(one.path) != one.before:
-                    self._write(one.path, one.before)
+                    back = one.instead or one
+                    self._write(back.path, back.before)
         for path in kept.drop_ins:
             self._remove(path, kept.name)
         self._file(kept.name).unlink(missing_ok=True)
@@ -215,6 +220,14 @@ class Switch:
             kept = load_typed(self._file(name), Switched)
             if kept.boot != self._boot() and not kept.drop_ins:
                 self._file(name).unlink(missing_ok=True)
+
+    def _kept(self, change: Change) -> Kept:
+        """Return what is set: by the counterpart, where the kernel shows 0 for this one."""
+        kept = Kept(change.path, self._now(change.path), change.value)
+        if not change.counterpart or kept.before != "0":
+            return kept
+        by = Kept(change.counterpart, self._now(change.counterpart), "0")
+        return replace(kept, instead=by)
 
     def _keep(self, planned: Switched) -> None:
         private_directory(self._folder)
@@ -308,7 +321,7 @@ def _check(kept: Switched, name: str) -> None:
     """Raise ValueError for what hearth never wrote: it would be written to files of the kernel."""
     if kept.name != name:
         raise ValueError(f"it is of {kept.name[:40]}")
-    for one in kept.settings:
+    for one in [*kept.settings, *(one.instead for one in kept.settings if one.instead)]:
         if not _SETTING.fullmatch(one.path) or ".." in one.path.split("/"):
             raise ValueError(f"'{one.path[:40]}' is no setting of the kernel")
     if set(kept.drop_ins) - {_SYSCTL.format(name=name), _TMPFILES.format(name=name)}:

@@ -150,6 +150,11 @@ class PlannedExecutor:
     java_options: list[str]  #: hearth's own, without -Xmx; the user's come behind them
     host: str = ""  #: the name of the place in Spark's scheduler
 
+    @property
+    def memory_mb(self) -> int:
+        """All that its process may take."""
+        return self.heap_mb + self.off_heap_mb + self.overhead_mb
+
 
 @dataclass(frozen=True)
 class PlannedDriver:

@@ -18,7 +18,8 @@ def _look(machine: Machine) -> Outcome:
     what = f"the kernel starts writing at {show_bytes(size)} of unwritten data"
     if size <= _MOST:
         return Fine(what)
-    return Problem(what, f"/{_BYTES if fixed else _SHARE}", changes=(Change(_BYTES, str(1 << 30)),))
+    change = Change(_BYTES, str(1 << 30), counterpart=_SHARE)
+    return Problem(what, f"/{_BYTES if fixed else _SHARE}", changes=(change,))
 
 
 CHECK = Check(

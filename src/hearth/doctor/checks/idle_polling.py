@@ -1,4 +1,4 @@
-"""CPUs that poll when idle draw power, and the hardware thread beside them gets half a core."""
+"""CPUs that poll when idle draw power, and leave none of it to the turbo of those that work."""
 
 from hearth.doctor.boot import boot_words
 from hearth.doctor.check import Check, Fine, Machine, Outcome, Problem

@@ -1,7 +1,10 @@
 """Shuffle files of a job can be as large as its input; on a full disk its tasks fail."""
 
+from dataclasses import replace
+
+from hearth.base.absent import Absent
 from hearth.base.sizes import show_bytes
-from hearth.doctor.check import Check, Fine, Machine, Outcome, Problem, known
+from hearth.doctor.check import Check, Fine, Machine, Outcome, Problem, Space, known
 
 #: Ours, of bytes and of inodes.
 _LITTLE, _NONE = 0.10, 0.01
@@ -10,10 +13,11 @@ _LITTLE, _NONE = 0.10, 0.01
 def _look(machine: Machine) -> Outcome:
     own, told = machine.the_own(), []
     for folder in own.local_dirs:
-        space = known(own.space(folder))
+        space, of_limit = _space(machine, folder)
         shares = [space.free_bytes / max(1, space.total_bytes)]
         shares += [space.free_inodes / space.total_inodes] if space.total_inodes else []
-        what = f"{folder}: {show_bytes(space.free_bytes)} of {show_bytes(space.total_bytes)} free"
+        size = f"{show_bytes(space.free_bytes)} of {show_bytes(space.total_bytes)}"
+        what = f"{folder}: {size} free{of_limit}"
         what += f", {space.free_inodes} inodes" if space.total_inodes else ""
         if min(shares) < _LITTLE:
             severity = "harm" if min(shares) < _NONE else "advice"
@@ -25,6 +29,21 @@ def _look(machine: Machine) -> Outcome:
             )
         told.append(what)
     return Fine("; ".join(told) or "no directory")
+
+
+def _space(machine: Machine, folder: str) -> tuple[Space, str]:
+    """Return what is left, and by which limit: files in memory count as a control group's."""
+    space = known(machine.the_own().space(folder))
+    topology, plan = machine.topology, machine.plan
+    limit = None if isinstance(topology, Absent) else topology.allowed.memory_limit_bytes
+    if limit is None or machine.tree.mount_of(folder).kind != "tmpfs":
+        return space, ""
+    taken_mb = 0 if isinstance(plan, Absent) else sum(one.memory_mb for one in plan.executors)
+    left = max(0, limit - (taken_mb << 20))
+    if left >= space.free_bytes:
+        return space, ""
+    words = f" in memory, beside executors, of the control group's {show_bytes(limit)}"
+    return replace(space, free_bytes=left, total_bytes=min(limit, space.total_bytes)), words
 
 
 CHECK = Check(

@@ -18,8 +18,14 @@ def _look(machine: Machine) -> Outcome:
             command="remove mitigations=off from the boot options",
         )
     names = tree.names(_FOLDER, r"[a-z0-9_]{1,40}")
-    active = [name for name in names if tree.text(f"{_FOLDER}/{name}").startswith("Mitigation:")]
-    return Fine(f"mitigations: {', '.join(active) or 'none needed'}")
+    states = {name: tree.text(f"{_FOLDER}/{name}") for name in names}
+    active = [name for name, state in states.items() if state.startswith("Mitigation:")]
+    bare = [name for name, state in states.items() if state.startswith("Vulnerable")]
+    if not bare:
+        return Fine(f"mitigations: {', '.join(active[:9]) or 'none needed'}")
+    return Fine(
+        f"mitigations: {', '.join(active[:9]) or 'none'}; vulnerable: {', '.join(bare[:6])}"
+    )
 
 
 CHECK = Check(

@@ -1,23 +1,31 @@
 """The kernel has ended a process here because memory was short: exit code 137 in Spark's log."""
 
 from hearth.doctor.check import Check, Fine, Machine, Outcome, Problem
-from hearth.doctor.groups import own_group
+from hearth.doctor.groups import MOUNT, own_group
 from hearth.doctor.tree import NotSeen
 
 
 def _look(machine: Machine) -> Outcome:
-    kills, where = machine.tree.field("proc/vmstat", "oom_kill"), "/proc/vmstat"
+    tree = machine.tree
+    on_machine = tree.field("proc/vmstat", "oom_kill")
     try:
-        events = f"{own_group(machine.tree)}/memory.events"
-        own = machine.tree.field(events, "oom_kill")
-        kills, where = (own, f"/{events}") if own else (kills, where)
+        folder = own_group(tree)
+        in_group = tree.field(f"{folder}/memory.events", "oom_kill")
     except NotSeen:  # version 1, or the root group, which counts none
-        pass
-    if not kills:
-        return Fine("no process killed for memory since the machine started")
+        folder, in_group = "", 0
+    if in_group:
+        return _killed(f"in this control group: {in_group}", f"/{folder}/memory.events")
+    if folder == MOUNT:  # a container's: what the machine counts are others' processes
+        return Fine("no process of this container killed for memory")
+    if on_machine:
+        return _killed(f"on this machine since it started: {on_machine}", "/proc/vmstat")
+    return Fine("no process killed for memory since the machine started")
+
+
+def _killed(where: str, evidence: str) -> Problem:
     return Problem(
-        f"processes killed for memory: {kills}",
-        where,
+        f"processes killed for memory {where}",
+        evidence,
         command="dmesg | grep -i 'killed process' says which; give executors less memory",
     )
 

@@ -23,7 +23,7 @@ CHECK = Check(
     group="cpu",
     concerns="cpus",
     better="a kernel for servers (PREEMPT_NONE, PREEMPT_LAZY or PREEMPT_DYNAMIC)",
-    source="kernel: core-api/real-time/differences",
+    source="kernel: core-api/real-time/theory for the locks, kernel/Kconfig.preempt for throughput",
     touches="programs that need real time",
     reboot=True,
 )

@@ -34,7 +34,9 @@ private[spark] object HearthConfig {
         "started, and the application ends with a message that says what is missing. `preferred`: it " +
         "continues without what was refused, its memory alone where its CPUs can be bound, with a warning and a " +
         "note in the placement report. `off`: nothing is bound (for comparisons). Where one memory node is all " +
-        "that executors may use, a refused memory policy changes nothing, and is no refusal."
+        "that executors may use, a refused memory policy changes nothing, and is no refusal. Under other masters " +
+        "`io.hearth.plugin.BindingPlugin` reads it (docs/binding-plugin.md): `preferred` if not set, `off` reports " +
+        "only, and with `required` an executor that cannot be bound ends the application."
     )
     .version("0.1.0")
     .stringConf
