@@ -8,7 +8,7 @@ import pytest
 from doctor.cases import CASES, CPU, GROUP, ROOT_MOUNT, channel, disk, idle, mount
 from doctor.made_machine import TOPOLOGY, Given
 from hearth.base.absent import Absent
-from hearth.doctor.check import Fine, Outcome, Problem, all_checks, looked
+from hearth.doctor.check import Fine, Outcome, Problem, Space, all_checks, looked
 from hearth.doctor.clock import clock_synchronised
 from hearth.doctor.dmi import modules
 from hearth.doctor.examine import examine
@@ -153,6 +153,10 @@ def test_shuffle_files_in_memory_have_what_executors_leave_of_a_containers_limit
     found = looked(CHECKS["local-dirs-space"], given.machine(tmp_path / "memory"))
     assert isinstance(found, Problem) and found.severity == "harm"
     assert found.seen.startswith("/tmp: 0 B of 1 GB free in memory, beside executors")
+    small = replace(given, topology={}, own={"space": lambda folder: Space(99, 100, 0, 0)})
+    assert isinstance(
+        looked(CHECKS["local-dirs-space"], small.machine(tmp_path / "small")), Problem
+    )
     on_disk = replace(given, files=mount(ROOT_MOUNT).files)
     assert isinstance(looked(CHECKS["local-dirs-space"], on_disk.machine(tmp_path / "disk")), Fine)
 

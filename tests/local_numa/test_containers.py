@@ -339,9 +339,9 @@ def test_the_doctor_in_a_container_tells_its_limits_and_what_only_the_host_can_c
     assert found["group-tasks"]["seen"].startswith("pids.max = 300: room for")
     assert found["shared-memory"]["seen"] == "/dev/shm: 64 MB"
     assert found["temporary-noexec"]["severity"] == "harm"
+    assert "of the control group's 2 GB" in found["local-dirs-space"]["seen"]
     sound = {each["name"]: each["seen"] for each in said["sound"]}
     assert sound["refused-binding"] == "Seccomp 2, CAP_SYS_NICE no, plan native"
-    assert "of the control group's 2 GB" in sound["local-dirs-space"]
     assert sound["hidden-limits"] == "control groups are mounted"
     kernels = [each for each in found.values() if "/proc/sys" in each["evidence"]]
     assert all(each["command"].startswith("on the host: ") for each in kernels)

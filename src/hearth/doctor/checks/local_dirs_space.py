@@ -6,8 +6,8 @@ from hearth.base.absent import Absent
 from hearth.base.sizes import show_bytes
 from hearth.doctor.check import Check, Fine, Machine, Outcome, Problem, Space, known
 
-#: Ours, of bytes and of inodes.
-_LITTLE, _NONE = 0.10, 0.01
+#: Ours, of bytes and of inodes; and bytes of which less is little on a file system of any size.
+_LITTLE, _NONE, _LEAST_BYTES = 0.10, 0.01, 1 << 30
 
 
 def _look(machine: Machine) -> Outcome:
@@ -19,7 +19,7 @@ def _look(machine: Machine) -> Outcome:
         size = f"{show_bytes(space.free_bytes)} of {show_bytes(space.total_bytes)}"
         what = f"{folder}: {size} free{of_limit}"
         what += f", {space.free_inodes} inodes" if space.total_inodes else ""
-        if min(shares) < _LITTLE:
+        if min(shares) < _LITTLE or space.free_bytes < _LEAST_BYTES:
             severity = "harm" if min(shares) < _NONE else "advice"
             return Problem(
                 what,
@@ -50,7 +50,7 @@ CHECK = Check(
     _look,
     group="files",
     concerns="files",
-    better="a tenth of the disk free, or more: as much as the input",
+    better="a tenth of the disk and 1 GB free, or more: as much as the input",
     source="Spark: hardware provisioning, local disks; the limits are hearth's",
     touches="the files that are removed",
 )
