@@ -1,6 +1,7 @@
 """`hearth workers` without a cluster: what it prints for other machines, what it refuses."""
 
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -8,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from support import Command
+from support import Command, eventually
 
 BIG = "2 packages, 4 nodes of 256 GB, 12 cores x 2 threads"
 MASTER = "spark://big1:7077"
@@ -39,6 +40,27 @@ def test_the_script_binds_each_place_by_numactl(hearth: Command) -> None:
     bound = re.findall(r"numactl --physcpubind=(\S+) --membind=(\S+) ", text)
     assert bound == [(each["cpus"], each["memory_nodes"]) for each in plan["executors"]]
     subprocess.run(["sh", "-n"], input=text, text=True, check=True)
+
+
+def test_a_signal_to_the_script_ends_all_workers_and_waits_for_them(
+    hearth: Command, tmp_path: Path
+) -> None:
+    text = hearth("workers", "plan", MASTER, "--machine", BIG, "--format", "sh").stdout
+    worker = (
+        'trap "sleep 0.3; echo >>ended; exit" TERM\necho >>begun\nwhile sleep 0.1; do :; done\n'
+    )
+    for name, program in (("numactl", 'shift 2\nexec "$@"\n'), ("spark-class", worker)):
+        (tmp_path / name).write_text(f"#!/bin/sh\n{program}")
+        (tmp_path / name).chmod(0o755)
+    own = re.sub(r"\S+/spark-class ", f"{tmp_path}/spark-class ", text)
+    path = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    script = subprocess.Popen(["sh", "-c", own], cwd=tmp_path, env=path, start_new_session=True)
+    begun, ended = tmp_path / "begun", tmp_path / "ended"
+    many = text.count("numactl")
+    eventually("all run", lambda: begun.exists() and len(begun.read_text()) == many)
+    script.terminate()
+    assert script.wait(60) == 0
+    assert len(ended.read_text()) == many
 
 
 def test_one_jvm_for_the_whole_machine_is_one_worker_that_nothing_binds(hearth: Command) -> None:

@@ -13,8 +13,8 @@ import shlex
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, NoReturn
 
@@ -24,7 +24,7 @@ from hearth.base.limits import Count, Positive
 from hearth.base.private_files import open_private, private_directory, write_private
 from hearth.base.processes import children, is_alive
 from hearth.machine import paths
-from hearth.machine.plan import Plan, PlannedExecutor
+from hearth.machine.plan import Plan, PlannedExecutor, PlanRequest
 from hearth.spark.conf import conf_folder, load_spark_env
 
 _MAIN = "io.hearth.workers.Main"
@@ -160,9 +160,7 @@ def find_set(name: str | None) -> WorkerSet:
     raise UserError(what + more)
 
 
-def request(
-    name: str, master: str, plan: Mapping[str, Any], arguments: Sequence[str]
-) -> WorkersRequest:
+def request(name: str, master: str, plan: PlanRequest, arguments: Sequence[str]) -> WorkersRequest:
     """Return what the supervisor is to do; spark-env.sh changes this process's environment.
 
     Raises UserError where Spark or Java is missing, or a variable of Spark's is wrong.
@@ -170,19 +168,22 @@ def request(
     home = paths.spark_home()
     paths.check_spark(home)
     load_spark_env(home, os.environ)
-    conf = conf_folder(home, os.environ)
+    folder = conf_folder(home, os.environ)
     # As Spark's own scripts do (bin/load-spark-env.sh); a Worker hands them to its executors.
-    os.environ.update(SPARK_HOME=str(home), SPARK_CONF_DIR=str(conf), SPARK_ENV_LOADED="1")
+    os.environ.update(SPARK_HOME=str(home), SPARK_CONF_DIR=str(folder), SPARK_ENV_LOADED="1")
     os.environ.setdefault("SPARK_SCALA_VERSION", "2.13")
     words = [os.environ.get(name, "") for name in ("SPARK_DAEMON_JAVA_OPTS", "SPARK_WORKER_OPTS")]
+    if os.environ.get("SPARK_LOCAL_DIRS"):  # the user's, not the plan's
+        conf = {**plan.conf, "spark.local.dir": os.environ["SPARK_LOCAL_DIRS"]}
+        plan = replace(plan, conf=conf)
     return WorkersRequest(
         schema="hearth/workers-request/1",
         name=name,
         master=master,
         directory=str(root() / name),
-        plan=dict(plan),
+        plan=plan.document(),
         java=str(paths.java()),
-        class_path=[str(conf), str(home / "jars" / "*")],
+        class_path=[str(folder), str(home / "jars" / "*")],
         memory_mb=_daemon_memory_mb(),
         java_options=[option for text in words for option in _split(text)],
         arguments=list(arguments),
@@ -412,12 +413,14 @@ def _unit(each: PlannedExecutor, plan: Plan, master: str, spark_home: Path) -> s
 def script(plan: Plan, master: str, spark_home: Path) -> str:
     """Return a shell script that starts the Workers of a plan without hearth (numactl(8))."""
     lines = ["#!/bin/sh", "# Starts a Spark Worker in each place; Ctrl-C ends all.", "set -eu"]
-    lines.append("trap 'kill 0' INT TERM")
+    lines += ["workers=", "trap 'kill $workers || :' INT TERM"]
     for each in plan.executors:
         words = " ".join(_worker_words(each, master, spark_home))
         bound = f"numactl --physcpubind={each.cpus} --membind={each.memory_nodes} "
         lines.append(f"{bound if plan.mode != 'native' else ''}{words} &")
-    return "\n".join([*lines, "wait", ""])
+        lines.append('workers="$workers $!"')
+    # The second one waits for those that a signal's trap has ended.
+    return "\n".join([*lines, "wait || wait", ""])
 
 
 def _worker_words(each: PlannedExecutor, master: str, spark_home: Path) -> list[str]:

@@ -94,9 +94,7 @@ def _start(options: Namespace) -> None:
     name = workers.check_name(options.name or workers.default_name(master))
     arguments = ["--host", options.host] if options.host else []
     limit_s = parse_seconds(options.wait, "--wait")
-    asked = workers.request(
-        name, master, _request(options).document(), [*arguments, "--webui-port", "0"]
-    )
+    asked = workers.request(name, master, _request(options), [*arguments, "--webui-port", "0"])
     if options.foreground:
         workers.supervise_here(asked)
     started = workers.begin(asked, lambda line: print(line, flush=True), limit_s)

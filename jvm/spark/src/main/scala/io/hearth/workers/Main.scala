@@ -65,7 +65,8 @@ object Main {
   ): Unit = {
     val plan = leased.plan
     val kernel = new LiveKernel(Path.of("/"))
-    val launch = new WorkerLaunch(request, id, plan.conf.get("spark.local.dir"))
+    val localDirs = plan.conf.get("spark.local.dir").orElse(sys.env.get("SPARK_LOCAL_DIRS"))
+    val launch = new WorkerLaunch(request, id, localDirs, plan.executors.head.id)
     val launcher = new PlacementLauncher(binding(request, leased), Processes, kernel, ConsoleLog)
     val began = Instant.now().truncatedTo(ChronoUnit.MILLIS).toString
     val record =
@@ -140,7 +141,7 @@ object Main {
   }
 
   private def fit(request: WorkersRequest, leases: Leases): Fitted = {
-    val machine = TopologyReader.load(None)
+    val machine = TopologyReader.load(request.plan.machine)
     val neighbours =
       if (request.plan.ignoresOthers) Neighbours.none else Neighbours.running(Path.of("/proc"))
     Coexistence

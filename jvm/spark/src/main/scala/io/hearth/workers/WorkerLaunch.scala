@@ -10,8 +10,17 @@ import io.hearth.core.plan.ExecutorPlan
 import io.hearth.core.topology.{IdSet, Neighbours}
 import io.hearth.spark.Held
 
-/** Composes the command of Spark's own Worker in a place of the plan; its executors inherit the binding. */
-final class WorkerLaunch(request: WorkersRequest, set: String, localDirs: Option[String]) {
+/**
+ * Composes the command of Spark's own Worker in a place of the plan; its executors inherit the binding.
+ *
+ * @param shuffleServiceIn the place whose Worker runs the external shuffle service, if the user has one run
+ */
+final class WorkerLaunch(
+    request: WorkersRequest,
+    set: String,
+    localDirs: Option[String],
+    shuffleServiceIn: Int
+) {
   import WorkerLaunch._
 
   def directory(place: ExecutorPlan): Path = request.directory.resolve(s"place-${place.id}")
@@ -23,7 +32,7 @@ final class WorkerLaunch(request: WorkersRequest, set: String, localDirs: Option
       java = request.java,
       javaOptions = Option.when(held.cpus)(Neighbours.mark(set)).toVector ++
         Vector(s"-Xmx${request.memoryMb}m", Decommissions) ++
-        JavaModuleOptions.defaultModuleOptionArray ++ request.javaOptions,
+        JavaModuleOptions.defaultModuleOptionArray ++ request.javaOptions ++ shuffleService(place),
       classPath = request.classPath,
       mainClass = MainClass,
       arguments = Vector("--cores", place.taskSlots.toString, "--memory", s"${place.heapMb}m") ++
@@ -36,6 +45,14 @@ final class WorkerLaunch(request: WorkersRequest, set: String, localDirs: Option
       binding = Option.when(held.cpus)(Binding(place.cpus, nodes))
     )
   }
+
+  /**
+   * One service serves all executors of a machine, as applications know one port; a second would end its Worker.
+   * In `spark.local.dir` it keeps whom it serves, beyond its Worker's end.
+   */
+  private def shuffleService(place: ExecutorPlan): Vector[String] =
+    if (place.id == shuffleServiceIn) localDirs.map(dirs => s"-Dspark.local.dir=$dirs").toVector
+    else Vector("-Dspark.shuffle.service.enabled=false")
 
   /** Make the directory of a place, for its owner alone, and put the logs of the Worker before aside. */
   def prepare(place: ExecutorPlan): Unit = {
