@@ -55,6 +55,7 @@ final private[plan] class Layouts(
     (constraints.coresMax.map(_.value) ++ usable.quotaSlots).minOption.filter(_ < usable.slots)
 
   private lazy val machine = Part.machine(pools.all)
+  private val distances: Distances = usable.distance(_, _)
 
   /** One executor over everything. */
   def whole: Either[Unfit, Layout] = firstFit(Iterator(capped(1)))
@@ -90,7 +91,9 @@ final private[plan] class Layouts(
   }
 
   private def perPool(counts: Vector[Int]): Layout =
-    laidOut(pools.all.zip(counts).flatMap { case (pool, n) => Split.evenly(Part.pool(pool), n) })
+    laidOut(pools.all.zip(counts).flatMap { case (pool, n) =>
+      Split.evenly(Part.pool(pool), n, distances)
+    })
 
   private def laidOut(cpus: Vector[Vector[Int]]): Layout =
     withMemory(cpus.map(own => Placement(own.sorted, usable.slotsOn(own))))
@@ -114,15 +117,15 @@ final private[plan] class Layouts(
    * one task.
    */
   private def capped(n: Int): Layout = most match {
-    case None => laidOut(Split.evenly(machine, n))
+    case None => laidOut(Split.evenly(machine, n, distances))
     case Some(max) =>
       val least = if (constraints.coresMax.exists(_.value <= max)) 0 else constraints.taskCpus
       val widths = Vector.tabulate(n)(i => math.max(least, max / n + (if (i < max % n) 1 else 0)))
-      packed(widths).getOrElse(laidOut(Split.evenly(machine, n)))
+      packed(widths).getOrElse(laidOut(Split.evenly(machine, n, distances)))
   }
 
   private def packed(widths: Vector[Int]): Option[Layout] =
-    Packing.place(pools.all, widths).map { cpus =>
+    Packing.place(pools.all, widths, distances).map { cpus =>
       withMemory(cpus.zip(widths).map { case (own, width) => Placement(own.sorted, width) })
     }
 

@@ -4,7 +4,7 @@ package io.hearth.core.plan
  * Finds CPUs for executors of given widths (`local-numa[NxM]`).
  *
  * Each executor gets the tightest place that fits: a last-level-cache group, else a pool (a NUMA
- * node), else a package, else any CPUs; of equal places the one with most free, so that executors
+ * node), else a package, else any CPUs, those of the nearest pools together; of equal places the one with most free, so that executors
  * spread over the memory of the machine.
  */
 private[plan] object Packing {
@@ -41,13 +41,18 @@ private[plan] object Packing {
    * otherwise executors may span pools; only then do executors share cores, or tasks fill every
    * thread.
    */
-  def place(all: Vector[Pool], widths: Vector[Int]): Option[Vector[Vector[Int]]] = {
+  def place(
+      all: Vector[Pool],
+      widths: Vector[Int],
+      distances: Distances
+  ): Option[Vector[Vector[Int]]] = {
     val pools = all.flatMap(ofOneKind)
     val most = pools.iterator.flatMap(_.cores).map(_.slots).max
+    lazy val far = pools.map(a => pools.map(b => distances.between(a.cores, b.cores)))
     val roomy =
-      (1 to most).iterator.map(tasks => pack(pools, widths, TasksPerCore(tasks), inside = true))
+      (1 to most).iterator.map(tasks => pack(pools, widths, TasksPerCore(tasks), None))
     val tight = Iterator(TasksPerCore(most), SharedSlots, EveryThread, SharedCores)
-      .map(pack(pools, widths, _, inside = false))
+      .map(pack(pools, widths, _, Some((a, b) => far(a)(b))))
     (roomy ++ tight).collectFirst { case Some(found) => found }
   }
 
@@ -64,18 +69,22 @@ private[plan] object Packing {
     else pools.iterator.flatMap(_.cores).map(_.cpus.size).sum / width
   }
 
+  /** How far one pool is from another, by their places. */
+  private type Far = (Int, Int) => Double
+
+  /** @param spanning how far pools are that an executor may span; None where it may not */
   private def pack(
       pools: Vector[Pool],
       widths: Vector[Int],
       density: Density,
-      inside: Boolean
+      spanning: Option[Far]
   ): Option[Vector[Vector[Int]]] = {
     val bins = pools.map(bin(_, density))
     val start = Option((bins, Vector.empty[Vector[Int]]))
     widths
       .foldLeft(start) { (state, width) =>
         state.flatMap { case (free, placed) =>
-          placeOne(free, width, inside).map { case (left, cpus) => (left, placed :+ cpus) }
+          placeOne(free, width, spanning).map { case (left, cpus) => (left, placed :+ cpus) }
         }
       }
       .map(_._2)
@@ -89,22 +98,21 @@ private[plan] object Packing {
   private def placeOne(
       bins: Vector[Bin],
       width: Int,
-      inside: Boolean
+      spanning: Option[Far]
   ): Option[(Vector[Bin], Vector[Int])] = {
     val order = bins.indices.sortBy(i => -bins(i).free).toVector
     if (order.headOption.exists(i => bins(i).free >= width)) {
       val (bin, cpus) = take(bins(order.head), width)
       Some((bins.updated(order.head, bin), cpus))
-    } else if (inside) None
-    else spanning(bins, order, width)
+    } else spanning.flatMap(span(bins, order, width, _))
   }
 
-  private def spanning(bins: Vector[Bin], order: Vector[Int], width: Int) = {
+  private def span(bins: Vector[Bin], order: Vector[Int], width: Int, far: Far) = {
     val packages = order.groupBy(i => bins(i).packageId).values.toVector
     val fitting = packages
       .filter(_.map(bins(_).free).sum >= width)
       .sortBy(p => (-p.map(bins(_).free).sum, p.min))
-    val wide = fitting.headOption.getOrElse(order)
+    val wide = nearest(bins, fitting.headOption.getOrElse(order), width, far)
     val all = (bins, Vector.empty[Int], width)
     val (left, cpus, missing) = wide.foldLeft(all) { case ((free, taken, rest), i) =>
       if (rest <= 0) (free, taken, rest)
@@ -115,6 +123,17 @@ private[plan] object Packing {
       }
     }
     Option.when(missing <= 0)((left, cpus))
+  }
+
+  /** As many bins as hold the width, each the nearest to the first; of all firsts the one with the nearest. */
+  private def nearest(bins: Vector[Bin], among: Vector[Int], width: Int, far: Far) = {
+    val open = among.filter(bins(_).free > 0)
+    def from(first: Int) = {
+      val order = first +: open.filter(_ != first).sortBy(i => (far(first, i), -bins(i).free))
+      order.take(math.max(1, order.scanLeft(0)(_ + bins(_).free).indexWhere(_ >= width)))
+    }
+    val firsts = open.map(from).filter(_.map(bins(_).free).sum >= width)
+    if (firsts.isEmpty) among else firsts.minBy(group => (group.size, Distances.apart(group, far)))
   }
 
   /**

@@ -11,7 +11,7 @@ final private[plan] case class Partitioning(
     because: String,
     source: String,
     forced: Boolean = false,
-    measured: Option[Measured] = None
+    measured: Vector[Measured] = Vector.empty
 ) {
 
   /** What the decision is expected to gain over Spark's local mode, and who measured it. */
@@ -29,15 +29,16 @@ final private[plan] case class Partitioning(
         "hearth"
       )
     else if (forced) gain("unknown", "the shape follows from what was fixed", source)
+    else if (measured.isEmpty)
+      gain("unknown", "no study measured such executors at such work", "hearth")
     else
-      measured.fold(gain("unknown", "no study compared such executors with one JVM", "hearth"))(m =>
-        gain(m.value, m.because, m.source)
+      gain(
+        measured.map(_.value).mkString("; "),
+        measured.map(_.because).mkString("; "),
+        measured.flatMap(_.source.split("; ")).distinct.mkString("; ")
       )
   }
 }
-
-/** What a study measured of several executors against one JVM, where its machine was like this one. */
-final private[plan] case class Measured(value: String, because: String, source: String)
 
 private[plan] object Partitioning {
 
@@ -138,8 +139,8 @@ private[plan] object Partitioning {
     } yield Partitioning(
       native = true,
       s"a heap of ${Sizes.show(heap)} holds the input (${HeapNeed.PerInputByte} bytes of heap for each byte, " +
-        s"hearth's own figure), on one NUMA node with fewer than the ${Widths.OneJvmScales} task slots at which " +
-        "one JVM stops scaling",
+        s"hearth's own figure); the study sets no limit to the cores, and that it holds on one NUMA node with fewer " +
+        s"than ${Widths.OneJvmScales} task slots, where one JVM stops scaling, is hearth's rule",
       "Kyong 2017; hearth"
     )
 
@@ -162,7 +163,7 @@ private[plan] object Partitioning {
             s"$slots on one NUMA node: partitions of 15 cores were faster than one JVM up to 60 cores, and of 30 " +
               "beyond; that more than 32 slots on one node are enough to divide is hearth's judgement",
             "Kyong 2017; hearth",
-            measured = larger(layout)
+            measured = Gains.of(usable, layout, workload)
           )
       }
     else {
@@ -173,33 +174,10 @@ private[plan] object Partitioning {
         s"$nodes NUMA nodes and $slots: several bound executors ${read}spend less on garbage collection than one " +
           "heap, even where one would hold the data",
         "Awan 2016",
-        measured = awan(layout).orElse(larger(layout))
+        measured = Gains.of(usable, layout, workload)
       )
     }
   }
-
-  /** Awan 2016 had two nodes with 24 cores, and executors of 4 to 12 of them. */
-  private def awan(layout: Layout): Option[Measured] =
-    Option.when(layout.slots < Widths.OneJvmScales && layout.widest <= AwansWidest)(
-      Measured(
-        "up to 36 % faster",
-        "on two nodes with 24 cores, several executors instead of one of the same size spent less time on garbage " +
-          "collection; remote memory costs about 10 % on average",
-        "Awan 2016"
-      )
-    )
-
-  private val AwansWidest = 24
-
-  /** Kyong 2017 had 8 sockets of 15 cores, and one JVM that stopped getting faster at 60. */
-  private def larger(layout: Layout): Option[Measured] =
-    Option.when(layout.slots >= Widths.ManySlots)(
-      Measured(
-        "up to 1.5 times as fast",
-        "on 120 cores, four partitions of 30 instead of one JVM, which had stopped getting faster at about 60",
-        "Kyong 2017"
-      )
-    )
 
   /** Where one executor would have every CPU, one JVM does it all: a second one gains nothing. */
   def one(usable: UsableMachine, constraints: UserConstraints): Partitioning = {

@@ -50,6 +50,18 @@ private[plan] object Part {
   }
 }
 
+/** How far the memory of some cores is from that of others, in the kernel's unit. */
+private[plan] trait Distances {
+  def between(some: Vector[UsableCore], others: Vector[UsableCore]): Double
+}
+
+private[plan] object Distances {
+
+  /** How far the members of a group are from each other, in all. */
+  def apart(group: Vector[Int], far: (Int, Int) => Double): Double =
+    (for (a <- group; b <- group if a < b) yield far(a, b)).sum
+}
+
 /** Divides CPUs among executors, respecting the machine's parts. */
 private[plan] object Split {
 
@@ -60,19 +72,19 @@ private[plan] object Split {
    *
    * @param n at least 1, at most the number of CPUs of the part
    */
-  def evenly(part: Part, n: Int): Vector[Vector[Int]] =
+  def evenly(part: Part, n: Int, distances: Distances): Vector[Vector[Int]] =
     if (n == 1) Vector(part.cpus)
     else if (part.parts.isEmpty) cores(part.cores, n)
     else {
-      val found = byParts(part, n)
+      val found = byParts(part, n, distances)
       if (part.even && spread(part, found) > part.widestCore) cores(part.cores, n) else found
     }
 
-  private def byParts(part: Part, n: Int): Vector[Vector[Int]] =
-    if (n < part.parts.size) joined(part.parts, n).map(_.flatMap(_.cpus))
+  private def byParts(part: Part, n: Int, distances: Distances): Vector[Vector[Int]] =
+    if (n < part.parts.size) joined(part.parts, n, distances).map(_.flatMap(_.cpus))
     else {
       val counts = share(n, part.parts.map(p => Weight(p.slots, p.cpus.size)))
-      part.parts.zip(counts).flatMap { case (p, count) => evenly(p, count) }
+      part.parts.zip(counts).flatMap { case (p, count) => evenly(p, count, distances) }
     }
 
   /** By how many slots the widest of these executors exceeds the narrowest. */
@@ -99,17 +111,41 @@ private[plan] object Split {
     counts.toVector
   }
 
-  /** Neighbouring parts joined into `n` groups of about equal slots. */
-  private def joined(parts: Vector[Part], n: Int): Vector[Vector[Part]] = {
-    val sums = parts.scanLeft(0)(_ + _.slots)
+  /**
+   * Parts joined into `n` groups of about equal slots: runs of them in their own order, or in one that always
+   * goes on to the nearest, whichever leaves the members of a group nearest to each other.
+   */
+  private def joined(parts: Vector[Part], n: Int, distances: Distances): Vector[Vector[Part]] = {
+    val far = parts.map(a => parts.map(b => distances.between(a.cores, b.cores)))
+    val orders = parts.indices.toVector +: parts.indices.map(nearestNext(far, _))
+    orders.distinct
+      .map(order => runs(order.map(parts(_).slots), n).map(_.map(order)))
+      .minBy(_.map(Distances.apart(_, far(_)(_))).sum)
+      .map(_.map(parts))
+  }
+
+  /** All places from this one on, each followed by the nearest that is left, of equals the first. */
+  private def nearestNext(far: Vector[Vector[Double]], from: Int): Vector[Int] =
+    Iterator
+      .iterate((Vector(from), far.indices.toVector.filter(_ != from))) { case (done, left) =>
+        val next = left.minBy(far(done.last)(_))
+        (done :+ next, left.filter(_ != next))
+      }
+      .drop(far.size - 1)
+      .next()
+      ._1
+
+  /** Neighbouring places, `n` runs with about equal slots in each. */
+  private def runs(slots: Vector[Int], n: Int): Vector[Vector[Int]] = {
+    val sums = slots.scanLeft(0)(_ + _)
     def next(from: Int, left: Int): Int = {
       val fair = (sums.last - sums(from)).toDouble / left
-      val most = parts.size - from - (left - 1)
+      val most = slots.size - from - (left - 1)
       def half(i: Int) = (sums(from + i - 1) + sums(from + i)) / 2.0 - sums(from)
       from + (1 to most).iterator.takeWhile(half(_) <= fair).foldLeft(1)((_, i) => i)
     }
-    val starts = (n until 1 by -1).scanLeft(0)(next) :+ parts.size
-    starts.zip(starts.tail).map { case (from, until) => parts.slice(from, until) }.toVector
+    val starts = (n until 1 by -1).scanLeft(0)(next) :+ slots.size
+    starts.zip(starts.tail).map { case (from, until) => (from until until).toVector }.toVector
   }
 
   private def cores(cores: Vector[UsableCore], n: Int): Vector[Vector[Int]] =

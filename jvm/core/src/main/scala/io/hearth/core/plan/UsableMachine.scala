@@ -64,6 +64,19 @@ final private[plan] case class UsableMachine(
     cores.iterator.flatMap(core => core.cpus.map(_ -> core)).toMap
 
   def slotsOn(cpus: Iterable[Int]): Int = UsableMachine.slotsOn(coreOf, cpus)
+
+  private lazy val distancesOf: Map[Int, Map[Int, Int]] =
+    nodes.flatMap(n => n.id.map(_ -> n.distances)).toMap
+
+  /** Mean distance between the nodes of these cores and of those, as the kernel tells it. */
+  def distance(some: Vector[UsableCore], others: Vector[UsableCore]): Double = {
+    val between = for {
+      a <- some.iterator.map(_.node).distinct
+      b <- others.iterator.map(_.node).distinct
+    } yield UsableMachine.distance(a.flatMap(distancesOf.get), b)
+    val all = between.toVector
+    all.sum.toDouble / all.size
+  }
 }
 
 /**
@@ -88,6 +101,10 @@ private[plan] object UsableMachine {
    * (docs/sources.md).
    */
   val MostTasksPerCore = 4
+
+  /** From a node with these distances; the farthest that the kernel's table holds where it is not told. */
+  private def distance(of: Option[Map[Int, Int]], to: Option[Int]): Int =
+    to.flatMap(id => of.flatMap(_.get(id))).getOrElse(255)
 
   def worthwhile(threads: Int): Int = math.min(threads, MostTasksPerCore)
 

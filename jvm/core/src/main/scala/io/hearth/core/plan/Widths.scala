@@ -27,9 +27,16 @@ private[plan] object WidthRule {
         "a node with 8 to 11 task slots is an executor, as one that spans nodes reads remote memory",
         "hearth; Awan 2016"
       )
+  case object JoinedToMany
+      extends WidthRule(
+        s"on ${Widths.ManySlots} task slots or more, nodes of at most ${Widths.MostSlots / 2} are joined, the " +
+          s"nearest ones, up to ${Widths.MostSlots}: on 120 cores partitions of two sockets (30 cores) ran 1.5 " +
+          "times as fast as those of one, which had stragglers",
+        "Kyong 2017; hearth"
+      )
   case object JoinedNodes
       extends WidthRule(
-        "nodes of fewer than 8 task slots are joined, neighbours first, to about 16 slots: each JVM compiles for " +
+        "nodes of fewer than 8 task slots are joined, the nearest ones, to about 16 slots: each JVM compiles for " +
           "itself, which costs narrow ones most",
         "hearth"
       )
@@ -63,7 +70,8 @@ private[plan] object WidthRule {
   case object SmallInput
       extends WidthRule(
         s"one heap would hold the input, so executors are whole nodes, of fewer than ${Widths.OneJvmScales} task " +
-          "slots, beyond which one JVM stops getting faster",
+          "slots, beyond which one JVM stops getting faster; the study takes one JVM for such an input on any " +
+          "number of cores, and that several nodes get several is hearth's rule",
         "Kyong 2017; hearth"
       )
 }
@@ -82,11 +90,11 @@ final private[plan] class Widths(
   import Widths._
 
   private val need = HeapNeed.of(workload)
-  private val wide = usable.quotaSlots.getOrElse(usable.slots) > ManySlots
+  private val wide = usable.quotaSlots.getOrElse(usable.slots) >= ManySlots
 
   /** The number of slots to come near where no place decides, and what is near enough. */
   private val open =
-    if (wide) Aim(WideTarget, 24, MostSlots) else Aim(Target, LeastOfPlace, MostSlots)
+    if (wide) Aim(WideTarget, WideLeast, MostSlots) else Aim(Target, LeastOfPlace, MostSlots)
 
   /** What executors do not leave: a pool's CPUs of one node and kind, with their share of its memory. */
   private val parts: Vector[Vector[Pool]] = pools.all.map { pool =>
@@ -96,18 +104,26 @@ final private[plan] class Widths(
     }
   }
 
-  /** Nodes too narrow for an executor of their own are divided together. */
-  private val joins: Boolean = parts.flatten.sizeIs > 1 &&
-    parts.flatten.forall(_.slots < math.max(LeastSlots, constraints.taskCpus))
-
   private val divisions: Vector[Vector[Division]] = parts.map(_.map(of))
+
+  /** Nodes too narrow for an executor of their own are divided together. */
+  private val joins: Boolean = parts.flatten.sizeIs > 1 && (joinsMany ||
+    parts.flatten.forall(_.slots < math.max(LeastSlots, constraints.taskCpus)))
+
+  /** Where two nodes or more make one executor of many, and its work does not ask for narrower ones. */
+  private def joinsMany: Boolean = wide && divisions.flatten.forall(_.executors == 1) &&
+    parts.flatten.forall(_.slots <= MostSlots / 2)
 
   /** Executors of each pool; none where pools are joined. */
   def perPool: Option[Vector[Int]] = Option.unless(joins)(divisions.map(_.map(_.executors).sum))
 
   /** All of the machine's; fewer where the user or a quota leaves fewer slots. */
   def count(slots: Int): Int =
-    if (joins) math.max(1, math.round(slots.toDouble / Target).toInt)
+    if (joins && joinsMany) {
+      val node = parts.flatten.iterator.map(_.slots).max
+      val each = MostSlots / node * node
+      (slots + each - 1) / each
+    } else if (joins) math.max(1, math.round(slots.toDouble / Target).toInt)
     else if (slots >= usable.slots) divisions.flatten.map(_.executors).sum
     else (slots + widest - 1) / widest
 
@@ -117,7 +133,8 @@ final private[plan] class Widths(
   )
 
   def rules: Vector[WidthRule] =
-    if (joins) Vector(WidthRule.JoinedNodes) else divisions.flatten.map(_.rule).distinct
+    if (joins) Vector(if (joinsMany) WidthRule.JoinedToMany else WidthRule.JoinedNodes)
+    else divisions.flatten.map(_.rule).distinct
 
   private def of(pool: Pool): Division =
     if (need.small) whole(pool)
@@ -131,11 +148,11 @@ final private[plan] class Widths(
     val widths = pool.cores.groupBy(_.cache).values.map(_.iterator.map(_.slots).sum)
     val threads = pool.cores.iterator.map(_.slots).max
     val known = pool.cores.forall(_.cache >= 0)
-    def fits(slots: Int) = slots >= least && slots <= MostSlots
+    def fits(slots: Int) = slots >= math.max(least, open.least) && slots <= MostSlots
     if (known && widths.forall(fits) && widths.sizeIs > 1)
       Division(widths.size, WidthRule.Cache)
     else if (pool.slots < least) Division(1, WidthRule.NarrowNode)
-    else if (threads > TwoThreads) Division(even(pool, open), WidthRule.ManyThreads)
+    else if (threads > TwoThreads && !wide) Division(even(pool, open), WidthRule.ManyThreads)
     else if (pool.slots <= MostSlots) Division(1, WidthRule.Node)
     else Division(even(pool, open), WidthRule.Even(open.target))
   }
@@ -196,9 +213,12 @@ private[plan] object Widths {
   /** What an even division comes near to: 12 (Chiba 2015), 15 (Kyong 2017), 8 to 24 (Awan 2016). */
   val Target = 16
 
-  /** Slots in all beyond which narrow partitions made stragglers, and the width that did not (Kyong 2017). */
+  /** Slots in all of which narrow partitions made stragglers, and the width that did not (Kyong 2017). */
   val ManySlots = 120
   val WideTarget = 30
+
+  /** The least that counts as so wide: hearth's judgement, nothing between 15 and 30 was tried. */
+  val WideLeast = 24
 
   /** The narrowest that measured best (Baig 2018). */
   val LeastSlots = 8

@@ -112,10 +112,46 @@ class GoldenPlansTest extends AnyFunSuite {
     Golden.check(Project.file("fixtures/plans-of-today.txt"), text)
   }
 
-  private def shaped(name: String, machine: String): String = {
-    val kinds = None +: WorkloadKind.all
-      .filter(k => k != WorkloadKind.Etl && k != WorkloadKind.Graph)
-      .map(Option(_))
+  /** Machines that the studies had, and sockets of two nodes. */
+  private val studied = Vector(
+    "15 cores of Kyong 2017" -> "1 package, 1 node of 99 GB, 15 cores",
+    "30 cores of Kyong 2017" -> "2 packages, 2 nodes of 99 GB, 15 cores",
+    "60 cores of Kyong 2017" -> "4 packages, 4 nodes of 99 GB, 15 cores",
+    "120 cores of Kyong 2017" -> "8 packages, 8 nodes of 99 GB, 15 cores",
+    "POWER8 of Baig 2018 and Chiba 2015" ->
+      "2 packages, 4 nodes of 256 GB, 6 cores x 8 threads, POWER",
+    "Xeon of Awan 2016, no second threads" -> "2 packages, 2 nodes of 32 GB, 12 cores",
+    "sockets of two nodes" ->
+      "2 packages, 4 nodes of 128 GB, 12 cores x 2 threads, distance 12 within package, 32 across",
+    "sockets of two narrow nodes, 128 slots" ->
+      "4 packages, 8 nodes of 64 GB, 8 cores x 2 threads, distance 12 within package, 32 across"
+  )
+
+  test("the plans of the studies' machines, by kind of work and for a small input, are as agreed") {
+    val text = studied
+      .map { case (name, machine) =>
+        val small = plan(Case(machine, Workload(None, Some(4 * gigabyte))))
+        val gains = WorkloadKind.all.map { kind =>
+          val gain = plan(Case(machine, Workload(Some(kind), None))).reasons
+            .filter(_.decision == "expected gain")
+            .map(r => s"${r.value} [${r.source}]")
+          s"  expected of ${kind.name}: ${gain.mkString}\n"
+        }
+        shaped(
+          name,
+          machine,
+          WorkloadKind.all
+        ) + s"  any, 4 GB of input: ${small.master}\n" + gains.mkString
+      }
+      .mkString("\n")
+    Golden.check(Project.file("fixtures/plans-of-studies.txt"), text)
+  }
+
+  private val told = WorkloadKind.all
+    .filter(k => k != WorkloadKind.Etl && k != WorkloadKind.Graph)
+
+  private def shaped(name: String, machine: String, of: Seq[WorkloadKind] = told): String = {
+    val kinds = None +: of.map(Option(_)).toVector
     val plans = kinds.map(kind => kind -> plan(Case(machine, Workload(kind, None))))
     val rows = plans.map { case (kind, plan) =>
       val first = plan.executors.head

@@ -375,15 +375,32 @@ class PlannerTest extends AnyFunSuite {
         plan(machine, workload = workload).reasons.find(_.decision == "expected gain").get
       (reason.value, reason.source)
     }
-    val awan = ("up to 36 % faster", "Awan 2016")
-    assert(gain(xeon) == awan && gain("2 nodes of 128 GB, 16 cores") == awan)
-    assert(because(plan(xeon), "expected gain").contains("remote memory"))
-    assert(gain("2 nodes of 128 GB, 29 cores")._1 == "unknown", "wider than Awan's executors")
+    val ml = Workload(Some(WorkloadKind.Ml), None)
+    val awan = "up to 26 % less time than one JVM"
+    assert(gain("2 nodes of 64 GB, 12 cores", ml)._1.startsWith(awan))
+    assert(!gain(xeon, ml)._1.contains(awan), "two threads a core")
+    assert(!gain("2 nodes of 64 GB, 12 cores")._1.contains("one JVM"), "of two workloads only")
     val large = Workload(None, Some(300 * gigabyte))
     assert(gain("1 node of 128 GB, 40 cores")._1 == "unknown")
     assert(gain("1 node of 128 GB, 16 cores", large)._1 == "unknown")
-    val eight = gain("8 packages, 8 nodes of 100 GB, 15 cores")
-    assert(eight == ("up to 1.5 times as fast" -> "Kyong 2017"))
+    val eight = "8 packages, 8 nodes of 100 GB, 15 cores"
+    assert(gain(eight) == ("up to 1.5 times as fast as one JVM" -> "Kyong 2017"))
+    assert(gain(eight, Workload(Some(WorkloadKind.Sql), None))._1 == "unknown", "executors span")
+  }
+
+  test("what binding gains is said by the kind of work, with the study that measured it") {
+    def gain(kind: Option[WorkloadKind]) = {
+      val reason = plan(power8, workload = Workload(kind, None)).reasons
+        .find(_.decision == "expected gain")
+        .get
+      (reason.value, reason.source)
+    }
+    val both = "Chiba 2015; Baig 2018"
+    assert(gain(Some(WorkloadKind.Ml)) == ("13 to 15 % faster by binding" -> both))
+    assert(gain(Some(WorkloadKind.Graph)) == ("25 % faster by binding" -> "Baig 2018"))
+    assert(gain(Some(WorkloadKind.Sql)) == ("3 to 7 % faster by binding" -> both))
+    assert(gain(None) == ("3 to 25 % faster by binding" -> both))
+    assert(gain(Some(WorkloadKind.Etl))._1 == "unknown", "no study bound such work")
   }
 
   test("the collector's threads are the executor's, and the user's collector leaves out ours") {

@@ -115,9 +115,46 @@ class WidthsTest extends AnyFunSuite {
     assert(poor.mode == PlanMode.Native, "two heaps would hold no more")
   }
 
+  test("on eight sockets of 15 cores partitions are as wide as the container study found best") {
+    for (
+      (sockets, input, master) <- Seq(
+        (1, Some(4L), "local[15]"),
+        (2, Some(4L), "local-numa[2x15]"),
+        (4, Some(4L), "local-numa[4x15]"),
+        (7, None, "local-numa[7x15]"),
+        (8, Some(4L), "local-numa[4x30]"),
+        (8, None, "local-numa[4x30]")
+      )
+    ) {
+      val got = plan(s"$sockets packages, $sockets nodes of 99 GB, 15 cores", input = input)
+      assert(got.master == master, sockets)
+    }
+    val whole = plan("8 packages, 8 nodes of 99 GB, 15 cores", input = Some(4))
+    assert(reason(whole, "executors").because.contains("had stragglers"))
+    assert(reason(whole, "executors").source == "Kyong 2017; hearth")
+    val heaps = plan("8 packages, 8 nodes of 99 GB, 15 cores", Some(WorkloadKind.Ml))
+    assert(width(heaps) <= 8, "narrower for what it keeps on the heap")
+  }
+
+  test(
+    "on 120 slots or more, caches and nodes of 16 slots are joined in twos, nodes of 17 are not"
+  ) {
+    for (
+      (machine, master) <- Seq(
+        ("2 nodes of 512 GB, 64 cores x 2 threads, l3 of 8 cores", "local-numa[8x32]"),
+        ("8 nodes of 64 GB, 8 cores x 2 threads", "local-numa[4x32]"),
+        ("12 nodes of 64 GB, 10 cores", "local-numa[4x30]"),
+        ("32 nodes of 64 GB, 4 cores", "local-numa[4x32]"),
+        ("8 nodes of 64 GB, 17 cores", "local-numa[8x17]"),
+        ("7 nodes of 64 GB, 16 cores", "local-numa[7x16]")
+      )
+    )
+      assert(plan(machine).master == master, machine)
+  }
+
   test("a small input on a large machine gets whole nodes, as far as one JVM scales") {
     val large = "2 packages, 2 nodes of 768 GB, 128 cores x 2 threads, l3 of 8 cores"
-    assert(plan(large).executors.size == 32)
+    assert(plan(large).executors.size == 16)
     val small = plan(large, input = Some(1))
     assert(small.executors.size == 16 && width(small) < 60)
     assert(
