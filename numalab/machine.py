@@ -79,7 +79,7 @@ class Boot:
         suspect, not what ran; that is not proven.
         """
         said = [self.console]
-        for output in self.evidence.glob("*/state/runs/*/executors/*/stdout"):
+        for output in self.evidence.glob("*/state/applications/*/executors/*/stdout"):
             said.append(output.read_text(errors="replace"))
         return any(JVM_CRASH in text for text in said)
 

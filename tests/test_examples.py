@@ -40,4 +40,4 @@ def test_the_notebook_runs_in_plain_python(tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stderr
     assert "|     0|49999500000|" in done.stdout
-    assert len(list((tmp_path / "state" / "runs").iterdir())) == 1
+    assert len(list((tmp_path / "state" / "applications").iterdir())) == 1

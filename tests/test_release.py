@@ -55,7 +55,7 @@ def test_the_wheel_alone_runs_a_job_on_bound_executors(tmp_path: Path) -> None:
     done = call(bare / "bin" / "hearth", *words, cwd=tmp_path, env=environment)
     assert done.returncode == 0, done.stderr[-4000:]
     assert len(json.loads(done.stdout.partition("RESULT ")[2])["days"]) == 7
-    (placement,) = (tmp_path / "state" / "runs").glob("*/placement.json")
+    (placement,) = (tmp_path / "state" / "applications").glob("*/placement.json")
     executors = json.loads(placement.read_text())["executors"]
     assert [executor["verdict"] for executor in executors] == ["as planned"] * 2
     refused = call(bare / "bin" / "hearth", "run", "word-count", "--size", "1m", env=environment)

@@ -25,9 +25,11 @@ def sleeper() -> Iterator[subprocess.Popen[bytes]]:
     process.wait()
 
 
-def record(home: Path, app: str, pid: int, ticks: int | None, **more: Any) -> Path:
+def record(
+    home: Path, app: str, pid: int, ticks: int | None, kept: str = "applications", **more: Any
+) -> Path:
     """Writes the record of an application as the driver does."""
-    folder = home / "runs" / app
+    folder = home / kept / app
     folder.mkdir(parents=True)
     run = {"schema": "hearth/run/1", "app_id": app, "name": "test", "driver_pid": pid}
     run |= {"driver_start_ticks": ticks, "master": "local-numa[1x1]", "state": "running"}
@@ -50,13 +52,16 @@ def test_a_name_is_the_running_applications_where_ended_ones_share_it_and_its_ui
     hearth: Command, tmp_path: Path, sleeper: subprocess.Popen[bytes]
 ) -> None:
     ticks = start_ticks(sleeper.pid)
-    record(tmp_path / "state", "app-over", 1, 1, state="finished", ui="http://box:4040")
+    earlier_release = {"kept": "runs", "state": "finished", "ui": "http://box:4040"}
+    record(tmp_path / "state", "app-over", 1, 1, **earlier_release)
     record(tmp_path / "state", "app-now", sleeper.pid, ticks, ui="http://box:4041")
     done = hearth("status", "test")
     assert done.returncode == 0, done.stderr
     assert "app-now  test  running" in done.stdout and "UI http://box:4041" in done.stdout
     assert "started 2026-11-21 09:00:00 UTC," in done.stdout
-    assert "4040" not in hearth("status", "--all").stdout, "an ended application has no UI"
+    everything = hearth("status", "--all").stdout
+    assert "app-over" in everything
+    assert "4040" not in everything, "an ended application has no UI"
 
 
 def test_without_an_application_it_says_so(hearth: Command) -> None:

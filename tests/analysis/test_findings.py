@@ -136,7 +136,7 @@ def test_a_skewed_join_is_named_with_what_to_do_about_its_keys() -> None:
 def test_a_failure_says_where_its_stack_trace_is() -> None:
     analysis = analyse_event_log(ROOT / "fixtures/eventlogs/failure.jsonl")
     for master, place in (
-        ("local-numa[2x1]", f"in runs/{analysis.record.application_id}/executors/*/stderr"),
+        ("local-numa[2x1]", f"in applications/{analysis.record.application_id}/executors/*/stderr"),
         ("local[2]", "in the output of the application"),
     ):
         run = replace(analysis, record=replace(analysis.record, master=master))

@@ -350,10 +350,10 @@ def test_last_is_the_latest_record_that_can_be_read_and_the_damaged_one_is_said(
 def test_a_damaged_run_of_local_numa_does_not_hide_the_others(tmp_path: Path) -> None:
     whole = (EXAMPLES / "run.json").read_bytes()
     for name in ("good", "bad"):
-        (tmp_path / "runs" / name).mkdir(parents=True)
-        (tmp_path / "runs" / name / "run.json").write_bytes(whole)
-    file = tmp_path / "runs" / "bad" / "run.json"
-    copy = PlacementCopy(tmp_path / "runs", tmp_path)
+        (tmp_path / "applications" / name).mkdir(parents=True)
+        (tmp_path / "applications" / name / "run.json").write_bytes(whole)
+    file = tmp_path / "applications" / "bad" / "run.json"
+    copy = PlacementCopy(tmp_path / "applications", tmp_path)
 
     def read() -> None:
         found, problems = read_runs(tmp_path)

@@ -105,7 +105,7 @@ class Site:
         return (self.root / "driver.log").read_text()
 
     def only_run(self) -> Path:
-        runs = [path for path in (self.root / "state" / "runs").iterdir() if path.is_dir()]
+        runs = [path for path in (self.root / "state" / "applications").iterdir() if path.is_dir()]
         assert len(runs) == 1, runs
         return runs[0]
 

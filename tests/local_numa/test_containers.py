@@ -275,7 +275,7 @@ def test_compare_measures_the_docker_arm_as_the_others_and_submit_uses_it_when_i
     told = {"comparison": document["id"], "sentence": "it was faster", "master": "local-numa[2x1]"}
     line = read_line([application, "2"])
     keep_choice(contained.root / "state", line, {"arm": "docker", "words": ["--docker"], **told})
-    runs = contained.root / "state" / "runs"
+    runs = contained.root / "state" / "applications"
     documents = [json.loads(file.read_text()) for file in runs.glob("*/run.json")]
     assert sorted(document["launcher"] for document in documents) == ["docker", "process"]
     dry = hearth(contained.root / "state", "submit", "--dry-run", application, "2")

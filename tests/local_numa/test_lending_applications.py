@@ -67,7 +67,9 @@ def leases(hearth: Command) -> dict[str, Any]:
 
 
 def driver(site: Site) -> int:
-    runs = sorted((site.root / "state" / "runs").iterdir(), key=lambda run: run.stat().st_mtime)
+    runs = sorted(
+        (site.root / "state" / "applications").iterdir(), key=lambda run: run.stat().st_mtime
+    )
     return json.loads((runs[-1] / "run.json").read_text())["driver_pid"]
 
 

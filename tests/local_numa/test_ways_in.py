@@ -252,7 +252,7 @@ def test_a_spark_connect_server_and_a_client_that_knows_nothing_of_hearth(site: 
 
 def end_server(site: Site) -> None:
     """Waits for the server to stop by itself; it is ended when it does not."""
-    runs = list(site.root.glob("state/runs/*"))
+    runs = list(site.root.glob("state/applications/*"))
     pid = site.document("run.json")["driver_pid"] if runs else None
     try:
         eventually("the server has stopped", lambda: not Path(f"/proc/{pid}").exists())

@@ -171,7 +171,7 @@ def last_words(evidence: Path) -> str:
 @pytest.mark.parametrize("where", ["console", "executor", "nowhere"])
 def test_the_crash_of_a_jvm_is_told_from_a_job_that_failed(tmp_path: Path, where: str) -> None:
     report = "#\n# A fatal error has been detected by the Java Runtime Environment:\n#\n"
-    output = tmp_path / "local_numa/state/runs/local-numa-1/executors/0/stdout"
+    output = tmp_path / "local_numa/state/applications/local-numa-1/executors/0/stdout"
     output.parent.mkdir(parents=True)
     output.write_text(report if where == "executor" else "")
     console = f"numalab: up\n{report if where == 'console' else ''}reboot: Power down\n"

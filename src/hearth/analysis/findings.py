@@ -141,7 +141,9 @@ def _where_logged(analysis: Analysis) -> str:
     """Return where the full stack trace of a failure is."""
     record = analysis.record
     if record.application_id and (record.master or "").startswith("local-numa"):
-        place = f"runs/{record.application_id}/executors/*/stderr of hearth's state directory"
+        place = (
+            f"applications/{record.application_id}/executors/*/stderr of hearth's state directory"
+        )
         return f"read the full stack trace in {place}"
     return "read the full stack trace in the output of the application"
 

@@ -10,6 +10,10 @@ from hearth.base.errors import UserError
 from hearth.base.processes import is_alive
 from hearth.machine.placement import Placement
 
+#: Where drivers keep what they leave behind, below the state directory; the last one is of earlier
+#: releases.
+FOLDERS = ("applications", "runs")
+
 
 class RunDocument(TypedDict):
     """The part of `run.json` that is read; contract/run.schema.json has all of it."""
@@ -54,7 +58,8 @@ def read_runs(state_home: Path) -> tuple[list[Application], list[str]]:
     A directory without a record yet is skipped.
     """
     runs, problems = [], []
-    for directory in sorted((state_home / "runs").glob("*")):
+    kept = (state_home / folder for folder in FOLDERS)
+    for directory in sorted(one for folder in kept for one in folder.glob("*")):
         file = directory / "run.json"
         if not os.path.lexists(file):
             continue

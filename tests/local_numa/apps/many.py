@@ -31,7 +31,7 @@ marks = Path(sys.argv[1]).resolve()
 spark = SparkSession.builder.appName("many").getOrCreate()
 context = spark.sparkContext
 ui = f"{context.uiWebUrl}/api/v1/applications/{context.applicationId}"
-record = Path(os.environ["HEARTH_STATE"]).resolve() / "runs" / context.applicationId
+record = Path(os.environ["HEARTH_STATE"]).resolve() / "applications" / context.applicationId
 
 
 def where(_: object) -> tuple[int, str, str]:

@@ -55,9 +55,9 @@ object RunDirectory {
   /** A record takes one to two blocks of a file system. */
   private val ReservedBytes = 16 * 1024
 
-  /** Environment and home directory decide where runs are kept (XDG Base Directory Specification). */
+  /** Environment and home directory decide where they are kept (XDG Base Directory Specification). */
   def root(environment: String => Option[String], home: String): Path =
-    Homes.state(environment, home).resolve("runs")
+    Homes.state(environment, home).resolve("applications")
 
   /** Readable by its owner alone: command lines and logs may hold secrets. */
   def create(root: Path, appId: String): RunDirectory = {

@@ -101,9 +101,9 @@ class RecordsSuite extends AnyFunSuite {
 
   test("runs are kept where the environment says, else under the home directory") {
     val none: String => Option[String] = _ => None
-    assert(RunDirectory.root(none, "/home/me") == Path.of("/home/me/.local/state/hearth/runs"))
-    assert(RunDirectory.root(Map("XDG_STATE_HOME" -> "/s").get, "/h") == Path.of("/s/hearth/runs"))
-    assert(RunDirectory.root(Map("HEARTH_STATE" -> "/x").get, "/h") == Path.of("/x/runs"))
+    assert(RunDirectory.root(none, "/home/me") == Path.of("/home/me/.local/state/hearth/applications"))
+    assert(RunDirectory.root(Map("XDG_STATE_HOME" -> "/s").get, "/h") == Path.of("/s/hearth/applications"))
+    assert(RunDirectory.root(Map("HEARTH_STATE" -> "/x").get, "/h") == Path.of("/x/applications"))
   }
 
   test("an executor's directories are known to all others once published, and unknown before") {

@@ -123,7 +123,7 @@ private[spark] object HearthConfig {
 
   val RunsDirectory: OptionalConfigEntry[String] = ConfigBuilder("spark.hearth.runs.dir")
     .doc(
-      "Where each run keeps its plan, its placement report and its executors' logs. Default: `runs` under " +
+      "Where each run keeps its plan, its placement report and its executors' logs. Default: `applications` under " +
         "$HEARTH_STATE, else under $XDG_STATE_HOME/hearth, else under ~/.local/state/hearth."
     )
     .version("0.1.0")
