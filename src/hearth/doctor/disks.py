@@ -1,5 +1,7 @@
 """The queue of the disk that a directory lies on."""
 
+from pathlib import PurePath
+
 from hearth.doctor.tree import Tree
 
 
@@ -9,7 +11,10 @@ def queue_of(tree: Tree, folder: str) -> str | None:
     if device.startswith("0:"):  # a file system without a disk of its own
         return None
     own = f"sys/dev/block/{device}"
-    return f"{own}/queue" if tree.has(f"{own}/queue") else f"{own}/../queue"
+    queue = f"{own}/queue" if tree.has(f"{own}/queue") else f"{own}/../queue"  # of a partition
+    # By the disk's name, where it has one: what is changed is kept by its path.
+    named = f"sys/block/{PurePath(tree.real(queue)).parent.name}/queue"
+    return named if tree.has(named) else queue
 
 
 def is_virtual(tree: Tree, queue: str) -> bool:

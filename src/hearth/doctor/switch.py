@@ -25,7 +25,7 @@ from hearth.doctor.check import Change, Machine, Problem, all_checks, looked, sy
 from hearth.doctor.tree import NotSeen, Tree
 from hearth.record.store import write_document
 
-_SETTING = re.compile(r"(?:proc/sys|sys)/[\w./-]{1,200}", re.ASCII)
+_SETTING = re.compile(r"(?:proc/sys|sys)/[\w./:-]{1,200}", re.ASCII)
 _CHOSEN = re.compile(r"\[([^\[\]\s]+)\]")
 _MARK = (
     "# Written by 'hearth doctor --fix {name} --persist'; 'hearth doctor --undo {name}' removes it."
