@@ -193,6 +193,12 @@ def assert_shuffle_read_from_files(report: dict[str, Any]) -> None:
         assert read["shuffleLocalBytesRead"] > 0
 
 
+def ui_rows(page: str) -> list[list[str]]:
+    """The cells of each row of the tables of a page of Spark's UI."""
+    rows = re.findall(r"<tr>(.*?)</tr>", page, re.DOTALL)
+    return [re.findall(r"<td>(.*?)</td>", row, re.DOTALL) for row in rows if "<td>" in row]
+
+
 def read_words(path: Path) -> list[str]:
     try:
         return path.read_bytes().decode(errors="replace").split("\0")[:-1]

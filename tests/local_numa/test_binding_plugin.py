@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from application import Site
+from application import Site, ui_rows
 
 from hearth.machine.paths import spark_home
 from support import BOTH_CPUS, TWO_CPUS, hearth, require, validate
@@ -29,7 +29,8 @@ def report(two_cpus: tuple[int, ...], tmp_path_factory: pytest.TempPathFactory) 
     }
     work = spark_home() / "work"
     before = {*work.glob("app-*")}
-    contexts = [{"kill": "one"}, {"spark.hearth.binding": "off"}, strict]
+    watched = {"kill": "one", "spark.ui.enabled": "true", "spark.ui.port": "0"}
+    contexts = [watched, {"spark.hearth.binding": "off"}, strict]
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("HEARTH_LEASES", str(leases))
         outcome = site.run(
@@ -71,6 +72,12 @@ def test_two_executors_bind_themselves_to_different_cpus_as_the_kernel_has_it(
         cpus.add(threads)
     assert cpus == {str(cpu) for cpu in TWO_CPUS}
     assert "bound to CPUs" in report["log"]
+
+
+def test_sparks_ui_has_a_tab_that_shows_how_they_are_bound(report: dict[str, Any]) -> None:
+    shown = {row[2]: row for row in ui_rows(report["bound"]["tab"])}
+    for pid, threads, *_ in report["bound"]["seen"]:
+        assert shown[str(pid)][3:5] == ["bound", threads]
 
 
 def test_the_successor_of_a_killed_executor_gets_its_cpus(report: dict[str, Any]) -> None:

@@ -19,6 +19,7 @@ from application import (
     planned,
     read_words,
     taken_ports,
+    ui_rows,
 )
 
 from hearth.machine.paths import java
@@ -102,6 +103,21 @@ def test_with_its_ports_taken_an_application_moves_on_and_its_executors_logs_are
         assert "Finished task" in logs["stderr"]
     assert all("The executor is a number" in text for text in window["refused"])
     assert not any("root:" in text or "app_id" in text for text in window["refused"])
+
+
+def test_sparks_ui_has_a_tab_that_shows_where_the_executors_are(many: Many):
+    page = many.report["window"]["tab"]
+    rows = ui_rows(page)
+    assert "Executors" in page and "Read from the kernel at" in page
+    for executor in many.report["placement"]:
+        (row,) = [row for row in rows if str(executor["pid"]) in row]
+        assert row[1] == executor["executor_id"]
+        assert row[5] == executor["planned_cpus"]
+        assert row[6] == executor["planned_memory_nodes"]
+        assert re.fullmatch(r"100 % of \d+ MB", row[7]), row
+        assert row[8] == "as planned"
+    assert "This application has no lease" in page
+    assert '/executors/"' in page, "Spark's own tabs stand beside it"
 
 
 def test_a_crashed_python_worker_costs_its_task_an_attempt_and_no_executor(many: Many):

@@ -9,7 +9,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from application import APPS, BIN, Outcome, Site, assert_shuffle_read_from_files
+from application import APPS, BIN, Outcome, Site, assert_shuffle_read_from_files, ui_rows
 
 from hearth.machine.paths import hearth_jar, spark_home
 from hearth.spark.cds import driver_flags
@@ -115,6 +115,7 @@ def test_a_killed_executor_is_replaced_and_its_shuffle_is_read_from_files(elsewh
         spark__hearth__classDataArchive="false",
     )
     assert_shuffle_read_from_files(outcome.report)
+    assert len(ui_rows(outcome.report["tab"])) == 2
     started = list((elsewhere.only_run() / "executors").iterdir())
     assert len(started) == 3  # two, and one in the place of the killed
     assert elsewhere.leftovers() == []

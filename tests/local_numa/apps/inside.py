@@ -10,6 +10,7 @@ import re
 import signal
 import sys
 import time
+import urllib.request
 from pathlib import Path
 
 from pyspark.sql import SparkSession
@@ -54,6 +55,9 @@ def observed(settings: dict[str, str]) -> dict[str, object]:
         spark = builder.getOrCreate()
         first = seen(spark)
         said: dict[str, object] = {"app": spark.sparkContext.applicationId, "seen": first}
+        if ui := spark.sparkContext.uiWebUrl:
+            with urllib.request.urlopen(f"{ui}/hearth/", timeout=60) as page:
+                said["tab"] = page.read().decode()
         if kill:
             said["after"] = after_kill(spark, first[0][0])
         spark.stop()

@@ -100,6 +100,7 @@ def shop_window() -> dict[str, object]:
         "logs": {
             e["id"]: {name: get(url) for name, url in e["executorLogs"].items()} for e in executors
         },
+        "tab": get(f"{context.uiWebUrl}/hearth/"),
         "refused": [get(f"{page}?executor={e}&name={n}") for e, n in TRAVERSALS],
     }
 

@@ -47,6 +47,7 @@ first = count()
 before = read()
 os.kill(min(pids), signal.SIGKILL)
 second = count()
+tab = urllib.request.urlopen(f"{context.uiWebUrl}/hearth/").read().decode()
 third = dict(pairs.groupByKey(6).mapValues(len).collect())
 expected = dict(Counter(x % 10 for x in range(400)))
 print(
@@ -57,6 +58,7 @@ print(
             "executors": len(pids),
             "before": before,
             "after": read(),
+            "tab": tab,
         }
     ),
 )

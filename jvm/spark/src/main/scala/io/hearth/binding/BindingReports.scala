@@ -10,7 +10,7 @@ import com.fasterxml.jackson.databind.JsonNode
 
 import io.hearth.core.files.OwnFiles
 import io.hearth.core.json.Json
-import io.hearth.spark.{BestEffort, Log}
+import io.hearth.spark.{BestEffort, Log, UiTable}
 
 /**
  * The driver's half: what its executors have told, as a table in its log and as a document of its own
@@ -57,6 +57,17 @@ final class BindingReports(
     }
   }
 
+  /** For the driver's UI. */
+  def uiTable: UiTable = synchronized {
+    val note = "What each executor has told the driver when it started."
+    UiTable(
+      "Executors that bind themselves",
+      note,
+      BindingReports.Columns,
+      all.values.map(BindingReports.row).toVector
+    )
+  }
+
   private def write(): Unit = {
     OwnFiles.keep(directory)
     val document =
@@ -77,10 +88,11 @@ final class BindingReports(
 object BindingReports {
   val Schema = "hearth/binding/1"
 
+  private val Columns =
+    Vector("executor", "machine", "pid", "state", "CPUs allowed", "anonymous memory", "")
+
   private[binding] def table(reports: Vector[JsonNode]): Vector[String] = {
-    val header =
-      Vector("executor", "machine", "pid", "state", "CPUs allowed", "anonymous memory", "")
-    val rows = header +: reports.map(row)
+    val rows = Columns +: reports.map(row)
     val widths = rows.transpose.map(_.map(_.length).max)
     rows.map(
       _.zip(widths)

@@ -7,6 +7,7 @@ import java.util.{Collections, Map => JMap}
 import org.apache.spark.{SparkConf, SparkContext}
 import org.apache.spark.api.plugin.{DriverPlugin, ExecutorPlugin, PluginContext, SparkPlugin}
 import org.apache.spark.internal.Logging
+import org.apache.spark.ui.numa.HearthTab
 
 import io.hearth.binding._
 import io.hearth.core.files.Homes
@@ -46,6 +47,7 @@ final private class BindingDriver extends DriverPlugin {
       )
       val every = BindingPlugin.EverySeconds
       timer.scheduleWithFixedDelay(() => publish(), every, every, TimeUnit.SECONDS)
+      HearthTab.show(sc, BindingPlugin)(() => reports.map(_.uiTable).toVector)
     }
     Collections.emptyMap()
   }

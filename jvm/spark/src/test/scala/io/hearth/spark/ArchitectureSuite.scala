@@ -35,7 +35,8 @@ class ArchitectureSuite extends AnyFunSuite {
     "scheduler.cluster.numa.Wiring",
     "shuffle.JoiningShuffleManager",
     "shuffle.numa.NumaShuffleManager",
-    "shuffle.numa.RegisteredLocalDirs"
+    "shuffle.numa.RegisteredLocalDirs",
+    "ui.numa.HearthTab"
   ).map("org.apache.spark." + _)
 
   private def outermost(name: String): String = name.takeWhile(_ != '$')

@@ -8,13 +8,15 @@ import org.apache.spark.internal.config.{DYN_ALLOCATION_MAX_EXECUTORS, EXECUTOR_
 import org.apache.spark.scheduler.{ExternalClusterManager, SchedulerBackend, TaskScheduler}
 import org.apache.spark.scheduler.TaskSchedulerImpl
 import org.apache.spark.scheduler.local.LocalSchedulerBackend
+import org.apache.spark.ui.numa.HearthTab
 import org.apache.spark.util.Utils
 
-import io.hearth.core.Terminal
-import io.hearth.core.plan.{BoundReasons, Coexistence, HearthKeys, Plan, PlanMode, Reason}
+import io.hearth.core.{Redaction, Terminal}
+import io.hearth.core.plan.{BoundReasons, Coexistence, HearthKeys, Plan, PlanJson, PlanMode, Reason}
 import io.hearth.core.plan.ShufflePartitions
 import io.hearth.spark.{
   ApplicationId,
+  ApplicationTables,
   ApplicationToken,
   DriverJvm,
   Leased,
@@ -51,7 +53,7 @@ private[spark] class LocalNumaClusterManager extends ExternalClusterManager with
     plan.mode match {
       case PlanMode.Native =>
         ExecutorResources.refuse(sc.conf)
-        new NativeScheduler(sc, plan)
+        new NativeScheduler(sc, leased)
       case PlanMode.Partitioned =>
         LocalNumaClusterManager.applySettings(sc.conf, plan)
         new PlannedScheduler(sc, leased, appId)
@@ -82,11 +84,15 @@ private[spark] trait CreatesBackend {
 }
 
 /** One JVM, as `local[n]` runs it: a failed task is not tried again. */
-private[spark] class NativeScheduler(sc: SparkContext, plan: Plan)
+private[spark] class NativeScheduler(sc: SparkContext, leased: Leased)
     extends TaskSchedulerImpl(sc, 1, isLocal = true)
     with CreatesBackend {
-  override def createBackend(sc: SparkContext): SchedulerBackend =
+  override def createBackend(sc: SparkContext): SchedulerBackend = {
+    val plan = PlanJson.shown(leased.plan, Redaction.of(sc.conf.getOption))
+    val tables = new ApplicationTables(plan, leased, () => Vector.empty)
+    HearthTab.show(sc, DriversLog)(() => tables.all)
     new LocalSchedulerBackend(sc.conf, this, plan.executors.head.taskSlots)
+  }
 }
 
 private[spark] class PlannedScheduler(sc: SparkContext, leased: Leased, appId: String)

@@ -15,6 +15,7 @@ import org.apache.spark.internal.config.{
 import org.apache.spark.internal.config.Deploy.MAX_EXECUTOR_RETRIES
 import org.apache.spark.scheduler.cluster.SchedulerBackendUtils
 import org.apache.spark.shuffle.numa.NumaShuffleManager
+import org.apache.spark.ui.numa.HearthTab
 import org.apache.spark.util.Utils
 
 import io.hearth.core.affinity.LinuxScheduling
@@ -150,10 +151,11 @@ private class Wiring(
     log
   )
 
+  private val shownPlan = PlanJson.shown(plan, launch.redaction)
   private val application = new RunningApplication(
     () => { jvms.prepare(); resources.open() },
     () => RunSweep.sweep(runs, conf.get(HearthConfig.RunsKept), remove),
-    PlanJson.write(PlanJson.shown(plan, launch.redaction)),
+    PlanJson.write(shownPlan),
     RunningApplication.Parts(bestEffort, reaper, run, scratch, drivers, archive),
     log
   )
@@ -164,6 +166,7 @@ private class Wiring(
       DaemonThread.scheduled("hearth-executor-pool"),
       log
     )
+  private val tables = new ApplicationTables(shownPlan, leased, () => pool.running)
   private val lending =
     if (binding == BindingMode.Off) NoLending
     else LendingProvider.open(lendingContext)
@@ -179,7 +182,10 @@ private class Wiring(
       log,
       lending.away
     ),
-    application.placementTaken,
+    report => {
+      application.placementTaken(report)
+      tables.placementTaken(report)
+    },
     lending.lentTo,
     DaemonThread.scheduled("hearth-placement"),
     () => System.nanoTime,
@@ -212,7 +218,10 @@ private class Wiring(
     () => LeaseRegistry.here(sys.env.get),
     () => DriversPlan.allowed(conf).getOrElse(LinuxScheduling.cpusOfThread()),
     conf.getOption(CPUS_PER_TASK.key).flatMap(_.toDoubleOption).getOrElse(1.0),
-    run.loans,
+    record => {
+      run.loans(record)
+      tables.loansChanged(record)
+    },
     lentSlots,
     log
   )
@@ -228,11 +237,12 @@ private class Wiring(
     log
   )
 
-  /** Executors read these from the driver's settings; the user's shuffle manager stands. */
+  /** Executors read these from the driver's settings; the user's shuffle manager stands. People read the UI. */
   private def announce(): Unit = {
     conf.set(NumaShuffleManager.RegistryKey, scratch.roots.head.toString)
     conf.setIfMissing(SHUFFLE_MANAGER, classOf[NumaShuffleManager].getName)
     logs.attach()
+    HearthTab.show(sc, log)(() => tables.all)
   }
 
   /** In words, with the file that tells more where its JVM has crashed. */

@@ -1,0 +1,23 @@
+package org.apache.spark.ui.numa
+
+import scala.xml.{NodeSeq, XML}
+
+import org.scalatest.funsuite.AnyFunSuite
+
+import io.hearth.spark.UiTable
+
+class HearthTabSuite extends AnyFunSuite {
+
+  test("what tables say is text in the page, whatever it is") {
+    val evil = "<script>alert('1')</script> & \"CPUs\""
+    val shown = HearthTab.content(Vector(UiTable(evil, evil, Vector(evil), Vector(Vector(evil)))))
+    val read = XML.loadString(s"<page>${NodeSeq.fromSeq(shown).mkString}</page>")
+    assert((read \\ "script").isEmpty)
+    assert(Vector("h4", "p", "th", "td").map(name => (read \\ name).text) == Vector.fill(4)(evil))
+  }
+
+  test("a table without rows is its title and its note") {
+    val shown = HearthTab.content(Vector(UiTable("Loans", "None.", Vector("CPUs"), Vector.empty)))
+    assert(NodeSeq.fromSeq(shown).mkString == "<h4>Loans</h4><p>None.</p>")
+  }
+}
