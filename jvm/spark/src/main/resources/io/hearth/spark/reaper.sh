@@ -49,7 +49,7 @@ end_process() { # PID
   kill -KILL "$1"
 }
 
-# An engine may miss that a process ended before it was known to run, and keep its container for ever.
+# Docker has been seen to keep a container whose process had ended for over a minute, so it is removed by name.
 remove_container() { # PID NAME
   timeout 20 docker rm --force "$2" >/dev/null
 }
