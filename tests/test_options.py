@@ -20,6 +20,7 @@ PLANNING = {
     "--cores": ["1"],
     "--memory": ["1g"],
     "--bind": ["node"],
+    "--engine": ["comet"],
     "--hosts": ["machine"],
     "--unbound": [],
     "--docker": [],

@@ -191,6 +191,24 @@ def test_what_executors_are_to_be_bound_to_is_passed_on_or_refused_by_name(
         assert f"--bind: {bind} contradicts {key}={value}: give one of them" in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("users", "plugins"),
+    [
+        ("com.example.A", "com.example.A,org.apache.spark.CometPlugin"),
+        ("org.apache.spark.CometPlugin", "org.apache.spark.CometPlugin"),
+    ],
+)
+def test_a_native_engine_is_loaded_beside_the_users_plugins_and_has_memory_and_shuffle(
+    hearth: Command, users: str, plugins: str
+) -> None:
+    words = ["submit", "--dry-run", "--engine", "comet", "--conf", f"spark.plugins={users}"]
+    shown = hearth(*words, "job.py").stdout.replace("\\\n", " ").split()
+    last = {key: value for key, _, value in (word.partition("=") for word in shown)}
+    assert last["spark.plugins"] == plugins
+    assert last["spark.memory.offHeap.enabled"] == "true"
+    assert last["spark.shuffle.manager"].endswith(".CometShuffleManager")
+
+
 def test_a_native_plan_is_plain_spark() -> None:
     assert command("--name n app.py", NATIVE) == [
         *("--master", "local[2]"),

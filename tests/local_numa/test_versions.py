@@ -62,6 +62,14 @@ def elsewhere(request: pytest.FixtureRequest) -> Site:
     return request.getfixturevalue(request.param)
 
 
+@pytest.fixture
+def comet(site: Site) -> dict[str, str]:
+    """Settings with which a site's Spark, 4.1, finds Comet."""
+    (site.spark_home,) = (home for home in fetched("sparks") if home.parent.name.startswith("4.1"))
+    (jar,) = fetched("engines")
+    return {"spark.driver.extraClassPath": str(jar), "spark.executor.extraClassPath": str(jar)}
+
+
 def version_of(home: Path) -> str:
     (core,) = (home / "jars").glob("spark-core_2.13-*.jar")
     return core.stem.removeprefix("spark-core_2.13-")
@@ -86,6 +94,32 @@ def submits_a_query(site: Site) -> None:
 
 def test_hearth_submit_runs_a_query_on_bound_executors_of_another_spark(other_spark: Site) -> None:
     submits_a_query(other_spark)
+
+
+def test_comet_runs_a_query_in_bound_executors_with_its_threads_and_its_memory(
+    site: Site, comet: dict[str, str]
+) -> None:
+    confs = [word for key, value in comet.items() for word in ("--conf", f"{key}={value}")]
+    words = ["--engine", "comet", *FIXED, "--conf", "spark.hearth.classDataArchive=false"]
+    found = site.hearth("submit", *words, *confs, str(APPS / "comet.py"), str(site.root / "data"))
+    report = found.report
+    ran = {"CometHashAggregate", "CometExchange", "CometSortMergeJoin"}
+    assert ran <= set(report["operators"]), "Comet works and shuffles"
+    assert not any(name.startswith("Comet") for name in report["sparks"])
+    assert report["partitions"] == [2 * 2], "by what the query reads"
+    assert report["rows"] == 10 and report["same"], "its answers are Spark's"
+    places = site.document("placement.json")["executors"]
+    assert [place["verdict"] for place in places] == ["as planned"] * 2
+    planned = sorted(place["planned_cpus"] for place in places)
+    nodes = {place["planned_memory_nodes"] for place in places}
+    for executor in report["executors"]:
+        (cpus,) = {where for _, where in executor["threads"]}
+        assert cpus in planned
+        assert sum(comets for comets, _ in executor["threads"]) == 1, "one worker for a task slot"
+        bound = sum(n for policy, n in executor["memory"].items() if policy.startswith("bind:"))
+        assert bound >= 0.99 * sum(executor["memory"].values())
+        assert {p for p in executor["memory"] if ":" in p} == {f"bind:{n}" for n in nodes}
+    assert sorted(next(iter(e["threads"]))[1] for e in report["executors"]) == planned
 
 
 def test_hearth_submit_runs_a_query_on_bound_executors_on_another_java(other_java: Site) -> None:

@@ -12,7 +12,7 @@ from typing import Any, NoReturn, TypeVar
 from hearth.base.durations import parse_seconds
 from hearth.base.errors import UserError
 from hearth.cli.hints import elsewhere
-from hearth.machine.plan import BINDINGS, KINDS
+from hearth.machine.plan import BINDINGS, ENGINES, KINDS
 from hearth.spark.submit_args import (
     DRY_RUN,
     SplitLine,
@@ -48,6 +48,10 @@ _PLANNING: dict[str, dict[str, Any]] = {
         "help": "bind each executor to nothing; to CPUs of its own, within one NUMA node if they "
         "fit (default); or to all CPUs and memory nodes of a package, shared with others",
     },
+    "--engine": {
+        "choices": tuple(ENGINES),
+        "help": "load this native engine, whose jar is on the class path: sets spark.plugins",
+    },
     "--hosts": {
         "choices": ("node", "machine"),
         "help": "what Spark treats as a host: each NUMA node (default) or the whole machine",
@@ -66,7 +70,7 @@ _PLANNING: dict[str, dict[str, Any]] = {
     },
 }
 #: Those that `hearth plan` takes too.
-OF_A_PLAN = ("--input", "--workload", "--executors", "--cores", "--memory", "--bind")
+OF_A_PLAN = ("--input", "--workload", "--executors", "--cores", "--memory", "--bind", "--engine")
 
 
 def add_plan_options(parser: ArgumentParser) -> None:

@@ -22,6 +22,13 @@ BINDINGS = ("none", "node", "package")
 BINDING = "spark.hearth.binding"
 BINDING_SCOPE = "spark.hearth.binding.scope"
 KINDS = ("sql", "ml", "graph", "etl")
+#: The plugins that load native engines, by the name that `--engine` takes (jvm: Engine).
+ENGINES = {
+    "comet": "org.apache.spark.CometPlugin",
+    "gluten": "org.apache.gluten.GlutenPlugin",
+    "rapids": "com.nvidia.spark.SQLPlugin",
+}
+PLUGINS = "spark.plugins"
 
 
 @dataclass(frozen=True)
@@ -39,6 +46,7 @@ class PlanRequest:
     cores: int | None = None
     memory: str | None = None
     bind: str | None = None
+    engine: str | None = None
     python: bool = False
     occupied: str | None = None
     conf: Mapping[str, str] = field(default_factory=dict)
@@ -58,7 +66,7 @@ class PlanRequest:
             "executors": self.executors,
             "cores": self.cores,
             "memory_mb": memory,
-            "conf": with_binding(self.bind, dict(self.conf)),
+            "conf": with_engine(self.engine, with_binding(self.bind, dict(self.conf))),
             "environment": _java_options() if self.machine is None else None,
         }
         request = {
@@ -103,6 +111,15 @@ def with_binding(bind: str | None, conf: dict[str, str]) -> dict[str, str]:
     if conf.get(key, value) != value:
         raise UserError(f"--bind: {bind} contradicts {key}={conf[key]}: give one of them")
     return conf if bind == "node" else {**conf, key: value}
+
+
+def with_engine(engine: str | None, conf: dict[str, str]) -> dict[str, str]:
+    """Return the settings with the plugin of `--engine`, behind those that the user names."""
+    if engine is None:
+        return conf
+    plugins = [name for name in conf.get(PLUGINS, "").split(",") if name.strip()]
+    added = [] if ENGINES[engine] in plugins else [ENGINES[engine]]
+    return {**conf, PLUGINS: ",".join([*plugins, *added])}
 
 
 def _java_options() -> dict[str, str] | None:

@@ -19,7 +19,7 @@ from hearth.base.redaction import Redaction
 from hearth.machine import paths
 from hearth.machine.jvm import offer
 from hearth.machine.jvm import plan as planned
-from hearth.machine.plan import BINDING, BINDING_SCOPE, Plan, Reason
+from hearth.machine.plan import BINDING, BINDING_SCOPE, PLUGINS, Plan, Reason, with_engine
 from hearth.spark import cds, command, named_files
 from hearth.spark.conf import (
     user_deploy_mode,
@@ -94,6 +94,7 @@ def prepare(
     _check(line, settings)
     check_local_dirs(settings, os.environ)
     line = replace(line, asked=command.sized_by_master(line.asked, master))
+    line, settings = _with_engine(line, settings)
     return _planned(*_with_variables(line, settings), show_plan, occasion)
 
 
@@ -194,6 +195,16 @@ def _with_variables(
     line = line.adding(*(Option("--conf", f"{key}={value}") for key, (_, value) in moved.items()))
     notes = [f"{name}={value} becomes {key}={value}" for key, (name, value) in moved.items()]
     return line, {**settings, **{key: value for key, (_, value) in found.items()}}, notes
+
+
+def _with_engine(
+    line: SubmitLine, settings: Mapping[str, str]
+) -> tuple[SubmitLine, Mapping[str, str]]:
+    """The line and the settings with the plugin of a native engine that the user asks for."""
+    loaded = with_engine(line.asked.engine, dict(settings))
+    if loaded == settings:
+        return line, settings
+    return line.adding(Option("--conf", f"{PLUGINS}={loaded[PLUGINS]}")), loaded
 
 
 def _plan(

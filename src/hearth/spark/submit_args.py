@@ -71,6 +71,7 @@ class SubmitOptions:
     cores: int | None = None
     memory: str | None = None
     bind: str | None = None
+    engine: str | None = None
     hosts: str | None = None
     unbound: bool = False
     docker: bool = False
@@ -109,7 +110,7 @@ class SubmitOptions:
         return PlanRequest(**shared, python=python, occupied=occupied, conf=conf)
 
 
-_PLANNED = ("input", "workload", "executors", "cores", "memory", "bind")
+_PLANNED = ("input", "workload", "executors", "cores", "memory", "bind", "engine")
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.exchange.ValidateRequirements
 import org.apache.spark.sql.internal.SQLConf
 
-import io.hearth.core.plan.HearthKeys
+import io.hearth.core.plan.{Engine, HearthKeys}
 
 /**
  * Gives the shuffles that Spark itself adds to a plan as many partitions as their data need.
@@ -19,7 +19,8 @@ import io.hearth.core.plan.HearthKeys
 final private[sql] class SizeShuffles(sc: SparkContext) extends Rule[SparkPlan] {
   private val settings = sc.getConf
   private val on =
-    settings.getBoolean(HearthKeys.PartitionsByQuery, sc.master.startsWith("local-numa"))
+    settings.getBoolean(HearthKeys.PartitionsByQuery, sc.master.startsWith("local-numa")) &&
+      Engine.of(settings.getOption).forall(_.sized)
 
   def apply(plan: SparkPlan): SparkPlan =
     if (!on || isUsers(conf)) plan

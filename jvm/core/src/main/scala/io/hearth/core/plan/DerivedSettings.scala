@@ -31,7 +31,7 @@ object DerivedSettings {
     "spark.memory.offHeap.enabled",
     "spark.memory.offHeap.size",
     "spark.task.cpus"
-  ) ++ JvmEnvironment.ExecutorKeys
+  ) ++ JvmEnvironment.ExecutorKeys ++ Engine.Keys
 
   /** Keys that a plan may set. */
   val Derived: Set[String] = Set(
@@ -49,6 +49,7 @@ object DerivedSettings {
     "spark.memory.offHeap.enabled",
     "spark.memory.offHeap.size",
     "spark.scheduler.revive.interval",
+    Engine.ShuffleManagerKey,
     "spark.sql.shuffle.partitions"
   )
 

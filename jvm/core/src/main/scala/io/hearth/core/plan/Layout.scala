@@ -103,7 +103,7 @@ final private[plan] class Layouts(
     val affordable =
       placements.zip(Room.of(constraints, placements, rooms.roomsMb, workload)).map {
         case (placement, room) =>
-          val slots = Memory.slotsIn(constraints, Memory.heap(constraints, room))
+          val slots = Memory.slotsIn(constraints, Memory.ofTasks(constraints, room))
           placement.copy(slots = math.min(placement.slots, math.max(constraints.taskCpus, slots)))
       }
     // Counts and heaps that the user fixed stay: the plan then says how little memory a slot has.

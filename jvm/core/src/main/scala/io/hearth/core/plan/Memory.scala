@@ -136,16 +136,28 @@ private[plan] object Memory {
     Rooms(nodes, weights.map(weight => (base + each * weight).toLong))
   }
 
-  /** Task slots for which a heap has memory, tasks of more than one slot counted whole. */
-  def slotsIn(constraints: UserConstraints, heapMb: Long): Int =
-    math.min(Int.MaxValue.toLong, (heapMb - ReservedMb) / LeastTaskMb * constraints.taskCpus).toInt
+  /** Task slots for which there is memory, tasks of more than one slot counted whole. */
+  def slotsIn(constraints: UserConstraints, memoryMb: Long): Int =
+    math
+      .min(Int.MaxValue.toLong, (memoryMb - ReservedMb) / LeastTaskMb * constraints.taskCpus)
+      .toInt
 
   /**
    * The heap of an executor: what the user fixed, else what fits beside the page cache, up to
-   * compressed references.
+   * compressed references. A fourth of it, if that is comfortable, where an engine's data are off the heap.
    */
   def heap(constraints: UserConstraints, room: Room): Long =
-    constraints.heapMb.fold(math.min(constraints.heapWithin(room.netMb), CompressedOopsMb))(_.value)
+    constraints.heapMb.fold {
+      val most = math.min(constraints.heapWithin(room.netMb), CompressedOopsMb)
+      if (constraints.engineOffHeap)
+        math.min(most, math.max(room.netMb / Engine.HeapsPart, math.min(SoftHeapMb, most / 2)))
+      else most
+    }(_.value)
+
+  /** The memory that an executor's tasks share. */
+  def ofTasks(constraints: UserConstraints, room: Room): Long =
+    if (constraints.engineOffHeap && constraints.heapMb.isEmpty) constraints.heapWithin(room.netMb)
+    else heap(constraints, room)
 
   def fits(constraints: UserConstraints, roomMb: Long): Boolean =
     constraints.heapMb.fold(constraints.heapWithin(roomMb) >= LeastHeapMb)(h =>

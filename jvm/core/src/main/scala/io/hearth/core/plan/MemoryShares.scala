@@ -13,7 +13,8 @@ private[plan] object Heaps {
       options: Vector[String]
   ): Heaps = {
     val mb = rooms.map(Memory.heap(constraints, _))
-    val notes = thin(constraints, layout, mb).fold("")("; " + _)
+    val notes =
+      if (constraints.engineOffHeap) "" else thin(constraints, layout, mb).fold("")("; " + _)
     val largest = mb.forall(_ == Memory.CompressedOopsMb)
     val (because, source) = constraints.heapMb match {
       case Some(asked) =>
@@ -23,6 +24,8 @@ private[plan] object Heaps {
           "the largest heap with 4-byte object references",
           "Awan 2016; JVM: compressed oops"
         )
+      case None if constraints.engineOffHeap =>
+        ("about a fourth of the executor's memory: the native engine works off the heap", "hearth")
       case None =>
         (
           "what is left of the executor's memory after overhead, off-heap memory and page cache",
@@ -89,8 +92,14 @@ private[plan] object OffHeap {
         val rest = heapsMb
           .zip(rooms)
           .map { case (heap, room) => room.netMb - constraints.footprintOf(heap) }
-          .min
-        if (!workload.kind.exists(takes) || rest < LeastRestMb)
+          .min + constraints.leastOffHeapMb
+        if (constraints.engineOffHeap)
+          decided(
+            rest,
+            "all that is left beside heap and page cache, for the native engine",
+            "hearth"
+          )
+        else if (!workload.kind.exists(takes) || rest < LeastRestMb)
           decided(0L, "only for sql and etl, where at least 8 GB are left after the heap", Guide)
         else {
           val (mb, size) = part(constraints, workload, heapsMb, rest)

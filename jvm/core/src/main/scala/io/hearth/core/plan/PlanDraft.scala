@@ -46,9 +46,8 @@ final private[plan] class PlanDraft(
   val partitions: ShufflePartitions =
     ShufflePartitions.of(DerivedSettings.atOnce(layout.slots, constraints), workload, constraints)
 
-  private val executorsMb: Vector[Long] = heapsMb.map(heap =>
-    constraints.footprintOf(heap) - constraints.offHeapMb.fold(0L)(_.value) + offHeapMb
-  )
+  private val executorsMb: Vector[Long] =
+    heapsMb.map(heap => constraints.footprintOf(heap) - constraints.leastOffHeapMb + offHeapMb)
   val spareMb: Long = math.max(0L, pools.memoryMb - executorsMb.sum - pageCache.mb)
 
   /** A file in memory is on the node of the executor that writes it, so the one with least for a slot decides. */
@@ -122,7 +121,11 @@ final private[plan] class PlanDraft(
       partitions.number,
       driverHeapMb,
       localDir.path
-    ) ++ ours) -- constraints.conf.keys ++ driverOptions
+    ) ++ ours ++ Engine.settings(
+      constraints,
+      layout.slots,
+      native
+    )) -- constraints.conf.keys ++ driverOptions
   }
 
   /** Followed by the user's own options: both share one key. A driver beside executors gets no collector. */

@@ -15,6 +15,7 @@ object Planner {
   /**
    * Plans an application on a machine.
    *
+   * @param asked what is known of the application; what runs on a native engine is SQL
    * @param occupied what other applications hold, which is not used
    * @param scratch the file system in memory that shuffle files may use; a description has the one
    *                that Linux makes by default, the live machine none unless it was looked at
@@ -22,13 +23,14 @@ object Planner {
    */
   def plan(
       topology: Topology,
-      workload: Workload,
+      asked: Workload,
       limits: Limits,
       occupied: Occupied,
       scratch: Option[Scratch]
   ): Either[Unfit, Plan] =
     for {
-      constraints <- UserConstraints.read(limits, workload)
+      constraints <- UserConstraints.read(limits, asked)
+      workload = constraints.engine.fold(asked)(_.workload(asked))
       usable <- UsableMachine.of(topology, occupied)
       occupiedHere = occupied.cpus.intersects(topology.allowed.cpus)
       attempt = (wanted: UserConstraints) => settled(usable, wanted, workload, occupiedHere)

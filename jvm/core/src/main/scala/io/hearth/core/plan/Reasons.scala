@@ -15,7 +15,7 @@ final private[plan] class Reasons(draft: PlanDraft, executors: Vector[ExecutorPl
       cpus,
       threads,
       width
-    ) ++ bounds.all ++ placement ++ memory ++ jvm.reasons ++
+    ) ++ Engine.reason(constraints) ++ bounds.all ++ placement ++ memory ++ jvm.reasons ++
       Vector(
         driver.reason,
         driverHeap.reason,

@@ -43,7 +43,11 @@ final private[plan] class RefusalAdvice(
       )
         .map(_.toString)
     }
-    (heap ++ executors).headOption.fold(unfit)(most => unfit.copy(remedy = remedy(most)))
+    val offHeap = constraints.offHeapMb.filter(_.name == unfit.name).map { asked =>
+      largest(asked.value)(mb => constraints.copy(offHeapMb = Some(asked.copy(value = mb))))
+        .map(Sizes.exact)
+    }
+    (heap ++ executors ++ offHeap).headOption.fold(unfit)(most => unfit.copy(remedy = remedy(most)))
   }
 
   private def remedy(most: Option[String]) =

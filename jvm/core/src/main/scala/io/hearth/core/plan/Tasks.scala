@@ -21,7 +21,8 @@ final private[plan] class Tasks(draft: PlanDraft) {
   /** What they have at work. */
   val likely: Long = layout.placements.zipWithIndex.map { case (placement, id) =>
     val python = if (workload.python) PythonDaemon + PerPythonTask * placement.slots else 0
-    BusyExecutor + part(id) + PerTask * placement.slots + python
+    val engine = constraints.engine.fold(0)(_.threads(placement.slots))
+    BusyExecutor + part(id) + PerTask * placement.slots + python + engine
   }.sum + driverParts * BusyDriver
 
   private val tightest: Option[TaskLimit] = usable.topology.allowed.taskLimits.minByOption(_.left)

@@ -12,6 +12,8 @@ final private[plan] case class Dynamic(atLeast: Int, atMost: Option[Int])
  * @param overheadMb a fixed overhead; otherwise `overheadFactor` of the heap, at least `overheadMinMb`
  * @param offHeapMb a fixed off-heap size, 0 where the user turned it off
  * @param pysparkMb memory that Spark grants Python workers on top of the heap
+ * @param engine the native engine that the user's settings load, and `engineHost` what it takes
+ *               beside heap and off-heap memory, a part of the overhead
  * @param coresMax the most task slots of all executors together
  * @param taskCpus slots that one task takes
  * @param javaOptions the user's own JVM options of executors, as Spark's settings have them
@@ -27,6 +29,8 @@ final private[plan] case class UserConstraints(
     overheadMinMb: Long,
     offHeapMb: Option[UserValue[Long]],
     pysparkMb: Long,
+    engine: Option[Engine],
+    engineHost: Option[UserValue[Long]],
     driverHeapMb: Option[UserValue[Long]],
     coresMax: Option[UserValue[Int]],
     taskCpus: Int,
@@ -49,19 +53,31 @@ final private[plan] case class UserConstraints(
   def shaped: Boolean = executors.nonEmpty || cores.nonEmpty || dynamic.nonEmpty
 
   def overheadOf(heap: Long): Long =
-    overheadMb.fold(math.max(overheadMinMb, (heap * overheadFactor).toLong))(_.value)
+    overheadMb.fold(math.max(overheadMinMb, (heap * overheadFactor).toLong) + hostMb)(_.value)
 
-  /** All memory of an executor with this heap: heap, off-heap, overhead and Python's share, in MiB. */
-  def footprintOf(heap: Long): Long =
-    heap + overheadOf(heap) + offHeapMb.fold(0L)(_.value) + pysparkMb
+  private def hostMb: Long = engineHost.fold(0L)(_.value)
+
+  /** Whether an engine's data are off the heap. */
+  def engineOffHeap: Boolean = engine.exists(_.offHeap)
+
+  /** Off-heap memory that the user fixed, or the least that an engine gets, in MiB. */
+  def leastOffHeapMb: Long =
+    offHeapMb.fold(if (engineOffHeap) Engine.LeastOffHeapMb else 0L)(_.value)
+
+  /** What an executor takes whatever its heap, besides the overhead, in MiB. */
+  private def fixedMb: Long = leastOffHeapMb + pysparkMb
+
+  /** All memory of an executor with this heap: heap, off-heap, overhead, Python's and an engine's share, in MiB. */
+  def footprintOf(heap: Long): Long = heap + overheadOf(heap) + fixedMb
 
   /** The largest heap whose footprint stays within `room`; below zero where there is none. */
   def heapWithin(room: Long): Long = {
-    val rest = room - offHeapMb.fold(0L)(_.value) - pysparkMb
+    val rest = room - fixedMb
     overheadMb match {
       case Some(fixed) => rest - fixed.value
       case None =>
-        val about = math.min(rest - overheadMinMb, (rest / (1 + overheadFactor)).toLong)
+        val shared = rest - hostMb
+        val about = math.min(shared - overheadMinMb, (shared / (1 + overheadFactor)).toLong)
         // The overhead's fraction is cut off, which may leave room for one more.
         if (about + 1 + overheadOf(about + 1) <= rest) about + 1 else about
     }
@@ -95,6 +111,10 @@ private[plan] object UserConstraints {
       least <- conf.size("spark.executor.minMemoryOverhead", 'm')
       offHeap <- offHeapOf(conf)
       pyspark <- conf.size("spark.executor.pyspark.memory", 'm')
+      engine = Engine.of(limits.conf.get)
+      host <- engine
+        .flatMap(_.hostSize)
+        .fold[Checked[Option[UserValue[Long]]]](Right(None))(conf.size(_, 'b'))
       setDriver <- conf.size("spark.driver.memory", 'm', least = 1)
       driver <- JvmEnvironment.driverHeap(limits, setDriver)
       coresMax <- conf.count("spark.cores.max")
@@ -104,10 +124,12 @@ private[plan] object UserConstraints {
         cores,
         heap,
         overhead,
-        factor.getOrElse(if (workload.python) PythonsOverheadFactor else 0.1),
-        least.fold(384L)(_.value),
+        factor.getOrElse(overheadFactor(workload, engine)),
+        least.fold(if (engine.exists(_.offHeap)) Engine.LeastOverheadMb else 384L)(_.value),
         offHeap,
         pyspark.fold(0L)(_.value),
+        engine,
+        host,
         driver,
         coresMax,
         taskCpus.fold(1)(_.value),
@@ -123,6 +145,11 @@ private[plan] object UserConstraints {
       _ <- RequestChecks.checkHeap(constraints.driverHeapMb, RequestChecks.AnyCollector)
     } yield constraints
   }
+
+  private def overheadFactor(workload: Workload, engine: Option[Engine]): Double =
+    if (workload.python) PythonsOverheadFactor
+    else if (engine.exists(_.offHeap)) Engine.OverheadFactor
+    else 0.1
 
   /** @param of `driver` or `executor` */
   private def javaOptions(conf: Map[String, String], of: String): Vector[String] =

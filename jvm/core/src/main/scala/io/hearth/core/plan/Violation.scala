@@ -102,7 +102,9 @@ private[plan] object Violation {
     val most = math.max(0L, pools.memoryMb / need)
     val counted = constraints.executors.filter(_ => most >= 1).map(n => n.name -> s"${n.value}")
     val sized =
-      (constraints.offHeapMb.filter(_.value > 0) ++ constraints.overheadMb ++ constraints.heapMb)
+      (constraints.offHeapMb.filter(
+        _.value > 0
+      ) ++ constraints.overheadMb ++ constraints.engineHost ++ constraints.heapMb)
         .map(size => size.name -> Sizes.exact(size.value))
     (counted ++ sized).headOption match {
       case Some((name, value)) => Unfit(name, value, limit, "ask for less")

@@ -23,6 +23,8 @@ class DerivedSettingsTest extends AnyFunSuite {
   private def derivedFrom(key: String): (String, Map[String, String]) = key match {
     case DerivedSettings.DriverOptions => (small, Map.empty)
     case "spark.dynamicAllocation.maxExecutors" => (big, dynamic)
+    case Engine.ShuffleManagerKey =>
+      (big, Map(Engine.PluginsKey -> "org.apache.spark.CometPlugin"))
     case _ => (big, Map.empty)
   }
 

@@ -12,7 +12,16 @@ import org.apache.spark.ui.numa.HearthTab
 import org.apache.spark.util.Utils
 
 import io.hearth.core.{Redaction, Terminal}
-import io.hearth.core.plan.{BoundReasons, Coexistence, HearthKeys, Plan, PlanJson, PlanMode, Reason}
+import io.hearth.core.plan.{
+  BoundReasons,
+  Coexistence,
+  Engine,
+  HearthKeys,
+  Plan,
+  PlanJson,
+  PlanMode,
+  Reason
+}
 import io.hearth.core.plan.ShufflePartitions
 import io.hearth.spark.{
   ApplicationId,
@@ -110,10 +119,15 @@ private[spark] class PlannedScheduler(sc: SparkContext, leased: Leased, appId: S
 
 private[spark] object LocalNumaClusterManager {
 
-  /** What follows from the plan; what the user set, in whatever way, stands. */
+  /**
+   * What follows from the plan; what the user set, in whatever way, stands. The driver has its shuffle manager
+   * by now: another one for executors would not know what it registers.
+   */
   def applySettings(conf: SparkConf, plan: Plan): Unit = {
     plan.conf.get(ShufflePartitions.Key).foreach(conf.set(HearthKeys.PlannedPartitions, _))
-    plan.conf.foreach { case (key, value) => conf.setIfMissing(key, value) }
+    (plan.conf - Engine.ShuffleManagerKey).foreach { case (key, value) =>
+      conf.setIfMissing(key, value)
+    }
     val key =
       if (Utils.isDynamicAllocationEnabled(conf)) DYN_ALLOCATION_MAX_EXECUTORS
       else EXECUTOR_INSTANCES
