@@ -1,6 +1,7 @@
 """Every command line that the documents show is one that the real parsers take."""
 
 import ast
+import itertools
 import re
 import shlex
 from collections.abc import Iterator
@@ -8,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from hearth.base.durations import parse_seconds
 from hearth.cli import main
 from hearth.cli.commands import command_names
 from hearth.cli.main import command_parser
@@ -18,6 +20,7 @@ from support import ROOT, Command
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("**/*.md")])
 _BLOCK = re.compile(r"^```sh\n(.*?)^```", re.MULTILINE | re.DOTALL)
 _OTHERS = ("export", "python", "pip", "rm", "mvn", "source", "hdfs", "beeline")
+_OTHERS += ("spark-class",)
 _SPARK = ("spark-submit", "spark-shell", "spark-sql", "pyspark")
 
 
@@ -48,6 +51,9 @@ def test_a_command_line_that_is_shown_can_be_typed(document: str, line: str) -> 
         module, parser = command_parser(rest[0])
         parse = getattr(module, "parse", lambda parser, rest: parser.parse_args(rest))
         parse(parser, rest[1:])
+        for option, value in itertools.pairwise(rest):
+            if option in ("--drain", "--wait"):
+                parse_seconds(value, option)
     elif program == "make":
         assert re.search(rf"^{rest[0]}:", (ROOT / "Makefile").read_text(), re.MULTILINE)
     elif program in _SPARK:
@@ -57,9 +63,7 @@ def test_a_command_line_that_is_shown_can_be_typed(document: str, line: str) -> 
     elif program in ("start-connect-server.sh", "start-thriftserver.sh"):
         assert read_line(rest).asked.to_words() == []
     else:
-        assert program in ("export", "python", "pip", "rm", "mvn", "source", "hdfs", "beeline"), (
-            line
-        )
+        assert program in _OTHERS, line
 
 
 def test_the_readme_shows_the_output_that_the_command_has(hearth: Command) -> None:

@@ -190,6 +190,22 @@ def request(name: str, master: str, plan: PlanRequest, arguments: Sequence[str])
     )
 
 
+def shuffle_service_note(asked: WorkersRequest) -> str | None:
+    """Return what is missing where Spark's external shuffle service is to run in a Worker.
+
+    Executors in other places outlive that Worker; its successor knows them by a file in the first
+    of Spark's local directories (ExternalShuffleService of Spark 4.3).
+    """
+    runs = "-Dspark.shuffle.service.enabled=true" in asked.java_options
+    if not runs or os.environ.get("SPARK_LOCAL_DIRS"):
+        return None
+    return (
+        "spark.shuffle.service.enabled without SPARK_LOCAL_DIRS: when the worker of the first "
+        "place is restarted, its shuffle service no longer knows the executors of the others; set "
+        "SPARK_LOCAL_DIRS"
+    )
+
+
 def _daemon_memory_mb() -> int:
     text = os.environ.get("SPARK_DAEMON_MEMORY", "1g").strip().lower()
     found = re.fullmatch(r"(\d{1,6})(m|g)b?", text)

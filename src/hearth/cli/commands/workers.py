@@ -10,7 +10,7 @@ examples:
   hearth workers start spark://big1:7077 --foreground
   hearth workers status
   hearth workers restart
-  hearth workers stop --drain 5min
+  hearth workers stop --drain 5m
   hearth workers plan spark://big1:7077 --format systemd
 """
 
@@ -95,10 +95,15 @@ def _start(options: Namespace) -> None:
     arguments = ["--host", options.host] if options.host else []
     limit_s = parse_seconds(options.wait, "--wait")
     asked = workers.request(name, master, _request(options), [*arguments, "--webui-port", "0"])
+    note = workers.shuffle_service_note(asked)
     if options.foreground:
+        if note:
+            print(f"hearth: {note}", file=sys.stderr, flush=True)
         workers.supervise_here(asked)
     started = workers.begin(asked, lambda line: print(line, flush=True), limit_s)
     print("\n".join(show_settings(started)))
+    if note:
+        print(f"hearth: {note}", file=sys.stderr)
 
 
 def _status(options: Namespace) -> None:

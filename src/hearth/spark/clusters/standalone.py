@@ -10,7 +10,8 @@ def standalone_files(layout: Layout, conf: Mapping[str, str]) -> dict[str, str]:
     shape, many = layout.shape, len(layout.nodes)
     return {
         "spark-env.sh": (
-            f"# One Worker, which starts {many} executors of the plan's size; nothing binds them.\n"
+            f"# One Worker for {many} executor{'s' if many > 1 else ''} of the plan's size; "
+            "nothing binds them.\n"
             "# Bound: 'hearth workers start spark://HOST:7077' starts a Worker for each place,\n"
             "# and needs none of these lines.\n"
             f"SPARK_WORKER_CORES={many * shape.task_slots}\n"
