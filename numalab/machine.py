@@ -15,7 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from numalab import archives, image
+from numalab import archives, clock, image
 from numalab.guest import cable
 from numalab.idset import format_ids
 from numalab.setup import (
@@ -215,7 +215,7 @@ class _Disks:
             "-initrd",
             str(self.boot_archive),
             "-append",
-            KERNEL_COMMAND_LINE,
+            f"{KERNEL_COMMAND_LINE} {clock.kernel_option()}",
             *attached,
         ]
 

@@ -18,6 +18,7 @@ import pytest
 from numalab.cases import (
     communication,
     memory_probe,
+    switches,
     two_applications,
     two_machines_app,
     wire_over_rdma,
@@ -67,6 +68,11 @@ def packages(name: str) -> bool:
     return wanted() == "all" and name == "four-nodes"
 
 
+def after_change(name: str) -> bool:
+    """What one shape shows for all: the doctor's switches."""
+    return wanted() != "first" and name == "two-nodes"
+
+
 def skip_unchanged(name: str) -> None:
     pytest.skip(f"{name}: what it depends on is as it was when it passed: {WANTED}=changed runs it")
 
@@ -106,6 +112,7 @@ def boots(request: pytest.FixtureRequest) -> Callable[[str], Booted]:
             cases += ["two_applications"] if characterises(name) else []
             cases += ["package_binding"] if packages(name) else []
             cases += ["containers"] if characterises(name) and image.has_engine() else []
+            cases += ["switches"] if after_change(name) else []  # the last: it leaves swap
             say(request, f"\n{name}: boots for {', '.join(cases)} (at most {LIMIT_SECONDS} s)")
             try:
                 done[name] = machine.boot(shape, cases, EVIDENCE / name, LIMIT_SECONDS)
@@ -189,6 +196,13 @@ def test_files_come_into_the_guest_with_the_second_of_their_time(tmp_path: Path)
     assert machine.hearth_jar() in [setup.PROJECT / name for name in names]
     for name in names:
         assert (inside / name).stat().st_mtime == int((setup.PROJECT / name).stat().st_mtime), name
+
+
+def test_a_guests_clock_does_not_run_ahead(booted: Booted) -> None:
+    """Or every limit of time inside is over at once, however busy this machine is."""
+    _, done = booted
+    uptime = json.loads((done.evidence / "times.json").read_text())["uptime"]
+    assert uptime < 1.1 * done.seconds
 
 
 @pytest.mark.parametrize("reader", [reading.hearth, reading.kernel, reading.hwloc])
@@ -424,6 +438,38 @@ def test_hearth_reports_of_each_executor_what_the_kernel_showed_us(spark) -> Non
         assert parse_ids(entry["kernel"]["cpus_allowed"]) == judge.observe(path).cpus
         assert list(entry["kernel"]["policies"]) == [f"bind:{placed(shape, path)}"]
         assert entry["drift"] == []
+
+
+@pytest.mark.parametrize("name", switches.WRONG)
+def test_the_doctor_changes_a_setting_of_a_real_kernel_and_takes_it_back(
+    boots: Callable[[str], Booted], name: str
+) -> None:
+    if not after_change("two-nodes"):
+        skip_unchanged("the doctor's switches")
+    _, done = boots("two-nodes")
+    evidence = done.evidence / "switches"
+    assert not (evidence / "error.txt").exists(), last_words(evidence)
+    told = json.loads((evidence / "switched.json").read_text())[name]
+    assert "undone" in told, told
+    assert switches.WRONG[name].items() <= told["wrong"].items()
+    assert told["then"].startswith("Fine("), told
+    assert all(told["fixed"][path] != value for path, value in switches.WRONG[name].items())
+    assert told["undone"] == told["wrong"]
+
+
+def test_a_setting_that_is_to_last_is_one_that_sysctl_reads(
+    boots: Callable[[str], Booted],
+) -> None:
+    if not after_change("two-nodes"):
+        skip_unchanged("the doctor's switches")
+    _, done = boots("two-nodes")
+    told = json.loads((done.evidence / "switches" / "command.json").read_text())
+    assert "undone" in told, told
+    assert [each["status"] for each in told["said"]] == [0, 0], told["said"]
+    path = "proc/sys/vm/swappiness"
+    assert told["fixed"] == told["by_sysctl"] == {path: "1"}, told["drop_in"]
+    assert told["undone"] == switches.WRONG["swappiness"]
+    assert not told["drop_in_stays"]
 
 
 def placed(shape: Shape, process: Path) -> int:

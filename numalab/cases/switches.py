@@ -1,0 +1,154 @@
+"""`hearth doctor --fix` and `--undo` on a real kernel, as root: each setting that a guest has.
+
+Every setting is set wrong first, so that there is something to fix. Runs after all other cases.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+from hearth.base.absent import Absent
+from hearth.doctor import reading
+from hearth.doctor.check import Machine, Problem, all_checks, looked
+from hearth.doctor.checks import dirty_pages
+from hearth.doctor.switch import Switch
+from hearth.machine.plan import PlanRequest
+
+VM, KERNEL = "proc/sys/vm", "proc/sys/kernel"
+CPUS, PAGES = "sys/devices/system/cpu", "sys/kernel/mm"
+#: What is wrong by these values.
+WRONG = {
+    "clock-source": {"sys/devices/system/clocksource/clocksource0/current_clocksource": "acpi_pm"},
+    "dirty-pages": {f"{VM}/dirty_background_ratio": "30"},
+    "hardware-threads": {f"{CPUS}/smt/control": "off"},
+    "huge-pages": {f"{PAGES}/transparent_hugepage/enabled": "never"},
+    "huge-pages-defrag": {f"{PAGES}/transparent_hugepage/defrag": "always"},
+    "memory-maps": {f"{VM}/max_map_count": "65530"},
+    "min-free": {f"{VM}/min_free_kbytes": "524288"},
+    "numa-balancing": {f"{KERNEL}/numa_balancing": "0"},  # the plan of so few CPUs binds nothing
+    "offline-cpus": {f"{CPUS}/cpu3/online": "0"},
+    "overcommit": {f"{VM}/overcommit_memory": "2"},
+    "process-ids": {f"{KERNEL}/pid_max": "20000"},
+    "read-ahead": {"sys/block/vda/queue/read_ahead_kb": "16"},
+    "reserved-huge-pages": {f"{PAGES}/hugepages/hugepages-2048kB/nr_hugepages": "128"},
+    "same-page-merging": {f"{PAGES}/ksm/run": "1"},
+    "swappiness": {f"{VM}/swappiness": "60"},
+    "threads-max": {f"{KERNEL}/threads-max": "10000"},
+    "zone-reclaim": {f"{VM}/zone_reclaim_mode": "1"},
+}
+#: Settings that the kernel changes along.
+BESIDE = {"dirty-pages": (f"{VM}/dirty_background_bytes",)}
+SWAP = Path("/root/swap")
+SWAP_MB = 16
+
+
+def collect(job: dict[str, object], evidence: Path) -> None:
+    """Leaves, of each setting, what was set wrong, after the fix, and after it was taken back."""
+    del job
+    _swap_on()
+    reading._leases = lambda debug: Absent(f"not asked, debug {debug}")  # one JVM less to start
+    dirty_pages._MOST = 1 << 30  # no guest has the memory that this check is for
+    with reading.read_machine(None, PlanRequest()) as read:
+        if isinstance(read.own, Absent):
+            raise RuntimeError(read.own.reason)
+        machine = replace(read, own=replace(read.own, local_dirs=["/root"]))
+        switch = Switch(Path("/"), Path("/tmp/switched"))
+        found = {name: _switched(name, machine, switch) for name in WRONG}
+    (evidence / "switched.json").write_text(json.dumps(found, indent=2), encoding="utf-8")
+    lasting = _kept_wrong("swappiness", _by_command)
+    (evidence / "command.json").write_text(json.dumps(lasting, indent=2), encoding="utf-8")
+
+
+def _swap_on() -> None:
+    SWAP.write_bytes(bytes(SWAP_MB << 20))
+    SWAP.chmod(0o600)
+    for words in (["mkswap", str(SWAP)], ["swapon", str(SWAP)]):
+        subprocess.run(words, check=True, capture_output=True)
+
+
+def _switched(name: str, machine: Machine, switch: Switch) -> dict[str, object]:
+    check = next(one for one in all_checks() if one.name == name)
+
+    def there_and_back() -> dict[str, object]:
+        wrong, outcome = _values(name), looked(check, machine)
+        if not isinstance(outcome, Problem):
+            return {"no problem": str(outcome)}
+        switch.apply(switch.plan(name, machine, persist=False))
+        fixed, then = _values(name), looked(check, machine)
+        switch.undo(name)
+        return {
+            "wrong": wrong,
+            "seen": outcome.seen,
+            "fixed": fixed,
+            "then": str(then),
+            "undone": _values(name),
+        }
+
+    return _kept_wrong(name, there_and_back)
+
+
+def _kept_wrong(name: str, act: Callable[[], dict[str, object]]) -> dict[str, object]:
+    """Acts while the setting is wrong; says instead why that could not be."""
+    before = {path: _value(path) for path in WRONG[name]}
+    try:
+        for path, value in WRONG[name].items():
+            _write(path, value)
+        return act()
+    except Exception as problem:
+        return {"failed": f"{type(problem).__name__}: {problem}"}
+    finally:
+        for path, value in before.items():
+            if _value(path) != value:
+                _write(path, value)
+
+
+def _by_command() -> dict[str, object]:
+    """As a user does, and so that it lasts: what sysctl makes of the file that is written then."""
+    name = "swappiness"
+    said = [_hearth("--fix", name, "--yes", "--persist")]
+    fixed, drop_in = _values(name), Path("/etc/sysctl.d/90-hearth-swappiness.conf")
+    text = drop_in.read_text(encoding="utf-8") if drop_in.exists() else ""
+    _write(f"{VM}/swappiness", "60")
+    subprocess.run(["sysctl", "-q", "-p", str(drop_in)], check=True)
+    by_sysctl = _values(name)
+    said.append(_hearth("--undo", name))
+    return {
+        "said": said,
+        "fixed": fixed,
+        "drop_in": text,
+        "by_sysctl": by_sysctl,
+        "undone": _values(name),
+        "drop_in_stays": drop_in.exists(),
+    }
+
+
+def _hearth(*words: str) -> dict[str, object]:
+    done = subprocess.run(
+        [sys.executable, "-m", "hearth", "doctor", *words],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+        env={**os.environ, "HEARTH_STATE": "/tmp/hearth-doctor"},
+    )
+    return {"status": done.returncode, "out": done.stdout, "err": done.stderr}
+
+
+def _values(name: str) -> dict[str, str]:
+    return {path: _value(path) for path in (*WRONG[name], *BESIDE.get(name, ()))}
+
+
+def _value(path: str) -> str:
+    """What is set: the word in brackets where there are several."""
+    text = Path("/", path).read_text(encoding="ascii").strip()
+    return text.partition("[")[2].partition("]")[0] or text
+
+
+def _write(path: str, value: str) -> None:
+    Path("/", path).write_text(f"{value}\n", encoding="ascii")
