@@ -9,7 +9,7 @@ package io.hearth.core.plan
  * @param offHeap whether its data are in Spark's off-heap memory, without which it does nothing
  * @param hostSize the setting of memory that it takes beside the heap and Spark's off-heap memory: a part of the overhead
  * @param coresAreThreads whether it starts `spark.executor.cores` worker threads, and one without that setting
- * @param sized whether its plans have been run with hearth's rule for the number of shuffle partitions
+ * @param sized whether hearth's rule for the number of shuffle partitions works on its plans
  */
 sealed abstract class Engine(
     val name: String,
@@ -40,7 +40,7 @@ object Engine {
         offHeap = true,
         hostSize = None,
         coresAreThreads = true,
-        sized = true
+        sized = false
       )
 
   /** By its documentation (Configuration.md, velox-configuration.md): threads follow the task slots by themselves. */
