@@ -42,6 +42,7 @@ import transport
 from replay import mean_of_methods
 from results import Row, loads, overall, read, shown, spread, table
 
+import traffic
 from hearth import Ratio, paired_ratio
 
 BENCHMARKS = "benchmarks/README.md"
@@ -107,7 +108,7 @@ def claims() -> Iterator[Claim]:
         ),
         *(sixteen_cpus, other_engines, hand_over_cpus, reading, profile, verdicts, wire),
         *(spark_shuffle, hadoop, threads, colocations, measured_tables, tunes, transfer, replayed),
-        *(predictions, fleets),
+        *(predictions, fleets, misses),
     ):
         yield from section()
 
@@ -399,6 +400,11 @@ def reading() -> Iterator[Claim]:
 def fleets() -> Iterator[Claim]:
     raw = Raw.of("fleet-plans-2026-11-27-0350")
     yield raw.tables(fleet_plans.page(raw.rows))
+
+
+def misses() -> Iterator[Claim]:
+    raw = Raw.of("traffic-2026-11-27-0747")
+    yield raw.tables(traffic.page(raw.rows))
 
 
 def profile() -> Iterator[Claim]:

@@ -1,0 +1,42 @@
+"""Where the cache misses of Spark's executors go, counted in an emulated NUMA machine.
+
+    python -m numalab traffic two-nodes scan
+
+leaves the raw lines in build/numalab/two-nodes-traffic/. An emulator's time means nothing, so none
+is told; see numalab/README.md.
+"""
+
+from collections.abc import Sequence
+
+from results import Row, table
+
+
+def remote_share(row: Row) -> float:
+    """The part of user code's misses that went to another node's memory."""
+    local, remote = sum(row["local"]), sum(row["remote"])
+    return float(remote / (local + remote))
+
+
+def page(rows: Sequence[Row]) -> list[str]:
+    """A row for each arm."""
+    heads = (
+        "Arm",
+        "Misses counted",
+        "Remote",
+        "of CPUs of node 0",
+        "of node 1",
+        "Threads that moved",
+    )
+    return table(heads, [_row(row) for row in rows])
+
+
+def _row(row: Row) -> list[str]:
+    by_node = [
+        remote / (local + remote) for local, remote in zip(row["local"], row["remote"], strict=True)
+    ]
+    return [
+        row["arm"],
+        f"{(sum(row['local']) + sum(row['remote'])) / 1e6:.1f} million",
+        *(f"{share:.1%}" for share in (remote_share(row), *by_node)),
+        f"{row['moves']} of {row['thread_looks']}",
+    ]
