@@ -38,7 +38,10 @@ PROGRAMS = {
     "traffic": "Traffic.java",
 }
 #: Cases that start from archives of Spark's classes.
-SPARK_CASES = {"local_numa", "containers", "two_applications", "package_binding", "traffic"}
+SPARK_CASES = {
+    *("local_numa", "containers", "two_applications", "package_binding", "traffic"),
+    "binding_plugin",
+}
 JVM_CRASH = "A fatal error has been detected by the Java Runtime Environment"
 KERNEL_COMMAND_LINE = (
     "console=ttyS0 quiet loglevel=4 panic=-1 mitigations=off nokaslr tsc=reliable "

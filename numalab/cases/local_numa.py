@@ -40,15 +40,17 @@ def submit(
     evidence: Path,
     settings: dict[str, str],
     environment: Mapping[str, str],
+    application: str = "local_numa_app",
 ) -> None:
-    """The same with further settings of Spark."""
+    """The same with further settings of Spark, or with another application of this folder."""
     if not job["jar"]:
         raise FileNotFoundError("no hearth jar was built: run `make setup`")
     state = Path(f"/tmp/hearth-{evidence.name}")
     TRACES.mkdir(exist_ok=True)
     archives = {name: archive_use(ARCHIVES / f"{name}.jsa") for name in ("driver", "executor")}
     options = {name: f"{archive} {TRACE}" for name, archive in archives.items()}
-    call = command(str(job["jar"]), str(job["master"]), options, environment, settings)
+    master = str(job["master"])
+    call = command(str(job["jar"]), master, options, environment, settings, application)
     call += [str(evidence), str(job["executors"])]
     with (evidence / "output.txt").open("wb") as output:
         done = subprocess.run(

@@ -21,7 +21,8 @@ from pyspark.sql import SparkSession
 
 from numalab.guest.capture import capture_process
 
-EXECUTOR = b"org.apache.spark.scheduler.cluster.numa.NumaCoarseGrainedExecutorBackend"
+#: The end of its name: hearth's extends Spark's.
+EXECUTOR = b"CoarseGrainedExecutorBackend"
 ARCHIVE = "NUMALAB_EXECUTOR_ARCHIVE"
 NUMBERS = 10_000
 BLOCK_BYTES = 8 * 2**20
@@ -30,17 +31,17 @@ WAIT_SECONDS = 150.0
 
 def main(evidence: Path, wanted: int) -> None:
     """Counts, fills the heaps, kills the executor with the lowest id, does it all again."""
-    clock = _Clock()
+    clock = Clock()
     context = SparkSession.builder.appName("numalab").getOrCreate().sparkContext
     clock.mark("context")
     await_executors(context.applicationId, wanted, without=frozenset())
-    _await_registered(context, wanted)
+    await_registered(context, wanted)
     clock.mark("executors")
     first = _round(context, wanted, evidence / "before")
     clock.mark("before")
     killed, survived = _kill_while_busy(context, wanted)
     after = await_executors(context.applicationId, wanted, without=frozenset([killed]))
-    _await_registered(context, wanted)
+    await_registered(context, wanted)
     clock.mark("replaced")
     second = _round(context, wanted, evidence / "after")
     clock.mark("after")
@@ -67,13 +68,18 @@ def _dump_archive(pid: int, target: str) -> None:
 def _round(context: SparkContext, executors: int, evidence: Path) -> int:
     """A shuffle, a cached block for every executor's heap, and witnesses in Python workers."""
     total = _count(context, executors)
+    fill_and_look(context, executors, evidence)
+    return total
+
+
+def fill_and_look(context: SparkContext, executors: int, evidence: Path) -> None:
+    """Fills heaps and Python workers with some megabytes, and captures both."""
     blocks = context.parallelize(range(2 * executors), 2 * executors).map(_block)
     blocks.persist(StorageLevel.MEMORY_ONLY).count()
     witness = _Witness(context.applicationId, evidence / "workers")
     context.parallelize(range(2 * executors), 2 * executors).mapPartitions(witness).count()
     for executor_id, pid in executor_processes(context.applicationId).items():
         capture_process(pid, evidence / "executors" / executor_id)
-    return total
 
 
 def _count(context: SparkContext, executors: int) -> int:
@@ -143,8 +149,8 @@ def executor_processes(app_id: str) -> dict[str, int]:
         except (FileNotFoundError, ProcessLookupError):
             continue
         # Not the client of a container, which names all that too.
-        java = words[0].endswith(b"/java")
-        if java and EXECUTOR in words and b"--executor-id" in words and app_id.encode() in words:
+        java = words[0].endswith(b"/java") and any(word.endswith(EXECUTOR) for word in words)
+        if java and b"--executor-id" in words and app_id.encode() in words:
             found[words[words.index(b"--executor-id") + 1].decode()] = int(directory.name)
     return found
 
@@ -163,7 +169,7 @@ def await_executors(app_id: str, wanted: int, without: frozenset[str]) -> dict[s
     )
 
 
-def _await_registered(context: SparkContext, wanted: int) -> None:
+def await_registered(context: SparkContext, wanted: int) -> None:
     """Waits until Spark gives tasks to `wanted` executors: a process needs a while to get there."""
     deadline = time.monotonic() + WAIT_SECONDS
     tracker = context._jsc.sc().statusTracker()
@@ -173,7 +179,9 @@ def _await_registered(context: SparkContext, wanted: int) -> None:
         time.sleep(0.5)
 
 
-class _Clock:
+class Clock:
+    """Says on the console, and keeps, how far the application is."""
+
     def __init__(self) -> None:
         self.began = time.monotonic()
         self.seconds: dict[str, float] = {}

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 from numalab.cases import (
+    binding_plugin,
     communication,
     memory_probe,
     switches,
@@ -108,7 +109,7 @@ def boots(request: pytest.FixtureRequest) -> Callable[[str], Booted]:
         if name not in done:
             cases = [] if wanted() == "first" else [*SMALL_CASES]
             cases += ["local_numa"] if name in spark_shapes() else []
-            cases += ["characterise"] if characterises(name) else []
+            cases += ["binding_plugin", "characterise"] if characterises(name) else []
             cases += ["two_applications"] if characterises(name) else []
             cases += ["package_binding"] if packages(name) else []
             cases += ["containers"] if characterises(name) and image.has_engine() else []
@@ -438,6 +439,41 @@ def test_hearth_reports_of_each_executor_what_the_kernel_showed_us(spark) -> Non
         assert parse_ids(entry["kernel"]["cpus_allowed"]) == judge.observe(path).cpus
         assert list(entry["kernel"]["policies"]) == [f"bind:{placed(shape, path)}"]
         assert entry["drift"] == []
+
+
+def test_executors_that_a_cluster_starts_bind_themselves_to_a_node_each_with_all_they_hold(
+    boots: Callable[[str], Booted],
+) -> None:
+    if not characterises("two-nodes"):
+        pytest.skip(f"one more emulated Spark job: {WANTED}=all runs it")
+    shape, done = boots("two-nodes")
+    evidence = done.evidence / "binding_plugin"
+    assert (evidence / "result.json").is_file(), last_words(evidence)
+    (document,) = (evidence / "state" / "bindings").iterdir()
+    reported = {e["executor_id"]: e for e in json.loads(document.read_text())["executors"]}
+    nodes = {}
+    for path in (evidence / "executors").iterdir():
+        seen, report = judge.observe(path), reported[path.name]
+        nodes[path.name] = node = on_one_node(shape, seen)
+        assert len(seen.cpus) == binding_plugin.CORES
+        assert seen.anonymous[node] > binding_plugin.HEAP_MB << 20
+        assert (report["state"], report["warnings"]) == ("bound", [])
+        assert parse_ids(report["kernel"]["cpus_allowed"]) == seen.cpus
+        assert set(report["kernel"]["anonymous_bytes"]) == {str(node)}
+    assert sorted(nodes.values()) == [0, 1]
+    workers = [*(evidence / "workers").iterdir()]
+    assert {(worker / "executor").read_text() for worker in workers} == set(nodes)
+    for worker in workers:
+        node = nodes[(worker / "executor").read_text()]
+        cpus = shape.usable(shape.nodes[node])
+        assert judge.faults(judge.observe(worker), cpus, node) == []
+
+
+def on_one_node(shape: Shape, seen: judge.Observed) -> int:
+    """The one node of all a process's threads and memory, by whatever policy they came there."""
+    (node,) = {shape.node_of(cpu) for thread in seen.threads for cpu in thread.allowed | seen.cpus}
+    assert set(+seen.anonymous) == {node}, dict(seen.anonymous)
+    return node
 
 
 @pytest.mark.parametrize("name", switches.WRONG)
