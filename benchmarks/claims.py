@@ -39,6 +39,7 @@ import startup
 import table_replay
 import transfer_evidence
 import transport
+import worker_sets
 from replay import mean_of_methods
 from results import Row, loads, overall, read, shown, spread, table
 
@@ -400,6 +401,8 @@ def reading() -> Iterator[Claim]:
 def fleets() -> Iterator[Claim]:
     raw = Raw.of("fleet-plans-2026-11-27-0350")
     yield raw.tables(fleet_plans.page(raw.rows))
+    sets = Raw.of("worker-sets-2026-11-27-0739")
+    yield sets.tables(worker_sets.page(sets.rows))
 
 
 def misses() -> Iterator[Claim]:
