@@ -3,6 +3,7 @@
 import io
 import json
 import resource
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -10,6 +11,7 @@ import pytest
 
 from hearth.base.codec import typed
 from hearth.base.errors import UserError
+from hearth.machine import jvm
 from hearth.machine.plan import Plan, PlannedWork, Reason
 from hearth.machine.topology import Allowed, Core, NumaNode, Topology
 from hearth.report.terminal.plan import (
@@ -183,3 +185,14 @@ def test_a_huge_machine_is_planned_for_in_about_a_second_of_cpu_time(hearth: Com
         assert "4,096 CPUs" in done.stdout
         spent.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
     assert min(spent) < 2.0
+
+
+def test_a_machine_is_shown_in_time_in_proportion_to_its_cpus() -> None:
+    def cost(packages: int) -> float:
+        machine = jvm.topology(f"{packages} packages of 64 GB, 64 cores x 1 thread")
+        before = time.process_time()
+        assert len(show_topology(machine, Screen(100))) > packages
+        return time.process_time() - before
+
+    few, many = cost(16), cost(128)
+    assert many < 24 * few, "eight times as many CPUs, and the square of eight is 64"

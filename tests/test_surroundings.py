@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from hearth.base.java import collector_of, reason_of
+from hearth.base.java import collector_of, reason_of, without_options
 from hearth.machine import class_data
 from support import Command, environment, require
 
@@ -88,6 +88,9 @@ def test_the_reason_of_a_jvm_is_its_error_not_what_stands_around_it() -> None:
         "Unrecognized VM option 'x'"
     )
     assert reason_of(picked, "") == ""
+    lines = "Picked up JAVA_TOOL_OPTIONS: -Da\n\n  -Dkey=hush\n-Dtext='two\nhush' -Db\n"
+    assert (reason_of(lines), reason_of(lines + "no memory\n")) == ("", "no memory")
+    assert without_options("Picked up X: -Da='b\nUnmatched quote\n") == "\nUnmatched quote\n"
 
 
 def test_a_current_directory_that_was_deleted_is_missed_only_where_it_is_needed(

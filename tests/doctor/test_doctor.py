@@ -1,6 +1,8 @@
 """What the doctor makes of its checks: order, silence, exit code, page, JSON, captures."""
 
+import gzip
 import json
+import lzma
 import tarfile
 from collections.abc import Callable
 from dataclasses import replace
@@ -224,12 +226,19 @@ def test_an_archive_of_a_stranger_writes_and_reads_nothing_elsewhere(tmp_path: P
     assert sorted(path.name for path in tmp_path.iterdir()) == ["machine.tar.gz", "outside"]
 
 
-def test_an_archive_that_is_cut_is_named(tmp_path: Path) -> None:
+def test_an_archive_that_is_cut_or_altered_is_named(tmp_path: Path) -> None:
     whole = (ROOT / "fixtures" / "machines" / "emulated-two-nodes.tar.gz").read_bytes()
-    file = tmp_path / "cut.tar.gz"
-    file.write_bytes(whole[: len(whole) // 2])
-    with pytest.raises(UserError, match=r"cut\.tar\.gz cannot be unpacked"), _unpacked(file):
-        pass
+    half = len(whole) // 2
+    other = lzma.compress(gzip.decompress(whole))
+    for name, content in {
+        "cut.tar.gz": whole[:half],
+        "altered.tar.gz": whole[:half] + b"\xff" * 9 + whole[half + 9 :],
+        "altered.tar.xz": other[: len(other) // 2] + b"\xff" * 9 + other[len(other) // 2 + 9 :],
+    }.items():
+        file = tmp_path / name
+        file.write_bytes(content)
+        with pytest.raises(UserError, match=f"{name} cannot be unpacked"), _unpacked(file):
+            pass
 
 
 def test_memory_without_cpus_is_no_finding_where_there_is_no_other(tmp_path: Path) -> None:

@@ -147,16 +147,20 @@ def test_a_capture_that_cannot_be_read_is_named_and_the_others_are_planned_for(
     (fleet / "damaged.tar.gz").write_bytes(b"no archive")
     (fleet / "lscpu.txt").write_text("Architecture: x86_64\n")
     (fleet / "README").write_text("not a capture")
+    (fleet / "two\nlines.tar").write_bytes(b"")
     planned = plan_fleet(fleet, ANYTHING)
-    assert [each.machine for each in planned.unread] == ["damaged.tar.gz", "lscpu.txt"]
+    unread = [each.machine for each in planned.unread]
+    assert unread == ["damaged.tar.gz", "lscpu.txt", "two\\x0alines.tar"]
     assert "does not tell memory" in planned.unread[1].reason
     assert sum(map(len, names(planned))) == 5
 
 
 def test_a_cluster_gets_the_files_of_each_class_and_what_suits_all(fleet: Path) -> None:
     (fleet / "no-smt.json").unlink()
+    (fleet / "c.json").rename(fleet / "c\n### spark-defaults.conf\nspark.x y.json")
     text = fleet_text(PlanRequest(str(fleet)), "yarn")
-    assert "## class 1: 3 of the machines: a, b, c\n### yarn-site.xml\n" in text
+    forged = r"c\x0a### spark-defaults.conf\x0aspark.x y"
+    assert f"## class 1: 3 of the machines: a, b, {forged}\n### yarn-site.xml\n" in text
     assert "## class 2: 1 of the machines: short\n### yarn-site.xml\n" in text
     assert text.count("<name>yarn.nodemanager.numa-awareness.enabled</name>") == 2
     assert "## all\n### spark-defaults.conf\n" in text

@@ -15,7 +15,8 @@ OPTION_VARIABLES = ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS")
 SUBMIT_OPTIONS = "SPARK_SUBMIT_OPTS"
 COLLECTOR = re.compile(r"-XX:\+Use(\w+GC)\b")
 #: How a JVM announces that it has read a variable: with its value, which may be a secret.
-_ANNOUNCED = ("Picked up ", "NOTE: Picked up ")
+_ANNOUNCED = re.compile(r"^(NOTE: )?Picked up \w+: ", re.MULTILINE)
+_BLANK = re.compile(r"\s+")
 #: General words that a JVM adds to the reason (java(1), `LauncherHelper`).
 _GENERAL = (
     "Error: Could not create the Java Virtual Machine",
@@ -79,7 +80,34 @@ def reason_of(*outputs: str) -> str:
 
 def _lines(outputs: tuple[str, ...]) -> Iterator[str]:
     for output in outputs:
-        for line in output.splitlines():
+        for line in without_options(output).splitlines():
             text = line.strip()
-            if text and not text.startswith((*_ANNOUNCED, *_GENERAL)):
+            if text and not text.startswith(_GENERAL):
                 yield text
+
+
+def without_options(output: str) -> str:
+    """Return a JVM's output without the options that it has picked up, which may be secrets and
+    have line breaks.
+    """
+    kept, at = [], 0
+    while found := _ANNOUNCED.search(output, at):
+        kept.append(output[at : found.start()])
+        at = _end_of_options(output, found.end())
+    return "".join([*kept, output[at:]])
+
+
+def _end_of_options(output: str, at: int) -> int:
+    """Options go on behind a line break where another one follows, or in quotation marks."""
+    while at < len(output):
+        character = output[at]
+        if character in "\"'":
+            at = max(at, output.find(character, at + 1)) + 1
+        elif character != "\n":
+            at += 1
+        else:
+            following = _BLANK.match(output, at)
+            if following is None or not output.startswith("-", following.end()):
+                break
+            at = following.end()
+    return at

@@ -25,6 +25,11 @@ def escaped(text: str) -> str:
     return _ESCAPED.sub(lambda match: _shown(match[0]), text)
 
 
+def one_line(text: str) -> str:
+    """Return the text with line breaks and tabs as escapes too: for a name within a line."""
+    return "".join(_shown(each) if each in "\t\n" else each for each in escaped(text))
+
+
 class TerminalStream:
     """A stream that escapes its text; on a terminal, hearth's own colours pass."""
 

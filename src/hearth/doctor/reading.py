@@ -1,11 +1,13 @@
 """Reads the machine that a doctor looks at: this one, or a capture."""
 
 import contextlib
+import lzma
 import os
 import socket
 import tarfile
 import tempfile
 import threading
+import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar
@@ -224,7 +226,7 @@ def _unpack(capture: Path, folder: Path) -> None:
                         tarfile.FilterError, FileExistsError, NotADirectoryError
                     ):
                         archive.extract(member, folder, filter="data")
-    except (tarfile.TarError, EOFError, OSError) as error:
+    except (tarfile.TarError, EOFError, OSError, zlib.error, lzma.LZMAError) as error:
         raise UserError(f"--machine: {capture} cannot be unpacked: {error}") from error
 
 

@@ -9,6 +9,7 @@ from hearth.base.codec import typed
 from hearth.base.errors import UserError
 from hearth.base.ids import parse_ids
 from hearth.base.sizes import show_bytes
+from hearth.base.terminal import one_line
 from hearth.fleet.result import MachineClass, Unread
 from hearth.machine import jvm
 from hearth.machine.described import machine_source
@@ -35,7 +36,7 @@ class Seen:
 
     @property
     def name(self) -> str:
-        name = self.capture.name
+        name = one_line(self.capture.name)
         return next((name.removesuffix(end) for end in _ENDINGS if name.endswith(end)), name)
 
 
@@ -123,7 +124,7 @@ def _read(captures: list[Path], request: PlanRequest, debug: bool) -> Iterator[S
     for each in captures:
         plan = made.get(each) or refused[each]
         if isinstance(plan, UserError):
-            yield Unread(each.name, str(plan))
+            yield Unread(one_line(each.name), one_line(str(plan)))
         else:
             yield Seen(each, typed(plan.topology, Topology), replace(plan, topology=None))
 

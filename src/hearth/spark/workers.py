@@ -20,6 +20,7 @@ from typing import Any, Literal, NoReturn
 
 from hearth.base.codec import LEFT_OUT, load_typed, reason
 from hearth.base.errors import UserError
+from hearth.base.java import without_options
 from hearth.base.limits import Count, Positive
 from hearth.base.private_files import open_private, private_directory, write_private
 from hearth.base.processes import children, is_alive
@@ -334,8 +335,8 @@ def _recorded(asked: WorkersRequest, pid: int) -> WorkerSet | None:
 
 
 def _last_line(log: Path) -> str:
-    lines = log.read_text(errors="replace").splitlines() if log.exists() else []
-    told = [line for line in lines if line.strip() and not line.startswith(("Picked up", "NOTE:"))]
+    said = without_options(log.read_text(errors="replace")) if log.exists() else ""
+    told = [line for line in said.splitlines() if line.strip()]
     return told[-1] if told else ""
 
 

@@ -3,6 +3,8 @@
 import re
 from pathlib import Path
 
+from hearth.base.java import without_options
+
 #: Begins the line with which `hearth profile` ends its output.
 _RECORD = "hearth: record "
 _REASON_LENGTH = 300
@@ -14,8 +16,8 @@ _LOGGED = re.compile(r"[\d/:\-. ,]{8,30}(INFO|WARN|DEBUG|TRACE)\b")
 
 
 def lines_of(log: Path) -> list[str]:
-    """Return the lines of a log, whatever bytes it holds."""
-    return log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
+    """Return the lines of a log, whatever bytes it holds, without options that JVMs picked up."""
+    return without_options(log.read_text(encoding="utf-8", errors="replace")).strip().splitlines()
 
 
 def reason(lines: list[str]) -> str:

@@ -1,13 +1,16 @@
 """A machine as a readable tree."""
 
 from collections import Counter
+from collections.abc import Sequence
+from typing import Generic, TypeVar
 
 from hearth.base.ids import brief_ids, parse_ids, show_ids
 from hearth.base.sizes import show_bytes
-from hearth.machine.topology import Core, CpuQuota, Device, NumaNode, Package, Topology
+from hearth.machine.topology import Cache, Core, CpuQuota, Device, NumaNode, Package, Topology
 from hearth.report.terminal.screen import Branch, Screen, table, tree
 
 _MATRIX_LIMIT = 16
+_Part = TypeVar("_Part", NumaNode, Core, Cache)
 
 
 def show_topology(machine: Topology, screen: Screen) -> list[str]:
@@ -54,16 +57,18 @@ def _machine_tree(machine: Topology, screen: Screen) -> Branch:
     root = Branch(screen.title(f"{name_of(machine)}{architecture}: {summary(machine)}"))
     if machine.processor:
         root.add(f"processor  {machine.processor}")
+    nodes, cores, caches = _ByCpu(machine.nodes), _ByCpu(machine.cores), _ByCpu(machine.caches)
     placed: set[int] = set()
     for package in machine.packages:
         inside = set(parse_ids(package.cpus))
-        nodes = [n for n in machine.nodes if inside & set(parse_ids(n.cpus))]
-        branch = root.add(_package_text(package, machine.cores, screen))
-        for node in nodes:
-            _add_node(branch, node, machine, inside, screen)
+        branch = root.add(_package_text(package, cores.within(inside), screen))
+        for node in nodes.within(inside):
+            cpus = inside & set(parse_ids(node.cpus))
+            what = f"{_cores_text(cores.within(cpus))}  CPUs {brief_ids(show_ids(cpus))}"
+            _add_cpus(branch.add(f"{_node_text(node, screen)}  {what}"), caches, cpus)
             placed.add(node.id)
-        if not nodes:
-            _add_cpus(branch, machine, inside)
+        if not nodes.within(inside):
+            _add_cpus(branch, caches, inside)
     for node in machine.nodes:
         if node.id not in placed:
             kind = "GPU memory, no CPU" if node.gpu_memory else "no CPU"
@@ -71,9 +76,24 @@ def _machine_tree(machine: Topology, screen: Screen) -> Branch:
     return root
 
 
+class _ByCpu(Generic[_Part]):
+    """Parts of a machine by their CPUs: looking at each part for each other one takes minutes."""
+
+    def __init__(self, parts: Sequence[_Part]) -> None:
+        self._parts: Sequence[_Part] = parts
+        self._places: dict[int, list[int]] = {}
+        for place, part in enumerate(parts):
+            for cpu in parse_ids(part.cpus):
+                self._places.setdefault(cpu, []).append(place)
+
+    def within(self, cpus: set[int]) -> list[_Part]:
+        """Return the parts that have one of these CPUs, in their order."""
+        found = {place for cpu in cpus for place in self._places.get(cpu, ())}
+        return [self._parts[place] for place in sorted(found)]
+
+
 def _package_text(package: Package, cores: list[Core], screen: Screen) -> str:
-    mine = [core for core in cores if core.package == package.id]
-    text = f"{screen.title('package ' + str(package.id))}  {_cores_text(mine)}"
+    text = f"{screen.title('package ' + str(package.id))}  {_cores_text(cores)}"
     dies = len(package.dies)
     return f"{text}, {dies} dies" if dies > 1 else text
 
@@ -95,23 +115,9 @@ def _node_text(node: NumaNode, screen: Screen) -> str:
     return f"{screen.title('node ' + str(node.id))}  {memory}{free_text}"
 
 
-def _add_node(
-    branch: Branch, node: NumaNode, machine: Topology, inside: set[int], screen: Screen
-) -> None:
-    cpus = set(parse_ids(node.cpus)) & inside
-    cores = [core for core in machine.cores if cpus & set(parse_ids(core.cpus))]
-    what = f"{_cores_text(cores)}  CPUs {brief_ids(show_ids(cpus))}"
-    child = branch.add(f"{_node_text(node, screen)}  {what}")
-    _add_cpus(child, machine, cpus)
-
-
-def _add_cpus(branch: Branch, machine: Topology, cpus: set[int]) -> None:
+def _add_cpus(branch: Branch, caches: _ByCpu[Cache], cpus: set[int]) -> None:
     """Last-level caches below a node, equal ones in one line; cores if there is no cache."""
-    groups = [
-        (cache, set(parse_ids(cache.cpus)))
-        for cache in machine.caches
-        if cpus & set(parse_ids(cache.cpus))
-    ]
+    groups = [(cache, set(parse_ids(cache.cpus))) for cache in caches.within(cpus)]
     sorts: dict[tuple[int, int | None, int], list[str]] = {}
     for cache, members in groups:
         key = (cache.level, cache.size_bytes, len(members))
