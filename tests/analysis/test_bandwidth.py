@@ -64,6 +64,11 @@ def test_the_controllers_events_are_those_that_the_kernel_names(tmp_path: Path) 
     )  # fmt: skip
     amd = machine(tmp_path / "amd", {"amd_umc_0": [], "amd_df": []})
     assert uncore_events(amd.sys) == ("umc_cas_cmd.rd", "umc_cas_cmd.wr")
+    names = ("PM_MCS01_128B_RD_DISP_PORT01", "PM_MCS01_128B_WR_DISP_PORT23")
+    nest = {"nest_mcs01_imc": [*names, f"{names[0]}.scale", "PM_MCS01_64B_RD_DISP_PORT01"],
+            "nest_xlink0_imc": ["PM_XLINK_OUT_ODD_CYC"]}  # fmt: skip
+    power = machine(tmp_path / "power", nest)
+    assert uncore_events(power.sys) == tuple(f"nest_mcs01_imc/{name}/" for name in names)
 
 
 def test_a_count_by_socket_is_read_from_csv_and_from_json() -> None:
@@ -96,6 +101,7 @@ def test_perfs_intervals_become_cumulative_bytes_of_each_socket(tmp_path: Path) 
         "1.0,S0,1,10.00,MiB,uncore_imc_0/cas_count_read/,9,100.00,,",
         "1.0,S0,1,5.00,MiB,uncore_imc_1/cas_count_write/,9,100.00,,",
         "1.0,S1,1,1000,,umc_cas_cmd.rd,9,100.00,,",
+        "1.0,S1,1,500,,nest_mcs01_imc/PM_MCS01_128B_WR_DISP_PORT01/,9,100.00,,",
     ]
     probe = BandwidthProbe(roots, perf=fake_perf(tmp_path, lines))
     assert probe.supported() is None
@@ -105,6 +111,7 @@ def test_perfs_intervals_become_cumulative_bytes_of_each_socket(tmp_path: Path) 
         "total_bytes": 15 << 20, "read_bytes": 10 << 20, "write_bytes": 5 << 20,
     }  # fmt: skip
     assert second["S1"]["read_bytes"] == 64_000  # a cache line for each transfer
+    assert second["S1"]["write_bytes"] == 32_000
     asked = (tmp_path / "asked").read_text().splitlines()[-1]
     assert "-a --per-socket -e uncore_imc_0/cas_count_read/,uncore_imc_0/cas_count_write/" in asked
 

@@ -9,7 +9,16 @@ import pytest
 from made_record import CPUS_OF_NODE, make_record, process, write
 
 from hearth.analysis.analysis import analyse, analyse_event_log
-from hearth.analysis.document import Analysis, Finding, Machine, Node, StragglerCause
+from hearth.analysis.document import (
+    Analysis,
+    Bandwidth,
+    Finding,
+    Machine,
+    Node,
+    NodeBandwidth,
+    Regions,
+    StragglerCause,
+)
 from hearth.analysis.findings import SKEWED_JOIN, findings, other_load
 from hearth.analysis.stages import StageTally
 from hearth.base.absent import Absent
@@ -225,3 +234,38 @@ def test_where_the_machine_was_not_sampled_nothing_is_said_of_other_programs() -
     analysis = analyse_event_log(ROOT / "fixtures/eventlogs/skew.jsonl")
     assert other_load(analysis) is None
     assert "other-load" not in [f.id for f in analysis.findings]
+
+
+def half_used(tmp_path: Path, busy: float, wall_s: float = 60.0) -> list[Finding]:
+    """Findings of a run on 8 cores of two nodes that were busy for this share of the time, and took
+    30 of 100 GB/s of each node's memory."""
+    tmp_path.mkdir()
+    analysis = loaded(tmp_path, busy=1.2)
+    assert not isinstance(analysis.machine, Absent)
+    nodes = [replace(node, cpus="0-7", cores=["0,4", "1,5", "2,6", "3,7"])
+             for node in analysis.machine.nodes]  # fmt: skip
+    used = NodeBandwidth([30.0, 30.0], 100.0, [0.3, 0.3], Regions(2.0, 0.0, 0.0))
+    timeline = replace(
+        analysis.timeline,
+        cpu_by_node={node.id: [busy, busy, None] for node in nodes},
+        bandwidth=Bandwidth("resctrl", {node.id: used for node in nodes}),
+    )
+    return findings(
+        replace(
+            analysis,
+            machine=replace(analysis.machine, nodes=nodes),
+            timeline=timeline,
+            record=replace(analysis.record, wall_s=wall_s),
+            findings=[],
+        )
+    )
+
+
+def test_a_run_that_leaves_half_the_machine_idle_is_told_to_share_it(tmp_path: Path) -> None:
+    (found,) = [f for f in half_used(tmp_path / "a", 0.25) if f.id == "idle-machine"]
+    assert found.sentence == (
+        "This run leaves 6 of 8 cores and 140 GB/s of memory bandwidth idle, on average."
+    )
+    assert "hearth colocate" in (found.next_step or "")
+    assert "idle-machine" not in [f.id for f in half_used(tmp_path / "b", 0.75)]
+    assert "idle-machine" not in [f.id for f in half_used(tmp_path / "c", 0.25, wall_s=5.0)]

@@ -1,5 +1,6 @@
 """How a machine is best split between applications: predicted from what each loses on a part."""
 
+import math
 import random
 from pathlib import Path
 from typing import get_args
@@ -17,6 +18,7 @@ from hearth.studies.models.colocation import (
     predict,
     ranked,
     splits,
+    unbound,
 )
 from hearth.studies.models.scaling import read_speedups
 
@@ -110,6 +112,30 @@ def test_where_memory_may_be_at_its_limit_only_the_high_end_moves() -> None:
     assert [one.slowdown.value for one in apart.applications] == [2, 1.5]
     assert [one.slowdown.ends for one in beside.applications] == [(2, 2.5), (1.4, 2.0)]
     assert predict(curves, [(1, 1)], Shared(stretch=0.8)) == [apart]
+
+
+def test_on_fewer_nodes_an_application_that_needs_their_memory_may_take_longer() -> None:
+    """By hand: 0.9 of four nodes' bandwidth, 1.4 times slower, asks 1.29 times what two have."""
+    hungry, modest = curve("hungry", 3, 1.4, 1.2, 1), curve("modest", 3, 2, 1.5, 1)
+    (split,) = predict([hungry, modest], [(2, 2)], Shared(used=(0.9, 0.5)))
+    ends = [one.slowdown.ends for one in split.applications]
+    assert ends[0] == pytest.approx((1.4, 0.9 * 4 / 2)) and ends[1] is None
+    assert [one.slowdown.value for one in split.applications] == [1.4, 2]
+
+
+def test_unbound_loses_what_local_memory_was_worth_and_says_how_uncertain_that_is() -> None:
+    curves = [curve("a", 3, 2, 1.5, 1, alone_s=10), curve("b", 3, 2, 1.5, 1)]
+    (split,) = predict(curves, [(2, 2)])
+    free = unbound(split, 4)
+    gain = math.prod([1.15, 1.07, 1.25, 1.13, 1.035]) ** (1 / 5)
+    assert [one.slowdown.value for one in free.applications] == pytest.approx([2 * gain] * 2)
+    assert free.throughput.value == pytest.approx(1 / gain)
+    low, high = free.applications[0].slowdown.ends or (0, 0)
+    assert low < 2 * 1.07 and high > 2 * 1.25, "published gains are within"
+    assert free.applications[0].seconds is not None
+    assert free.applications[0].seconds.value == pytest.approx(20 * gain)
+    two = unbound(split, 2).applications[0].slowdown.value
+    assert 2 < two < 2 * gain, "half of the memory is remote on two nodes, three quarters on four"
 
 
 def test_a_split_with_a_share_that_no_curve_has_is_left_out() -> None:

@@ -4,6 +4,7 @@ The thresholds are stated here with their source. Those marked "ours" are our ju
 deserves attention; they are not published anywhere.
 """
 
+import statistics
 from collections.abc import Callable, Iterator, Sequence
 
 from hearth.analysis.advice import PLAN_RULES, STAGE_RULES, PlanRule, StageRule
@@ -24,8 +25,10 @@ LOCAL_SHARE = 0.80
 #: Ours: the rest of a task's life is Spark's own work; a tenth of it is more than usual.
 SCHEDULER_DELAY_SHARE = 0.10
 SHUFFLE_WAIT_SHARE = 0.10
-#: Ours: half of the slots idle.
+#: Ours: half of the slots, or of the cores, idle.
 IDLE_SHARE = 0.50
+#: Ours: what another application could use: so many cores, for so many seconds.
+LEAST_SHARED_CORES, LEAST_SHARED_S = 4, 30.0
 #: Ours: threads that want to run wait a tenth as long as they run.
 RUN_DELAY_SHARE = 0.10
 #: Ours: forced off a CPU this often per second of CPU time. CFS's slice is some milliseconds,
@@ -51,7 +54,8 @@ def findings(analysis: Analysis) -> list[Finding]:
     """The findings of an analysis, which has none yet, in the order in which to read them."""
     rules = (
         _other_load, _failure, _lost_executors, _gc, _memory_unused, _skew, _spill, _shuffle_wait,
-        _scheduler_delay, _idle, _remote, _involuntary, _run_delay, _stalls, _bandwidth,
+        _scheduler_delay, _idle, _idle_machine, _remote, _involuntary, _run_delay, _stalls,
+        _bandwidth,
         *(_of_stages(rule) for rule in STAGE_RULES), *(_of_plans(rule) for rule in PLAN_RULES),
     )  # fmt: skip
     found = [finding for rule in rules for finding in rule(analysis)]
@@ -317,6 +321,43 @@ def _idle(analysis: Analysis) -> Iterator[Finding]:
             ["/totals/idle_slot_share", "/timeline/running_tasks", "/timeline/slots"],
             "use more partitions in short stages, or fewer cores",
         )  # fmt: skip
+
+
+def _idle_machine(analysis: Analysis) -> Iterator[Finding]:
+    """Of a run that is long enough to be worth company."""
+    shares, machine = analysis.timeline.cpu_by_node, analysis.machine
+    if isinstance(shares, Absent) or isinstance(machine, Absent):
+        return
+    if analysis.record.wall_s < LEAST_SHARED_S:
+        return
+    cores, idle = 0, 0.0
+    for node in machine.nodes:
+        known = [share for share in shares.get(node.id, ()) if share is not None]
+        if known:
+            own = len(node.cores) or len(parse_ids(node.cpus))
+            cores += own
+            idle += own * (1 - statistics.fmean(known))
+    if idle >= max(IDLE_SHARE * cores, LEAST_SHARED_CORES):
+        spare = _idle_bandwidth(analysis)
+        memory = "" if spare is None else f" and {spare:.0f} GB/s of memory bandwidth"
+        yield Finding(
+            "idle-machine", "note",
+            f"This run leaves {idle:.0f} of {cores} cores{memory} idle, on average.",
+            ["/timeline/cpu_by_node", *(["/timeline/bandwidth"] if memory else [])],
+            "run another application beside it: hearth colocate --profile-first THIS -- ANOTHER",
+        )  # fmt: skip
+
+
+def _idle_bandwidth(analysis: Analysis) -> float | None:
+    """Return GB/s that memory sustains and the run left; None where either is not known."""
+    bandwidth = analysis.timeline.bandwidth
+    left = 0.0
+    for node in [] if isinstance(bandwidth, Absent) else bandwidth.nodes.values():
+        known = [rate for rate in node.gb_s if rate is not None]
+        if isinstance(node.sustained_gb_s, Absent) or not known:
+            return None
+        left += max(node.sustained_gb_s - statistics.fmean(known), 0.0)
+    return left or None
 
 
 def _used(analysis: Analysis) -> Iterator[tuple[int, str, Use]]:

@@ -56,6 +56,24 @@ EVENTS: dict[str, tuple[str, ...]] = {
     "recovery cycles": ("int_misc.recovery_cycles",),
     "memory stalls": ("cycle_activity.stalls_mem_any", "cycle_activity.stalls_ldm_pending"),
     "stalls": ("cycle_activity.stalls_total", "cycle_activity.cycles_no_execute"),
+    "cycles without delivery": ("idq_uops_not_delivered.cycles_0_uops_deliv.core",),
+    "latency slots": ("topdown-fetch-lat",),
+    "mispredicted slots": ("topdown-br-mispredict",),
+    "heavy slots": ("topdown-heavy-ops",),
+    "load stalls": ("cycle_activity.stalls_mem_any", "cycle_activity.stalls_ldm_pending"),
+    "stalls past L1": ("cycle_activity.stalls_l1d_miss", "cycle_activity.stalls_l1d_pending"),
+    "stalls past L2": ("cycle_activity.stalls_l2_miss", "cycle_activity.stalls_l2_pending"),
+    "stalls past L3": ("cycle_activity.stalls_l3_miss",),
+    "L3 hits": ("mem_load_uops_retired.llc_hit",),
+    "L3 misses": ("mem_load_uops_retired.llc_miss",),
+    "store stalls": ("exe_activity.bound_on_stores", "resource_stalls.sb"),
+    "fetch stalls": ("icache_16b.ifdata_stall", "icache.ifetch_stall"),
+    "second TLB hits": ("dtlb_load_misses.stlb_hit",),
+    "page walk cycles": ("dtlb_load_misses.walk_active", "dtlb_load_misses.walk_duration"),
+    "idle ports": ("exe_activity.exe_bound_0_ports", "cycle_activity.cycles_no_execute"),
+    "data from its own memory": ("pm_data_from_lmem",),
+    "data from the node's other chips": ("pm_data_from_rmem",),
+    "data from other nodes": ("pm_data_from_dmem",),
     "front-end stalls": ("pm_disp_stall_cyc", "pm_ict_noslot_cyc", "pm_gct_noslot_cyc"),
     "completion stalls": ("pm_cmplu_stall",),  # POWER8, POWER9
     "data cache stalls": ("pm_cmplu_stall_dcache_miss",),
@@ -67,6 +85,11 @@ EVENTS: dict[str, tuple[str, ...]] = {
 _OF_THE_STUDY = "llc_miss_retired"
 LEVEL_ONE = ("retiring", "bad_speculation", "front_end_bound", "back_end_bound")
 LEVEL_TWO = ("memory_bound", "core_bound")
+#: Levels 2 to 4 besides, and the metrics of Awan's table V among them.
+DEEPER = (
+    *("front_end_latency", "front_end_bandwidth", "branch_mispredicts", "machine_clears"),
+    *("light_operations", "heavy_operations", *counters.OF_CYCLES),
+)
 #: The last one only on AMD: slots that went to the core's other thread.
 TOP_DOWN = (*LEVEL_ONE, "smt_contention", *LEVEL_TWO)
 
@@ -137,6 +160,87 @@ _S4 = (
             unit="instructions per cycle"),
 )  # fmt: skip
 
+#: Of a load that the second TLB answers, in cycles (A. Yasin: Ivy Bridge).
+_SECOND_TLB_CYCLES = 7
+#: How much longer memory takes than the last-level cache (A. Yasin: Ivy Bridge).
+_MEMORY_TO_L3 = 7.0
+
+
+def _less(*values: float) -> float | None:
+    """(first - second) / third, at least 0."""
+    one, other, whole = values
+    return counters.share_of(max(one - other, 0.0), whole)
+
+
+def _third_level(hits: float, misses: float) -> float:
+    """Of the stalls past the second level, the share that the third answers."""
+    return counters.share_of(hits, hits + _MEMORY_TO_L3 * misses) or 0.0
+
+
+def _deeper_formulas() -> tuple[Formula, ...]:
+    """From events, where perf has no metric of its own: name, what it reads, formula, its words."""
+    cycles: tuple[tuple[str, tuple[str, ...], Callable[..., float | None], str], ...] = (
+        ("l1_bound", ("load stalls", "stalls past L1", "cycles"), _less,
+         "(stalls on loads - those past L1) / cycles"),
+        ("l2_bound", ("stalls past L1", "stalls past L2", "cycles"), _less,
+         "(stalls past L1 - past L2) / cycles"),
+        ("l3_bound", ("stalls past L2", "stalls past L3", "cycles"), _less,
+         "(stalls past L2 - past L3) / cycles"),
+        ("l3_bound", ("stalls past L2", "L3 hits", "L3 misses", "cycles"),
+         lambda s, h, m, c: counters.share_of(s * _third_level(h, m), c),
+         "stalls past L2 x hits / (hits + 7 x misses) / cycles"),
+        ("dram_bound", ("stalls past L3", "cycles"), counters.share_of, "stalls past L3 / cycles"),
+        ("dram_bound", ("stalls past L2", "L3 hits", "L3 misses", "cycles"),
+         lambda s, h, m, c: counters.share_of(s * (1 - _third_level(h, m)), c),
+         "stalls past L2 x 7 x misses / (hits + 7 x misses) / cycles"),
+        ("store_bound", ("store stalls", "cycles"), counters.share_of,
+         "stalls on a full store buffer / cycles"),
+        ("icache_misses", ("fetch stalls", "cycles"), counters.share_of,
+         "stalls on fetching instructions / cycles"),
+        ("dtlb_overhead", ("second TLB hits", "page walk cycles", "cycles"),
+         lambda h, w, c: counters.share_of(_SECOND_TLB_CYCLES * h + w, c),
+         "(7 x hits of the second TLB + cycles of page walks) / cycles"),
+        ("ports_0", ("idle ports", "cycles"), counters.share_of,
+         "cycles in which no port executes / cycles"),
+    )  # fmt: skip
+    slots: tuple[tuple[str, tuple[str, ...], Callable[..., float | None], str], ...] = (
+        ("front_end_latency", ("latency slots", "slots"), counters.share_of,
+         "latency slots / slots"),
+        ("front_end_latency", ("cycles without delivery", "cycles"), counters.share_of,
+         "cycles in which nothing was delivered / cycles"),
+        ("front_end_bandwidth", ("front-end slots", "latency slots", "slots"), _less,
+         "(front-end slots - latency slots) / slots"),
+        ("front_end_bandwidth", ("not delivered", "cycles without delivery", "cycles"),
+         lambda n, w, c: _less(n, 4 * w, 4 * c),
+         "(slots not delivered - 4 x cycles in which nothing was) / (4 x cycles)"),
+        ("branch_mispredicts", ("mispredicted slots", "slots"), counters.share_of,
+         "mispredicted slots / slots"),
+        ("machine_clears", ("bad speculation slots", "mispredicted slots", "slots"), _less,
+         "(bad speculation slots - mispredicted) / slots"),
+        ("heavy_operations", ("heavy slots", "slots"), counters.share_of, "heavy slots / slots"),
+        ("light_operations", ("retiring slots", "heavy slots", "slots"), _less,
+         "(retiring slots - heavy) / slots"),
+    )  # fmt: skip
+    return (
+        *(Formula(*of, _YASIN) for of in cycles),
+        *(Formula(*of, _YASIN, "share of slots") for of in slots),
+    )
+
+
+def _remote_of_loads(local: float, *remote: float) -> float | None:
+    return counters.share_of(sum(remote), local + sum(remote))
+
+
+_REMOTE = tuple(
+    Formula("remote_loads", inputs, _remote_of_loads, "loads from remote memory / from any memory",
+            source, "share of loads from memory")
+    for inputs, source in (
+        (("loads from local DRAM", "loads from remote DRAM"), "hearth"),
+        (("data from its own memory", "data from the node's other chips", "data from other nodes"),
+         "Linux: pmu-events/arch/powerpc"),
+    )
+)  # fmt: skip
+
 _SLOTS = ("slots", "retiring slots", "bad speculation slots", "front-end slots")
 _UOPS = ("cycles", "issued", "retired", "not delivered", "recovery cycles")
 _YASIN = "A. Yasin, ISPASS 2014"
@@ -175,8 +279,10 @@ def _topdown_formulas() -> tuple[Formula, ...]:
     return tuple(found)
 
 
-FORMULAS = (*_topdown_formulas(), *_S4)
-NAMES = tuple(dict.fromkeys([*TOP_DOWN, *(formula.name for formula in _S4)]))
+FORMULAS = (*_topdown_formulas(), *_deeper_formulas(), *_S4, *_REMOTE)
+NAMES = tuple(
+    dict.fromkeys([*TOP_DOWN, *(formula.name for formula in _S4), "remote_loads", *DEEPER])
+)
 #: Of Arm's metric, which is a share of the back end's stalls and not of all slots.
 _ARM_MEMORY = "backend_mem_bound"
 
@@ -239,7 +345,8 @@ def _metric(name: str, events: Mapping[str, Count], means: Mapping[str, Mean]) -
                 return found
             reasons.append(found.reason)
     if not reasons:
-        return Absent("only AMD's own metrics have it")
+        whose = "AMD's own metrics" if name == "smt_contention" else "Intel's own metrics"
+        return Absent(f"only {whose} have it")
     return Absent(min(reasons, key=lambda reason: "was tried" in reason))
 
 
@@ -248,7 +355,8 @@ def _by_perf(name: str, means: Mapping[str, Mean]) -> Metric | None:
     metric = next((metric for metric in known if metric in means), None)
     if metric is None or means[metric].value is None:
         return _by_arm(name, means)
-    return _perfs_own(float(means[metric].value or 0.0), [metric], means)
+    unit = "share of cycles" if name in counters.OF_CYCLES else "share of slots"
+    return _perfs_own(float(means[metric].value or 0.0), [metric], means, unit)
 
 
 def _by_arm(name: str, means: Mapping[str, Mean]) -> Metric | None:
@@ -264,13 +372,15 @@ def _by_arm(name: str, means: Mapping[str, Mean]) -> Metric | None:
     return _perfs_own(getattr(two, name), ["backend_bound", _ARM_MEMORY], means)
 
 
-def _perfs_own(value: float, metrics: list[str], means: Mapping[str, Mean]) -> Metric:
+def _perfs_own(
+    value: float, metrics: list[str], means: Mapping[str, Mean], unit: str = "share of slots"
+) -> Metric:
     shares = [means[metric].least_running_share for metric in metrics]
     known = [share for share in shares if share is not None]
     least = min(known) if len(known) == len(shares) else None
     words = "perf's own metric of this processor, mean over intervals weighed with cycles"
     return Metric(
-        value=round(value, 5), unit="share of slots", events=metrics, least_running_share=least,
+        value=round(value, 5), unit=unit, events=metrics, least_running_share=least,
         confidence=confidence(least), formula=words, source="perf",
     )  # fmt: skip
 

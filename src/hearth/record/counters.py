@@ -30,7 +30,43 @@ PERF_METRICS: dict[str, tuple[str, ...]] = {
     "memory_bound": ("tma_memory_bound", "backend_bound_by_memory", "backend_bound_memory"),
     "core_bound": ("tma_core_bound", "backend_bound_by_cpu", "backend_bound_cpu"),
     "memory share of the back end's stalls": ("backend_mem_bound",),
+    # Level 2 besides, as shares of slots.
+    "front_end_latency": (
+        *("tma_fetch_latency", "frontend_bound_by_latency", "frontend_bound_latency"),
+    ),
+    "front_end_bandwidth": (
+        *("tma_fetch_bandwidth", "frontend_bound_by_bandwidth", "frontend_bound_bandwidth"),
+    ),
+    "branch_mispredicts": (
+        *("tma_branch_mispredicts", "bad_speculation_from_mispredicts"),
+        "bad_speculation_mispredicts",
+    ),
+    "machine_clears": (
+        *("tma_machine_clears", "bad_speculation_from_pipeline_restarts"),
+        "bad_speculation_pipeline_restarts",
+    ),
+    "light_operations": ("tma_light_operations", "retiring_from_fastpath", "retiring_fastpath"),
+    "heavy_operations": ("tma_heavy_operations", "retiring_from_microcode", "retiring_microcode"),
+    # Levels 3 and 4, of Intel alone, as shares of cycles.
+    "icache_misses": ("tma_icache_misses",),
+    "itlb_misses": ("tma_itlb_misses",),
+    "l1_bound": ("tma_l1_bound",),
+    "l2_bound": ("tma_l2_bound",),
+    "l3_bound": ("tma_l3_bound",),
+    "dram_bound": ("tma_dram_bound",),
+    "store_bound": ("tma_store_bound",),
+    "ports_utilization": ("tma_ports_utilization",),
+    "dtlb_overhead": ("tma_dtlb_load",),
+    "memory_bandwidth_bound": ("tma_mem_bandwidth",),
+    "memory_latency_bound": ("tma_mem_latency",),
+    "ports_0": ("tma_ports_utilized_0",),
 }
+#: Of levels 3 and 4: shares of cycles, not of slots.
+OF_CYCLES = (
+    *("icache_misses", "itlb_misses", "l1_bound", "l2_bound", "l3_bound", "dram_bound"),
+    *("store_bound", "ports_utilization", "dtlb_overhead", "memory_bandwidth_bound"),
+    *("memory_latency_bound", "ports_0"),
+)
 _KNOWN_METRICS = frozenset(name for names in PERF_METRICS.values() for name in names)
 _NOT_COUNTED = {"<not counted>": "not counted", "<not supported>": "not supported"}
 
@@ -193,6 +229,13 @@ def l2_hit_impact(
 
 def _stalled(events: float | None, cycles: float | None, latency: float) -> float | None:
     return share_of(None if events is None else latency * events, cycles)
+
+
+def peak_bandwidth(mt_s: float, channels: int) -> float:
+    """Awan 2016, formula 6: GB/s of a socket with memory of so many MT/s, 8 bytes a transfer."""
+    if not (mt_s > 0 and channels > 0):
+        raise ValueError(f"{mt_s} MT/s on {channels} channels: both must be above zero")
+    return mt_s * 8 * channels / 1000
 
 
 def bandwidth_region(used_gb_s: float, sustained_gb_s: float) -> str:

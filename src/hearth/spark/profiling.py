@@ -156,7 +156,7 @@ def _head(
 ) -> Launched:
     roots = Roots()
     redaction = Redaction.of(seen.settings)
-    probes = survey(roots)
+    probes = survey(roots, deep=arm is not None)  # a run of a study is like all others of it
     return Launched(
         command=seen.launch.shown_command(redaction),
         arguments=redaction.words(line.application),

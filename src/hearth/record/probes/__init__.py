@@ -20,10 +20,14 @@ _PROBES: tuple[type[Probe], ...] = (
 )
 
 
-def survey(roots: Roots) -> list[ProbeStatus]:
-    """Return what each probe can do here, as recorded in `record.json`."""
+def survey(roots: Roots, *, deep: bool = False) -> list[ProbeStatus]:
+    """Return what each probe can do here, as recorded in `record.json`.
+
+    deep: with levels 3 and 4 of top-down, which take counters from the others.
+    """
     rows = []
-    for probe in (kind(roots) for kind in _PROBES):
+    for kind in _PROBES:
+        probe = CountersProbe(roots, deep=deep) if kind is CountersProbe else kind(roots)
         if isinstance(probe, CountersProbe):
             rows.append(
                 _row("scheduler", probe, probe.scheduler_supported(), events=probe.software.counted)

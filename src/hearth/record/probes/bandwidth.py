@@ -2,8 +2,8 @@
 
 Documentation/arch/x86/resctrl.rst: `mon_data/mon_L3_NN/mbm_total_bytes` and `mbm_local_bytes`
 count, for each last-level cache, the bytes from all memory and from memory of its own node. The
-controllers' own counters (Intel `uncore_imc`, AMD `amd_umc`) are read through `perf stat -a`, by
-socket.
+controllers' own counters (Intel `uncore_imc`, AMD `amd_umc`, POWER9's nest `nest_mcs`) are read
+through `perf stat -a`, by socket.
 """
 
 import shutil
@@ -22,6 +22,8 @@ _COUNTS = {"total_bytes": "mbm_total_bytes", "local_bytes": "mbm_local_bytes"}
 _OF_INTEL = ("cas_count_read", "cas_count_write", "data_reads", "data_writes")
 _OF_AMD = ("umc_cas_cmd.rd", "umc_cas_cmd.wr")
 _BYTES = {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "MB": 10**6, "Bytes": 1}
+#: Of POWER9's nest, 64 bytes a count (Linux: pmu-events/arch/powerpc/power9/nest_metrics.json).
+_OF_POWER = "PM_MCS*_128B_[RW][DR]_DISP_PORT*"
 #: A transfer between controller and memory moves a cache line; perf scales it where it knows.
 _BYTES_PER_TRANSFER = 64
 
@@ -126,7 +128,8 @@ def _with_total(domains: dict[str, dict[str, int]]) -> dict[str, dict[str, int]]
 
 
 def _direction(event: str) -> str:
-    return "read_bytes" if "read" in event or event.endswith(".rd") else "write_bytes"
+    reads = "read" in event or event.endswith(".rd") or "_RD_" in event
+    return "read_bytes" if reads else "write_bytes"
 
 
 def _bytes(reading: Reading) -> int:
@@ -139,6 +142,10 @@ def uncore_events(sys: Path) -> tuple[str, ...]:
     found = []
     for device in sorted(devices.glob("uncore_imc*")):
         found += [f"{device.name}/{n}/" for n in _OF_INTEL if (device / "events" / n).exists()]
+    for device in sorted(devices.glob("nest_mcs*_imc")):
+        events = sorted(file.name for file in device.glob(f"events/{_OF_POWER}"))
+        # The unit and the scale of an event are files of their own.
+        found += [f"{device.name}/{name}/" for name in events if "." not in name]
     return (*found, *_OF_AMD) if any(devices.glob("amd_umc*")) else tuple(found)
 
 

@@ -51,11 +51,32 @@ OF_S4 = (
         *("ls_dmnd_fills_from_sys.lcl_l2", "ls_dmnd_fills_from_sys.mem_io_local"),
         "ls_dmnd_fills_from_sys.mem_io_remote",
     ),
+    # POWER8 and POWER9: the chip's own memory, another chip's of the node, another node's.
+    ("pm_data_from_lmem", "pm_data_from_rmem", "pm_data_from_dmem"),
 )
 #: perf's own groups of metrics: Intel, with level 2; Arm; Intel or Arm without it; AMD.
 METRIC_GROUPS = (
     *("TopdownL1,TopdownL2", "TopdownL1,Topdown_Backend", "TopdownL1"),
     *("PipelineL1,PipelineL2", "PipelineL1"),
+)
+#: The same with levels 3 and 4, for the runs of a study: more events take turns on the counters.
+DEEP_METRIC_GROUPS = ("TopdownL1,TopdownL2,TopdownL3,TopdownL4", *METRIC_GROUPS)
+#: For levels 3 and 4 with a perf without these groups: Skylake and later, Ivy Bridge to Broadwell.
+DEEP = (
+    (
+        *("idq_uops_not_delivered.cycles_0_uops_deliv.core", "cycle_activity.stalls_mem_any"),
+        *("cycle_activity.stalls_l1d_miss", "cycle_activity.stalls_l2_miss"),
+        *("cycle_activity.stalls_l3_miss", "exe_activity.bound_on_stores"),
+        *("exe_activity.exe_bound_0_ports", "dtlb_load_misses.stlb_hit"),
+        *("dtlb_load_misses.walk_active", "icache_16b.ifdata_stall"),
+    ),
+    (
+        *("idq_uops_not_delivered.cycles_0_uops_deliv.core", "cycle_activity.stalls_ldm_pending"),
+        *("cycle_activity.stalls_l1d_pending", "cycle_activity.stalls_l2_pending"),
+        *("mem_load_uops_retired.llc_hit", "mem_load_uops_retired.llc_miss"),
+        *("resource_stalls.sb", "icache.ifetch_stall", "cycle_activity.cycles_no_execute"),
+        *("dtlb_load_misses.stlb_hit", "dtlb_load_misses.walk_duration"),
+    ),
 )
 #: For a perf without these groups. Slots of Ice Lake and later are read as one group, led by
 #: `slots` (perf-stat(1)); Sandy Bridge to Skylake; POWER10, POWER9, POWER8 (Linux names them in
@@ -63,7 +84,8 @@ METRIC_GROUPS = (
 TOP_DOWN = (
     (
         *("slots", "topdown-retiring", "topdown-bad-spec", "topdown-fe-bound"),
-        *("topdown-be-bound", "topdown-mem-bound"),
+        *("topdown-be-bound", "topdown-mem-bound", "topdown-fetch-lat"),
+        *("topdown-br-mispredict", "topdown-heavy-ops"),
     ),
     ("slots", "topdown-retiring", "topdown-bad-spec", "topdown-fe-bound", "topdown-be-bound"),
     (
@@ -92,9 +114,11 @@ class CountersProbe(Probe):
     name = "counters"
     cost = "one perf process for each JVM; the kernel saves counters at each switch of a thread"
 
-    def __init__(self, roots: Roots, perf: str | None = None) -> None:
+    def __init__(self, roots: Roots, perf: str | None = None, *, deep: bool = False) -> None:
+        """deep: levels 3 and 4 of top-down too."""
         super().__init__(roots)
         self._perf = perf or shutil.which("perf")
+        self._deep = deep
         self._events: Sequence[str] | None = None
         self._metrics: str | None = None
         self._streams: dict[SampledProcess, PerfStat] = {}
@@ -118,14 +142,18 @@ class CountersProbe(Probe):
         of_s4 = try_generations(self._perf, OF_S4)
         own = self.metric_group is not None
         topdown = Tried((), {}) if own else try_generations(self._perf, TOP_DOWN)
-        tried = (basic, of_s4, topdown)
+        more = self._deep and not own
+        deeper = try_generations(self._perf, DEEP) if more else Tried((), {})
+        tried = (basic, of_s4, topdown, deeper)
         counted = dict.fromkeys(event for one in tried for event in one.counted)
-        return Tried(tuple(counted), {**basic.absent, **of_s4.absent, **topdown.absent})
+        absent = {event: why for one in tried for event, why in one.absent.items()}
+        return Tried(tuple(counted), absent)
 
     @cached_property
     def metric_group(self) -> str | None:
         """perf's own top-down metrics of this processor, where it has them."""
-        return try_metrics(self._perf, METRIC_GROUPS) if self._perf else None
+        groups = DEEP_METRIC_GROUPS if self._deep else METRIC_GROUPS
+        return try_metrics(self._perf, groups) if self._perf else None
 
     @cached_property
     def software(self) -> Tried:

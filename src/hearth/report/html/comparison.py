@@ -5,7 +5,7 @@ from itertools import groupby
 
 from hearth.report.html.shown import Cell, View
 from hearth.report.terminal.compare import without_times
-from hearth.studies.characterise.answers import StreamedRate, SweptCell
+from hearth.studies.characterise.answers import CountedMeasure, StreamedRate, SweptCell
 from hearth.studies.characterise.result import AnsweredQuestion, Characterised
 from hearth.studies.compare.result import ArmCpu, Compared, ComparedArm, PairedRatio
 from hearth.studies.engine.statistics import EQUAL_WITHIN
@@ -162,9 +162,16 @@ def _question(question: AnsweredQuestion, number: int, several: bool) -> View:
         "heat": _heat(question.cells) if question.cells else None,
         "streams": [_stream(stream) for stream in question.streams or []],
         "sides": [[s.measure, s.batch, s.streaming] for s in question.sides or []],
+        **_counted(question.counted or []),
         "comparison": None if comparison is None else comparison_view(comparison),
         "timed": None if comparison is None else comparison.settings.timed,
     }
+
+
+def _counted(rows: list[CountedMeasure]) -> View:
+    ways = list(dict.fromkeys(way for row in rows for way in row.ways))
+    cells = [[row.measure, *(row.ways.get(way, "-") for way in ways)] for row in rows]
+    return {"counted": cells, "counted_ways": ["counted", *ways]}
 
 
 def _stream(stream: StreamedRate) -> list[Cell]:

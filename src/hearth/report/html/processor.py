@@ -1,6 +1,7 @@
 """The processor on the page: top-down bars, and Awan's shares with how far to trust them."""
 
 from hearth.analysis.document import Metric, Metrics
+from hearth.analysis.metrics import DEEPER
 from hearth.base.absent import Absent, Measured
 from hearth.report.html.shown import View, executor_name
 
@@ -23,7 +24,10 @@ _WORDS = {
     "l1_miss_impact": "impact of L1 misses",
     "l2_hit_impact": "impact of L2 hits",
     "instructions_per_cycle": "instructions per cycle",
+    "remote_loads": "loads from remote memory",
 }
+#: Counted in the runs of a study alone: absent ones are no news.
+_STUDIES_ONLY = ("remote_loads", *DEEPER)
 
 
 def processor_view(metrics: Measured[Metrics]) -> View:
@@ -88,15 +92,20 @@ def _part(
 def _tables(rows: list[tuple[str, OfMetrics]]) -> View:
     """Return the numbers, then what each metric was derived from, once for all executors."""
     values = [
-        [name, _WORDS.get(key, key), *_cells(key, metric)]
+        [name, _WORDS.get(key, key.replace("_", " ")), *_cells(key, metric)]
         for name, of in rows
         for key, metric in of.items()
+        if key not in _STUDIES_ONLY or not isinstance(metric, Absent)
     ]
     found: dict[str, Metric] = {}
     for _, of in rows:
         found |= {key: metric for key, metric in of.items() if not isinstance(metric, Absent)}
     origins = [
-        [_WORDS.get(key, key), f"{metric.formula} ({metric.source})", ", ".join(metric.events)]
+        [
+            _WORDS.get(key, key.replace("_", " ")),
+            f"{metric.formula} ({metric.source})",
+            ", ".join(metric.events),
+        ]
         for key, metric in found.items()
     ]
     return {"values": values, "origins": origins}

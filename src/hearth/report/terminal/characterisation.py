@@ -6,7 +6,7 @@ from itertools import groupby
 
 from hearth.report.terminal.compare import interval, spread, warned
 from hearth.report.terminal.screen import Screen, table
-from hearth.studies.characterise.answers import StreamedRate
+from hearth.studies.characterise.answers import CountedMeasure, StreamedRate
 from hearth.studies.characterise.questions import Question
 from hearth.studies.characterise.result import AnsweredQuestion, Characterised
 from hearth.studies.compare.result import ComparedArm
@@ -40,9 +40,17 @@ def _answered(question: AnsweredQuestion, screen: Screen) -> list[str]:
     elif question.sides is None and question.comparison is not None:
         rows = [_arm(arm) for arm in question.comparison.finished]
         lines += table(screen, ["way", "runs", "median s", "min-max", "ratio"], rows, "runs ratio")
+    if question.counted:
+        lines += _counted(question.counted, screen)
     if question.comparison is not None:
         lines += warned(question.comparison, screen, "    ")
     return lines + [screen.paragraph(screen.paint(n, "dim"), "    ") for n in question.notes]
+
+
+def _counted(counted: Sequence[CountedMeasure], screen: Screen) -> list[str]:
+    ways = list(dict.fromkeys(way for row in counted for way in row.ways))
+    rows = [[row.measure, *(row.ways.get(way, "-") for way in ways)] for row in counted]
+    return table(screen, ["counted", *ways], rows)
 
 
 def _arm(arm: ComparedArm) -> list[str]:

@@ -66,17 +66,24 @@ def predicted_from(result: Colocated, predicted: Predicted) -> str:
 
 
 def split_rows(result: Colocated, predicted: Predicted) -> list[list[str]]:
-    """Return a row for each split, the best first."""
+    """Return a row for each split, the best first; of the one that runs, what it is unbound."""
+    found = []
+    for at, split in enumerate(predicted.splits):
+        runs = split.shown == result.split
+        found.append(_split(split, split.shown + (" *" if runs else "")))
+        if runs and predicted.unbound:
+            found.append(_split(predicted.unbound[at], f"{split.shown} unbound"))
+    return found
+
+
+def _split(split: Split, name: str) -> list[str]:
     return [
-        [
-            split.shown + (" *" if split.shown == result.split else ""),
-            shown(split.throughput),
-            shown(split.worst),
-            shown(split.fairness),
-            _all_end(split),
-            ", ".join(f"{one.application} {shown(one.slowdown)}" for one in split.applications),
-        ]
-        for split in predicted.splits
+        name,
+        shown(split.throughput),
+        shown(split.worst),
+        shown(split.fairness),
+        _all_end(split),
+        ", ".join(f"{one.application} {shown(one.slowdown)}" for one in split.applications),
     ]
 
 

@@ -8,9 +8,16 @@ from typing import TypedDict
 from hearth.base.absent import Absent
 from hearth.base.codec import LEFT_OUT
 from hearth.base.limits import Count, Positive
-from hearth.record.counters import bandwidth_region, smt_effectiveness
+from hearth.record.counters import bandwidth_region, peak_bandwidth, smt_effectiveness
 from hearth.studies.compare.result import Compared, ComparedArm
-from hearth.studies.compare.verdict import MEASURES, claim, counted_times, moved, pairs
+from hearth.studies.compare.verdict import (
+    COUNTED,
+    MEASURES,
+    claim,
+    counted_times,
+    moved,
+    pairs,
+)
 from hearth.studies.engine.loss_classes import loss_class, not_told
 from hearth.studies.engine.statistics import Ratio, each_confidence, paired_ratio
 from hearth.studies.engine.trial import Measures, Outcome
@@ -51,6 +58,14 @@ class StreamedRate:
 
 
 @dataclass(frozen=True)
+class CountedMeasure:
+    """What the processor's counters, or the kernel, say of each way, as it is shown."""
+
+    measure: str
+    ways: dict[str, str]
+
+
+@dataclass(frozen=True)
 class Answer:
     """One sentence, what speaks for it, and the figures of some questions."""
 
@@ -60,6 +75,7 @@ class Answer:
     scaling: Scaling | None = field(default=None, metadata=LEFT_OUT)
     sides: list[Sides] | None = field(default=None, metadata=LEFT_OUT)
     streams: list[StreamedRate] | None = field(default=None, metadata=LEFT_OUT)
+    counted: list[CountedMeasure] | None = field(default=None, metadata=LEFT_OUT)
 
 
 def answered(key: str, comparison: Compared, outcomes: Sequence[Outcome]) -> Answer:
@@ -70,7 +86,27 @@ def answered(key: str, comparison: Compared, outcomes: Sequence[Outcome]) -> Ans
         what = "Every warm-up failed" if warm_ups else "No run finished"
         return Answer(f"{what}, so there is no answer.", failures)
     found = _ANSWERS.get(key, _fastest)(comparison, comparison.finished, outcomes)
-    return replace(found, why=[*found.why, *failures])
+    counted = _counted(comparison.finished) if key in _COUNTING else None
+    return replace(found, why=[*found.why, *failures], counted=counted)
+
+
+#: Questions that Awan 2016 answers by counters.
+_COUNTING = ("kinds", "rates", "memory", "smt", "prefetchers")
+
+
+def _counted(arms: Sequence[ComparedArm]) -> list[CountedMeasure] | None:
+    """Return the counters' measures of each arm; None where nothing was counted."""
+    rows = []
+    for measure in COUNTED:
+        values = {arm.name: _measures(arm).get(measure.key) for arm in arms}
+        known = {
+            name: measure.form.format(value)
+            for name, value in values.items()
+            if isinstance(value, int | float)
+        }
+        if known:
+            rows.append(CountedMeasure(measure.words, known))
+    return rows or None
 
 
 def _fastest(
@@ -189,7 +225,23 @@ def _bandwidth(
     region = bandwidth_region(used, sustained)
     return Answer(
         f"{used:.1f} GB/s on average, {used / sustained:.0%} of the {sustained:.1f} "
-        f"GB/s that this machine sustains: the region of {region} latency (Awan 2016)."
+        f"GB/s that this machine sustains: the region of {region} latency (Awan 2016).",
+        [_slower_memory(used / sustained, speed) for speed in _SLOWER_MT_S],
+    )
+
+
+#: The speeds of memory that Awan 2016 compares, and the channels of its sockets.
+_FASTEST_MT_S, _SLOWER_MT_S, _CHANNELS = 1866, (1333, 1066), 4
+
+
+def _slower_memory(share: float, speed: int) -> str:
+    """Return what the share would be if memory were slower by as much as in the study."""
+    peaks = [peak_bandwidth(mt_s, _CHANNELS) for mt_s in (_FASTEST_MT_S, speed)]
+    slower = share * peaks[0] / peaks[1]
+    return (
+        f"with memory slower as {speed} MT/s is than {_FASTEST_MT_S} (a peak of {peaks[1]:.1f} "
+        f"instead of {peaks[0]:.1f} GB/s, formula 6) it would be {slower:.0%}: the region of "
+        f"{bandwidth_region(slower, 1)} latency, by arithmetic"
     )
 
 

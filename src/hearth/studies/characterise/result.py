@@ -5,7 +5,13 @@ from typing import Annotated, Literal
 
 from hearth.base.codec import LEFT_OUT
 from hearth.base.limits import Count, OneOf, Positive, Time
-from hearth.studies.characterise.answers import Scaling, Sides, StreamedRate, SweptCell
+from hearth.studies.characterise.answers import (
+    CountedMeasure,
+    Scaling,
+    Sides,
+    StreamedRate,
+    SweptCell,
+)
 from hearth.studies.compare.result import Compared
 
 SCHEMA: Literal["hearth/characterisation/1"] = "hearth/characterisation/1"
@@ -74,6 +80,8 @@ class AnsweredQuestion:
     sides: list[Sides] | None = field(default=None, metadata=LEFT_OUT)
     #: by events per second
     streams: list[StreamedRate] | None = field(default=None, metadata=LEFT_OUT)
+    #: what was counted of each way: top-down, the formulas of Awan 2016, remote accesses
+    counted: list[CountedMeasure] | None = field(default=None, metadata=LEFT_OUT)
 
 
 @dataclass(frozen=True)

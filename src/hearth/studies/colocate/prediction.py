@@ -50,9 +50,21 @@ def from_runs(
             )
     shared = shared_of(kind, analyses)
     source = "a recorded run of each, scheduled on the slots of a share"
-    if kind == "node":
-        notes.append("a share's smaller memory bandwidth is not in it: runs of each alone have it")
-    return PriorCurves(source, curves, [*notes, *shared.notes], shared.stretch)
+    if kind == "core":
+        return PriorCurves(source, curves, [*notes, *shared.notes], shared.stretch)
+    used, why = _used(analyses)
+    notes.append(why or "memory bandwidth stretches a slowdown's upper end only, and as far as an "
+                 "application does nothing but read memory")  # fmt: skip
+    return PriorCurves(source, curves, [*notes, *shared.notes], used=used, nodes=units)
+
+
+def _used(analyses: Sequence[Analysis]) -> tuple[list[float] | None, str | None]:
+    """Return the share of the machine's memory bandwidth that each run used, or why not."""
+    shares = [bandwidth_share(analysis) for analysis in analyses]
+    unknown = next((one for one in shares if isinstance(one, Absent)), None)
+    if unknown is not None:
+        return None, f"a share's smaller memory bandwidth is not in it: {unknown.reason}"
+    return [one for one in shares if not isinstance(one, Absent)], None
 
 
 def _curve(name: str, work: RecordedWork, machine: MachineSize, units: int) -> KnownCurve:
@@ -79,9 +91,8 @@ def from_table(names: Sequence[str], file: Path) -> tuple[PriorCurves, int]:
         curve = Curve.of_times(name, table[name], units)
         curves.append(KnownCurve(name, {str(n): one for n, one in curve.slowdown.items()}))
     notes = ["the table has one time for each number of nodes, so there are no intervals"]
-    return PriorCurves(
-        f"speedups of {file.name}", curves, [*notes, *shared_of("node", []).notes]
-    ), units
+    notes += shared_of("node", []).notes
+    return PriorCurves(f"speedups of {file.name}", curves, notes, nodes=units), units
 
 
 def known_of(colocation: Colocation) -> PriorCurves | None:

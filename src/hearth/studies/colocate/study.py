@@ -85,12 +85,17 @@ class KnownCurve:
 
 @dataclass(frozen=True)
 class PriorCurves:
-    """Predictions before a run. source: where from, in words. stretch, notes: see `Shared`."""
+    """Predictions before a run. source: where from, in words. stretch, notes, used: see `Shared`.
+
+    nodes: how many NUMA nodes are split; None where cores are.
+    """
 
     source: str
     curves: list[KnownCurve]
     notes: list[str] = field(default_factory=list)
     stretch: float | None = None
+    used: list[float] | None = field(default=None, metadata=LEFT_OUT)
+    nodes: int | None = field(default=None, metadata=LEFT_OUT)
 
 
 @dataclass(frozen=True)

@@ -63,6 +63,54 @@ MEASURES = (
     Measure("front_end", "share of slots bound by the front end", "{:.1%}"),
     Measure("bandwidth_gb_s", "GB/s from and to memory", "{:.1f}"),
 )
+#: What the processor's counters say besides, where they say it; the last one, where they are
+#: silent, is the kernel's. No verdict rests on them: of so many, some change by chance.
+COUNTED = (
+    Measure("instructions_per_cycle", "instructions per cycle", "{:.2f}"),
+    *(
+        Measure(key, f"share of slots: {words}", "{:.1%}")
+        for key, words in (
+            ("retiring", "retiring"),
+            ("bad_speculation", "bad speculation"),
+            ("branch_mispredicts", "mispredicted branches"),
+            ("machine_clears", "machine clears"),
+            ("front_end_latency", "front-end latency"),
+            ("front_end_bandwidth", "front-end bandwidth"),
+            ("back_end_bound", "back end"),
+            ("memory_bound", "memory"),
+            ("core_bound", "core"),
+            ("light_operations", "light operations"),
+            ("heavy_operations", "heavy operations"),
+        )
+    ),
+    *(
+        Measure(key, f"share of cycles: {words}", "{:.1%}")
+        for key, words in (
+            ("icache_misses", "instruction cache misses"),
+            ("itlb_misses", "instruction TLB misses"),
+            ("dtlb_overhead", "data TLB"),
+            ("l1_bound", "first-level cache"),
+            ("l2_bound", "second-level cache"),
+            ("l3_bound", "last-level cache"),
+            ("dram_bound", "DRAM"),
+            ("memory_bandwidth_bound", "DRAM's bandwidth"),
+            ("memory_latency_bound", "DRAM's latency"),
+            ("store_bound", "stores"),
+            ("ports_utilization", "ports"),
+            ("ports_0", "no port in use"),
+            ("local_dram_bound", "local DRAM (Awan 2016, formula 1)"),
+            ("remote_dram_bound", "remote DRAM (formula 2)"),
+            ("l1_miss_impact", "L1 misses (formula 4)"),
+            ("l2_hit_impact", "L2 hits (formula 5)"),
+        )
+    ),
+    Measure("remote_loads", "loads from memory that another node answered", "{:.1%}"),
+    Measure(
+        "remote_hint_faults",
+        "accesses from another node, sampled by the kernel's NUMA balancing on the whole machine",
+        "{:.1%}",
+    ),
+)
 
 
 @dataclass(frozen=True)
@@ -267,6 +315,10 @@ def _medians(name: str, outcomes: Sequence[Outcome]) -> dict[str, Measured[float
         measured = [(o.measures or {}).get(measure.key) for o in _counted(name, outcomes)]
         reasons = [value for value in measured if isinstance(value, Absent)]
         found[measure.key] = reasons[0] if reasons else Absent("not recorded")
+    for measure in COUNTED:
+        values = _values(name, measure.key, outcomes)
+        if values:
+            found[measure.key] = statistics.median(values)
     return found
 
 

@@ -55,7 +55,27 @@ def measured(analysis: Analysis, cpus: int | None) -> dict[str, Measured[float]]
         "spilled_mb": _spilled_mb(analysis),
         "sql_shuffle_mb": _sql_shuffle_mb(analysis),
         "bandwidth_share": bandwidth_share(analysis),
+        **_counted(analysis),
     }
+
+
+def _counted(analysis: Analysis) -> dict[str, Measured[float]]:
+    """Return all that the processor's counters say, and where they are silent the kernel's sample.
+
+    The kernel's NUMA balancing unmaps pages now and then, and counts the accesses that this makes
+    fault, and those of them whose page was on the CPU's own node (numa_hint_faults and
+    numa_hint_faults_local of /proc/vmstat): a sample, of every program of the machine.
+    """
+    total = {} if isinstance(analysis.metrics, Absent) else analysis.metrics.total
+    found: dict[str, Measured[float]] = {
+        name: one.value for name, one in total.items() if not isinstance(one, Absent)
+    }
+    if "remote_loads" not in found and not isinstance(analysis.system, Absent):
+        vmstat = analysis.system.vmstat
+        faults, local = vmstat.get("numa_hint_faults"), vmstat.get("numa_hint_faults_local")
+        if faults and local is not None:
+            found["remote_hint_faults"] = 1 - local / faults
+    return found
 
 
 def _spilled_mb(analysis: Analysis) -> Measured[float]:

@@ -26,7 +26,7 @@ BINDINGS: tuple[Binding, ...] = ("none", "node", "package")
 PUBLISHED = {"SVM": 1.15, "SQL": 1.07, "PageRank": 1.25, "K-Means": 1.13, "TPC-H": 1.035}
 _PUBLISHED_NODES = 4
 #: One side of the 90 % interval: of a normal value.
-_SIDE, _NORMAL = 0.95, 1.645
+_SIDE, NORMAL_90 = 0.95, 1.645
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,9 @@ class Worth:
 
         logs = [math.log(one) for one in speedups]
         spread = statistics.stdev(logs) * math.sqrt(1 + 1 / len(logs))
-        return Worth(statistics.fmean(logs), spread * float(t.ppf(_SIDE, len(logs) - 1)) / _NORMAL)
+        return Worth(
+            statistics.fmean(logs), spread * float(t.ppf(_SIDE, len(logs) - 1)) / NORMAL_90
+        )
 
 
 @dataclass(frozen=True)
@@ -116,7 +118,7 @@ def leave_one_out() -> list[tuple[str, float, float, float, float]]:
     found = []
     for name, measured in PUBLISHED.items():
         worth = Worth.of([one for other, one in PUBLISHED.items() if other != name])
-        reach = _NORMAL * worth.deviation
+        reach = NORMAL_90 * worth.deviation
         low, middle, high = (math.exp(worth.mean + at * reach) for at in (-1, 0, 1))
         found.append((name, measured, low, middle, high))
     return found

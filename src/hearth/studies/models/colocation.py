@@ -20,10 +20,11 @@ another package. What applications share is not in it, and `Shared` says what is
 import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from hearth.base.errors import UserError
+from hearth.studies.models.binding import NORMAL_90, PUBLISHED, Worth, change, cost
 
 Objective = Literal["throughput", "slowdown", "fairness"]
 #: More splits than this are no table that anybody reads.
@@ -70,11 +71,27 @@ class Shared:
     """How applications may disturb each other through what a split does not divide.
 
     stretch: how many times as long memory at its limit may make them take, at most; None where it
-    is not known. notes: what is not in the prediction, in words.
+    is not known. notes: what is not in the prediction, in words. used: of the bandwidth of the
+    whole machine's memory the share that each application used, where a split divides the memory.
     """
 
     stretch: float | None = None
     notes: tuple[str, ...] = ()
+    used: tuple[float, ...] | None = None
+
+    def stretches(self, curves: Sequence["Curve"], way: tuple[int, ...]) -> list[float | None]:
+        """Return how many times as long each application may take on its share.
+
+        Slowed down as predicted it asks the memory of its nodes for its share of what the whole
+        machine sustains; where that is more than they have, for so many times as much.
+        """
+        if self.used is None:
+            return [self.stretch] * len(way)
+        found: list[float | None] = []
+        for curve, units, used in zip(curves, way, self.used, strict=True):
+            whole = max(curve.slowdown)
+            found.append(max(1.0, used * whole / (units * curve.slowdown[units].value)))
+        return found
 
 
 @dataclass(frozen=True)
@@ -153,16 +170,38 @@ def predict(
     curves: Sequence[Curve], ways: Sequence[tuple[int, ...]], shared: Shared | None = None
 ) -> list[Split]:
     """Predict each of these splits, except those with a share that no curve has."""
-    stretch = None if shared is None else shared.stretch
     known = [way for way in ways if all(n in c.slowdown for c, n in zip(curves, way, strict=True))]
-    return [_expected(curves, way, stretch) for way in known]
+    return [_expected(curves, way, shared or Shared()) for way in known]
 
 
-def _expected(curves: Sequence[Curve], way: tuple[int, ...], stretch: float | None) -> Split:
+def _expected(curves: Sequence[Curve], way: tuple[int, ...], shared: Shared) -> Split:
     each = tuple(
-        _application(curve, units, stretch) for curve, units in zip(curves, way, strict=True)
+        _application(*of) for of in zip(curves, way, shared.stretches(curves, way), strict=True)
     )
     return Split(way, each, *judged([one.slowdown for one in each]))
+
+
+def unbound(split: Split, nodes: int) -> Split:
+    """Return the same applications in the configuration of their shares, left to the kernel.
+
+    Each has as many task slots as on its share, and loses what local memory is worth on so many
+    nodes: the published gain of binding, which stands for any workload and is as uncertain.
+    """
+    longer, deviation = change(
+        cost("node", (nodes,)), cost("none", (nodes,)), Worth.of(list(PUBLISHED.values()))
+    )
+
+    def slower(one: Estimate) -> Estimate:
+        low, high = one.ends or (one.value, one.value)
+        reach = NORMAL_90 * deviation
+        least, most = low * math.exp(longer - reach), high * math.exp(longer + reach)
+        return Estimate(one.value * math.exp(longer), least, most)
+
+    each = tuple(
+        replace(one, slowdown=slower(one.slowdown), seconds=one.seconds and slower(one.seconds))
+        for one in split.applications
+    )
+    return Split(split.units, each, *judged([one.slowdown for one in each]))
 
 
 def _application(curve: Curve, units: int, stretch: float | None) -> Expected:
