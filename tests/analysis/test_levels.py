@@ -22,6 +22,7 @@ from hearth.studies.compare.result import ComparisonHead, ComparisonSettings, Li
 from hearth.studies.compare.verdict import compared
 from hearth.studies.engine.measures import measured
 from hearth.studies.engine.trial import OutcomeLine
+from support import validate
 
 ARM = "memory share of the back end's stalls"
 #: A second of an Ivy Bridge, 1,000 cycles, so that a count is a share in thousandths.
@@ -122,7 +123,9 @@ def shares(analysis: Analysis) -> dict[str, float]:
 def test_levels_2_to_4_table_v_and_the_formulas_are_what_a_file_of_perf_says(
     tmp_path: Path, events: dict[str, float], expected: dict[str, float]
 ) -> None:
-    assert shares(recorded(tmp_path, events, {})) == pytest.approx(expected)
+    analysis = recorded(tmp_path, events, {})
+    validate("analysis", json.loads(json.dumps(to_json(analysis))))
+    assert shares(analysis) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("vendor", [0, -1], ids=["Intel", "AMD"])

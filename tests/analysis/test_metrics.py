@@ -81,7 +81,7 @@ def test_the_formulas_of_the_study_stand_in_the_analysis_for_each_executor_and_i
     first, second = (document["metrics"]["by_executor"][name] for name in ("0", "1"))
     assert values(first) == pytest.approx({
         "local_dram_bound": 0.1, "remote_dram_bound": 0.2, "l1_miss_impact": 0.3,
-        "l2_hit_impact": 0.24, "instructions_per_cycle": 1.5,
+        "l2_hit_impact": 0.24, "instructions_per_cycle": 1.5, "remote_loads": 0.45614,
     })  # fmt: skip
     assert second["local_dram_bound"]["value"] == pytest.approx(0.1 / 3, abs=1e-5)
     total = document["metrics"]["total"]

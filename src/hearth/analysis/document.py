@@ -476,7 +476,10 @@ class Metric:
     """What events say."""
 
     value: float
-    unit: Annotated[str, OneOf("share of slots", "share of cycles", "instructions per cycle")]
+    unit: Annotated[
+        str,
+        OneOf("share of slots", "share of cycles", "share of loads", "instructions per cycle"),
+    ]
     events: NonEmpty[str]  #: what was counted, in the order of the formula; or perf's own metrics
     #: the least share of an interval for which one of the events had a counter (multiplexing); null
     #: where perf does not say

@@ -233,7 +233,7 @@ def _remote_of_loads(local: float, *remote: float) -> float | None:
 
 _REMOTE = tuple(
     Formula("remote_loads", inputs, _remote_of_loads, "loads from remote memory / from any memory",
-            source, "share of loads from memory")
+            source, "share of loads")
     for inputs, source in (
         (("loads from local DRAM", "loads from remote DRAM"), "hearth"),
         (("data from its own memory", "data from the node's other chips", "data from other nodes"),

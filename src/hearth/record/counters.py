@@ -67,6 +67,8 @@ OF_CYCLES = (
     *("store_bound", "ports_utilization", "dtlb_overhead", "memory_bandwidth_bound"),
     *("memory_latency_bound", "ports_0"),
 )
+#: perf's metrics that are shares of cycles.
+CYCLE_METRICS = frozenset(name for key in OF_CYCLES for name in PERF_METRICS[key])
 _KNOWN_METRICS = frozenset(name for names in PERF_METRICS.values() for name in names)
 _NOT_COUNTED = {"<not counted>": "not counted", "<not supported>": "not supported"}
 

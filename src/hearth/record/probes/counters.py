@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 
-from hearth.record.counters import Reading, topdown_metric
+from hearth.record.counters import CYCLE_METRICS, Reading, topdown_metric
 from hearth.record.probes.base import Probe, Roots, Row, SampledProcess
 from hearth.record.probes.perf import (
     PerfStat,
@@ -220,7 +220,8 @@ class CountersProbe(Probe):
             yield f"samples/{kind}.jsonl", row
         metric = topdown_metric(reading)
         if metric is not None:
-            metric_fields = {"metric": metric[0], "value": metric[1], "unit": "share of slots"}
+            unit = "share of cycles" if metric[0] in CYCLE_METRICS else "share of slots"
+            metric_fields = {"metric": metric[0], "value": metric[1], "unit": unit}
             yield "samples/counters.jsonl", {**head, **metric_fields, "running_share": share}
 
     def close(self) -> None:
