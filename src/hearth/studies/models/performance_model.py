@@ -1,9 +1,9 @@
 """Why a configuration is fast or slow: completion time of an imagined application.
 
 An application is a draw of parameters from ranges that the published studies and the general
-behaviour of JVMs give. No parameter is fitted to a table, but five ranges (smt_exponent,
-bandwidth_cores, crowding, jvm_contention, straggling) were narrowed, within what the sources allow,
-after trials on two published tables (docs/tuning.md). The model of one draw is coarse. Many draws
+behaviour of JVMs give. No parameter is fitted to a table, but four ranges (smt_exponent,
+bandwidth_cores, crowding, jvm_contention) were narrowed, within what the sources allow, after
+trials on two published tables (docs/tuning.md). The model of one draw is coarse. Many draws
 together say which configurations may be good, and which are good together.
 """
 
@@ -27,9 +27,8 @@ RANGES: dict[str, tuple[float, float]] = {
     "smt_exponent": (0.1, 0.5),
     # Threads of one JVM wait for each other (Gunther's universal scalability law): a JVM never does
     # the work of more than 1/x threads. Six JVMs of 4 cores were up to 36 % faster than one of 24,
-    # x = 0.02 (Awan et al. 2016); one of 120 scaled nearly linearly to 60, x = 0.002, and gained
-    # little beyond (Kyong et al. 2017).
-    "jvm_contention": (0.002, 0.08),
+    # x = 0.02 (Awan et al. 2016); one of 120 gained little beyond 60 (Kyong et al. 2017).
+    "jvm_contention": (0.005, 0.08),
     # ... and lose by telling each other (collector, cache lines): the peak is at 1/sqrt(x) threads.
     "jvm_coherence": (1e-5, 2e-3),
     # The machine's memory serves this many busy cores, as a share of its cores: 24 cores stayed
@@ -51,12 +50,6 @@ RANGES: dict[str, tuple[float, float]] = {
     # Tasks of a stage per hardware thread, and how alike they are (0: waves blur, 1: waves show).
     "tasks_per_thread": (0.5, 8.0),
     "wave": (0.02, 0.8),
-    # How unlike the work of a stage's tasks is, as a deviation relative to its mean, of what stays
-    # with its executor (cached partitions, local blocks): the executor with most of it ends last,
-    # the later the fewer waves each has. Partitions of 15 cores had stragglers that those of 30 had
-    # not (Kyong et al. 2017), which this says from 0.6 on; a range that reaches so far would have
-    # the POWER8 of Baig et al. 2018 prefer fewer executors than its two tables do.
-    "straggling": (0.02, 0.4),
 }
 #: How far the logarithm of each measure may be off what the mechanism makes of an application.
 _OFF = {"collecting": 0.7, "cpu_use": 0.25, "bandwidth": 0.5, "switching": 1.0}
@@ -111,24 +104,17 @@ def _work(
     one: dict[str, Array], machine: MachineSize, workers: Array, cores: Array, memory: Array
 ) -> Array:
     """Return time of the tasks, collecting included."""
-    waves = _waves(one, machine, workers, cores)
+    waves = _waves(one, machine, workers * cores)
     work = waves / _rate(one, machine, workers, cores)
     found: Array = work * (1 + _collecting(one, machine, workers, cores, memory))
     return found
 
 
-def _waves(one: dict[str, Array], machine: MachineSize, workers: Array, cores: Array) -> Array:
-    """Return how many times as long a stage takes as if all slots had work to its end.
-
-    The work of an executor's n tasks deviates by straggling / sqrt(n) of its mean; the largest of w
-    such sums lies about sqrt(2 ln w) deviations above it.
-    """
-    slots = workers * cores
+def _waves(one: dict[str, Array], machine: MachineSize, slots: Array) -> Array:
+    """Return how many times as long a stage takes as if all slots had work to its end."""
     tasks = np.maximum(one["tasks_per_thread"] * machine.threads, 1)
     waves = np.ceil(tasks / slots) * slots / tasks
-    each = np.maximum(tasks / workers, 1)
-    last = one["straggling"] * np.sqrt(2 * np.log(workers) / each)
-    found: Array = (1 + one["wave"] * (waves - 1)) * (1 + last)
+    found: Array = 1 + one["wave"] * (waves - 1)
     return found
 
 
@@ -185,7 +171,7 @@ def cpu_use(parameters: Array, machine: MachineSize, cells: Sequence[Cell]) -> A
     one, workers, cores, memory = _laid_out(parameters, cells)
     slots = workers * cores
     wait = 1 + one["jvm_contention"] * (cores - 1)
-    busy = np.minimum(slots, machine.threads) / wait / _waves(one, machine, workers, cores)
+    busy = np.minimum(slots, machine.threads) / wait / _waves(one, machine, slots)
     work = _work(one, machine, workers, cores, memory)
     alone = one["serial"] + _starting(one, machine, workers)
     found: Array = (work * busy + alone) / ((work + alone) * machine.threads)
