@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import cast
 
 import affinity_cost
+import aot_cache
 import colocation
 import coverage
 import dfsio
@@ -27,6 +28,7 @@ import hadoop_rpc
 import hand_over
 import hand_over_applications
 import jvm_flags
+import native_engines
 import own_state
 import planning_time
 import plans
@@ -100,6 +102,8 @@ def claims() -> Iterator[Claim]:
         *(
             start_up,
             compiler_flags,
+            ahead_of_time,
+            native,
             one_jvm,
             sized_shuffles,
             long_jobs,
@@ -139,6 +143,16 @@ def compiler_flags() -> Iterator[Claim]:
         "Over the five jobs {} from start to end, {} in the phases.",
         *(shown(jvm_flags.over_jobs(young.rows, what)) for what in ("wall_s", "seconds")),
     )
+
+
+def ahead_of_time() -> Iterator[Claim]:
+    raw = Raw.of("aot-cache-2026-11-27-0748")
+    yield raw.tables(aot_cache.page(raw.rows))
+
+
+def native() -> Iterator[Claim]:
+    raw = Raw.of("native-engines-2026-11-27-0752")
+    yield raw.tables(native_engines.page(raw.rows))
 
 
 #: The batch jobs on one JVM, at the sizes of the suite, and on 2 GB.

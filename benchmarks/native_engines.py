@@ -8,8 +8,8 @@ times. Arms: `comet`, Comet in `spark-submit --master local[*]` as a careful use
 plugin and shuffle manager, a heap of 4 GB, a third of the memory off the heap, as many worker
 threads as CPUs (which Comet's tuning guide advises), ParallelGC, Kryo and four shuffle partitions
 for each CPU; `hearth`, `hearth submit --engine comet`, which is one JVM on few CPUs; `executors`,
-the same with two executors; `spark`, `hearth submit` without Comet. One application of each before
-these warms page cache and class-data archives, and is dropped.
+the same with two executors; `spark`, `hearth submit` without Comet. One application before these
+warms the page cache, and is dropped.
 
 Answers must be equal in all arms. An application is one sample. Use taskset for fewer CPUs.
 """
@@ -50,6 +50,7 @@ def main() -> None:
     parser.add_argument("--queries", default="1,3,5,6,9,12,14,18", help="numbers of TPC-H's")
     parser.add_argument("--passes", type=int, default=3, help="of the queries in an application")
     parser.add_argument("--repeat", type=int, default=5, help="applications of each arm")
+    parser.add_argument("--arms", metavar="A,B", help="default: all")
     parser.add_argument("--seed", type=int, default=1, help="of the order within a repetition")
     parser.add_argument("--data", type=Path, help="where the data are, or will be made")
     parser.add_argument("--out", type=Path, help="raw results (default: benchmarks/results/)")
@@ -79,17 +80,17 @@ def measured(options: argparse.Namespace, out: Path) -> list[dict[str, Any]]:
         application.write_text(APPLICATION)
         offer = commands(Path(folder), [str(application), str(words)], comet_jar())
         file.write(json.dumps(rows[0]) + "\n")
-        for repetition in range(-1, options.repeat):
-            names = list(offer)
+        one(offer["hearth"])
+        names = options.arms.split(",") if options.arms else list(offer)
+        for repetition in range(options.repeat):
             order.shuffle(names)
             for arm in names:
                 row = {"arm": arm, "repetition": repetition, "load": os.getloadavg()[0]}
                 row |= one(offer[arm])
+                rows.append(row)
+                file.write(json.dumps(row) + "\n")
+                file.flush()
                 print(f"{repetition} {arm}: {row['wall_s']} s", flush=True)
-                if repetition >= 0:
-                    rows.append(row)
-                    file.write(json.dumps(row) + "\n")
-                    file.flush()
     return rows
 
 
@@ -137,8 +138,9 @@ def ratio_table(runs: Sequence[dict[str, Any]]) -> list[str]:
     lines = []
     for arm, base in QUESTIONS:
         found = [ratios(runs, arm, base, key) for _, key in MEASURES]
-        cells = [shown(overall(some)) if some else "-" for some in found]
-        lines.append([f"`{arm}`", f"`{base}`", str(len(found[0])), *cells])
+        if found[0]:
+            cells = [shown(overall(some)) if some else "-" for some in found]
+            lines.append([f"`{arm}`", f"`{base}`", str(len(found[0])), *cells])
     return table(["Arm", "Baseline", "Pairs", *(title for title, _ in MEASURES)], lines)
 
 
