@@ -16,9 +16,16 @@ _MB = 1 << 20
 STAGE = analyse_event_log(ROOT / "fixtures/eventlogs/skew.jsonl").stages[0]  # type: ignore[index]
 
 
-def op(name: str, depth: int = 0, length: int = 10, **metrics: float) -> PlanOperator:
+def op(
+    name: str, depth: int = 0, length: int = 10, unpruned: bool = False, **metrics: float
+) -> PlanOperator:
     named = {key.replace("_", " "): value for key, value in metrics.items()}
-    return PlanOperator(depth, name, name, length, named)
+    return PlanOperator(depth, name, name, length, named, unpruned)
+
+
+def scan(partitions: int, size: int, unpruned: bool = True) -> PlanOperator:
+    counted = {"number_of_partitions_read": partitions, "size_of_files_read": size}
+    return op("Scan parquet", unpruned=unpruned, number_of_files_read=partitions, **counted)
 
 
 def join(left: float, right: float) -> list[PlanOperator]:
@@ -32,6 +39,11 @@ _PLANS: dict[str, tuple[list[PlanOperator], str, list[PlanOperator]]] = {
         [op("Scan parquet", number_of_files_read=1000, size_of_files_read=100 * _MB)],
         "Scan parquet reads 1,000 files of 0.10 MB on average",
         [op("Scan parquet", number_of_files_read=20, size_of_files_read=2 * _MB)],
+    ),
+    "full-scan": (
+        [scan(40, 8 << 30)],
+        "Scan parquet reads all 40 partitions, 8.0 GB",
+        [scan(40, 8 << 30, unpruned=False), scan(1, 8 << 30), scan(40, 100 * _MB)],
     ),
     "small-written-files": (
         [op("Execute Insert", number_of_written_files=200, written_output=20 * _MB)],
@@ -84,6 +96,7 @@ def _stage(tasks: int, longest_ms: float, median_ms: float, read: int, input_byt
 #: By rule: a stage in which it finds something, words of it.
 _STAGES = {
     "unsplit-input": (_stage(1, 9000, 9000, 900 * _MB, 900 * _MB), "900 MB of input"),
+    "large-partition": (_stage(64, 9000, 9000, 6 << 30, 0), "read a partition of 6.0 GB"),
     "one-task": (_stage(1, 9000, 9000, 900 * _MB, 0), "a single task did all the work, 9.0 s"),
     "small-tasks": (_stage(4000, 60, 12, 1000, 0), "4000 tasks take 12 ms each"),
 }
@@ -123,6 +136,20 @@ def test_a_plan_is_read_from_the_root_down_with_what_was_counted() -> None:
         driver_values({"accumUpdates": [[7, "many"]]})
     shown = [{"ID": 7, "Value": "12", "Metadata": "sql"}, {"ID": 8, "Value": "1"}]
     assert stage_values(shown) == {7: 12}
+
+
+@pytest.mark.parametrize(
+    ("conditions", "metric", "unpruned"),
+    [("[]", "number of partitions read", True), ("[]", "number of files read", False),
+     ("[isnotnull(day#2), (day#2 = 3)]", "number of partitions read", False)],
+)  # fmt: skip
+def test_a_scan_of_a_partitioned_table_without_a_condition_on_its_partitions_is_seen(
+    conditions: str, metric: str, unpruned: bool
+) -> None:
+    scanned = {"nodeName": "Scan parquet ", "simpleString": "FileScan", "children": [],
+               "metadata": {"PartitionFilters": conditions},
+               "metrics": [{"name": metric, "accumulatorId": 7}]}  # fmt: skip
+    assert [node.unpruned for node in read_plan(scanned)] == [unpruned]
 
 
 def test_the_page_of_the_documentation_has_every_rule() -> None:

@@ -307,3 +307,5 @@ def test_where_no_run_is_recorded_it_says_what_else_is_kept(
     assert "no run is recorded: 'hearth profile APPLICATION' makes one" in shown
     assert "3 applications that ran under local-numa: 'hearth status --all'" in shown
     assert hearth("status", "--all").stdout.count("nightly report") == 3
+    none = "no tune is kept: 'hearth runs' lists what there is\n"
+    assert hearth("runs", "list", "--kind", "tune").stdout == none

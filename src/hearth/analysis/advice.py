@@ -12,12 +12,16 @@ from hearth.analysis.document import PlanOperator, Stage
 _MB, _GB = 1 << 20, 1 << 30
 #: Four times what Spark reads of a file in a task (spark.sql.files.maxPartitionBytes, 128 MB).
 UNSPLIT_BYTES = 512 * _MB
+#: What a task reads in one partition: a core's share of memory is smaller on most machines.
+LARGE_PARTITION_BYTES = 5 * _GB
 #: A stage with one task is worth a word if that took so long, in milliseconds.
 ONE_TASK_MS = 2000
 #: So many tasks whose median is so short spend more on being scheduled than on work.
 SMALL_TASKS, SMALL_TASK_MS = 500, 50
 #: Files of a scan or a write: so many, of so few bytes each.
 SMALL_FILES, SMALL_FILE_BYTES = 100, 3 * _MB
+#: A scan of a partitioned table without a condition on its partitions is worth a word from here on.
+FULL_SCAN_BYTES = _GB
 #: An eighth of what Spark can broadcast at all (8 GB, BroadcastExchangeExec.scala).
 BROADCAST_BYTES = _GB
 #: A side of a join that Spark broadcasts by itself where it knows the size (10 MB by default).
@@ -80,6 +84,13 @@ def _small_tasks(stage: Stage, _slots: int) -> str | None:
     return f"{stage.tasks} tasks take {median:.0f} ms each (median), mostly to be scheduled"
 
 
+def _large_partition(stage: Stage, _slots: int) -> str | None:
+    most = stage.read_bytes.max or 0
+    if most < LARGE_PARTITION_BYTES or _unsplit(stage, _slots):
+        return None
+    return f"one task read a partition of {most / _GB:.1f} GB, which spills or ends for memory"
+
+
 STAGE_RULES = (
     StageRule(
         "unsplit-input", "warning",
@@ -87,6 +98,12 @@ STAGE_RULES = (
         _unsplit, ("read_bytes/max", "bytes/input"),
         "write the input in a format that can be split (Parquet, ORC, or text without gzip), or "
         "repartition after reading",
+    ),
+    StageRule(
+        "large-partition", "warning",
+        f"one task read {LARGE_PARTITION_BYTES // _GB} GB or more of what stages before it wrote",
+        _large_partition, ("read_bytes/max",),
+        "use more partitions (spark.sql.shuffle.partitions, repartition), or split a heavy key",
     ),
     StageRule(
         "one-task", "warning",
@@ -112,6 +129,14 @@ def _named(plan: Sequence[PlanOperator], *names: str) -> Iterator[tuple[int, Pla
 def _small_files(plan: Sequence[PlanOperator]) -> Iterator[tuple[int, str]]:
     for at, scan in _named(plan, "Scan", "BatchScan"):
         yield from _if_small(at, scan, "number of files read", "size of files read", "reads")
+
+
+def _full_scan(plan: Sequence[PlanOperator]) -> Iterator[tuple[int, str]]:
+    for at, scan in _named(plan, "Scan"):
+        partitions = scan.metrics.get("number of partitions read", 0)
+        size = scan.metrics.get("size of files read", 0)
+        if scan.unpruned and partitions > 1 and size >= FULL_SCAN_BYTES:
+            yield at, f"{scan.name} reads all {partitions:,.0f} partitions, {size / _GB:.1f} GB"
 
 
 def _small_written(plan: Sequence[PlanOperator]) -> Iterator[tuple[int, str]]:
@@ -184,6 +209,13 @@ PLAN_RULES = (
         "(mean)",
         _small_files,
         "compact the input into files of 128 MB or more: each file costs a listing and an opening",
+    ),
+    PlanRule(
+        "full-scan", "note",
+        f"a scan read {FULL_SCAN_BYTES // _GB} GB or more of a partitioned table, and no condition "
+        "chose its partitions",
+        _full_scan,
+        "put a condition on the partition columns, if not all of the table is wanted",
     ),
     PlanRule(
         "small-written-files", "note",

@@ -319,7 +319,7 @@ def _sql(evidence: Evidence) -> list[Sql]:
 
 def _operator(node: PlanNode, values: Mapping[int, int]) -> PlanOperator:
     counted = {name: float(values[at]) for name, at in node.metrics.items() if at in values}
-    return PlanOperator(node.depth, node.name, node.detail, node.length, counted)
+    return PlanOperator(node.depth, node.name, node.detail, node.length, counted, node.unpruned)
 
 
 def _totals(evidence: Evidence) -> Measured[Totals]:

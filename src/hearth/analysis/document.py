@@ -305,6 +305,8 @@ class PlanOperator:
     detail: str  #: the beginning of what Spark writes of it
     length: Count  #: characters of all that Spark writes of it
     metrics: dict[str, float]  #: what it counted, by Spark's names and in its units
+    #: whether it is a scan of a partitioned table whose partitions no condition chooses
+    unpruned: bool = False
 
 
 @dataclass(frozen=True)

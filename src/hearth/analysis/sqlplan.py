@@ -13,6 +13,7 @@ from hearth.analysis.typed import text, whole, wholes
 
 #: Of a plan, so many operators are kept, and of each so much of what Spark writes of it.
 MOST_NODES, _DETAIL = 300, 200
+_PARTITIONS = "number of partitions read"
 _CODEGEN = re.compile(r"WholeStageCodegen \(\d+\)")
 #: Operators that move rows from one form or thread to another: no help in a name.
 _PLUMBING = ("InputAdapter", "ColumnarToRow", "Project", "AQEShuffleRead", "mapPartitionsInternal")
@@ -20,13 +21,18 @@ _PLUMBING = ("InputAdapter", "ColumnarToRow", "Project", "AQEShuffleRead", "mapP
 
 @dataclass(frozen=True)
 class PlanNode:
-    """An operator. length: of all that Spark writes of it; metrics: accumulators by name."""
+    """An operator.
+
+    length: of all that Spark writes of it; metrics: accumulators by name; unpruned: a scan of a
+    partitioned table that takes no condition on its partitions.
+    """
 
     depth: int
     name: str
     detail: str
     length: int
     metrics: Mapping[str, int]
+    unpruned: bool = False
 
 
 def read_plan(info: dict[str, Any]) -> list[PlanNode]:
@@ -38,9 +44,16 @@ def read_plan(info: dict[str, Any]) -> list[PlanNode]:
         detail = text(node, "simpleString")
         metrics = {text(one, "name"): whole(one, "accumulatorId") for one in node["metrics"]}
         name = text(node, "nodeName").strip()
-        found.append(PlanNode(depth, name, detail[:_DETAIL], len(detail), metrics))
+        # Spark counts partitions of partitioned tables only (DataSourceScanExec.scala).
+        unpruned = _PARTITIONS in metrics and _conditions(node) == "[]"
+        found.append(PlanNode(depth, name, detail[:_DETAIL], len(detail), metrics, unpruned))
         left += [(depth + 1, child) for child in reversed(node["children"])]
     return found
+
+
+def _conditions(node: dict[str, Any]) -> object:
+    """Return what a scan takes as conditions on partitions; None where it has none to take."""
+    return node.get("metadata", {}).get("PartitionFilters")
 
 
 def driver_values(event: dict[str, Any]) -> dict[int, int]:

@@ -83,7 +83,8 @@ def _list(options: Namespace) -> int:
         print(json.dumps({"schema": "hearth/runs/1", **found}, indent=2))
     else:
         applications = len(read_runs(paths.state_home())[0])
-        print("\n".join(show_runs(rows, studies, applications, Screen.of())))
+        shown = show_runs(rows, studies, applications, Screen.of(), options.kind)
+        print("\n".join(shown))
     for problem in [*problems, *others]:
         print(f"hearth: {problem}", file=sys.stderr)
     return 0

@@ -18,12 +18,16 @@ def show_runs(
     studies: Sequence[KeptStudy],
     applications: int,
     screen: Screen,
+    kind: str | None = None,
 ) -> list[str]:
     """Return a line for each, by the time of its start; a hint if there is none.
 
-    applications: how many ran under local-numa, whose placement is kept without a recording.
+    applications: how many ran under local-numa, whose placement is kept without a recording. kind:
+    that was asked for alone.
     """
     if not rows and not studies:
+        if kind not in (None, "run"):
+            return [f"no {kind} is kept: 'hearth runs' lists what there is"]
         none = "no run is recorded: 'hearth profile APPLICATION' makes one"
         if not applications:
             return [none]
