@@ -60,6 +60,8 @@ object ExecutorLaunch {
   /** Names an executor's own directory, where Spark puts the files that the application sends. */
   val FilesVariable: String = "HEARTH_EXECUTOR_FILES"
 
+  private val LogFiles = Vector("stdout", "stderr")
+
   private val ApplicationVariable = s"SPARK_EXECUTOR_ATTRIBUTE_$ApplicationAttribute"
 
   val MainClass: String =
@@ -157,7 +159,7 @@ object ExecutorLaunch {
   private def executorEnvironment(app: ApplicationLaunch, executor: ExecutorLaunch): Step = {
     val place = executor.place
     val logs = executor.logUrl.toVector.flatMap(url =>
-      Vector("stdout", "stderr").map(name => s"SPARK_LOG_URL_${name.toUpperCase}" -> url(name))
+      LogFiles.map(name => s"SPARK_LOG_URL_${name.toUpperCase}" -> url(name))
     )
     environment(
       Map(
@@ -167,7 +169,10 @@ object ExecutorLaunch {
         "SPARK_EXECUTOR_DIRS" -> executor.localDirs.mkString(","),
         "SPARK_EXECUTOR_ATTRIBUTE_HEARTH_PLACE" -> place.id.toString,
         "SPARK_EXECUTOR_ATTRIBUTE_HEARTH_CPUS" -> place.cpus.toString,
-        "SPARK_EXECUTOR_ATTRIBUTE_HEARTH_MEMORY_NODES" -> place.memoryNodes.toString
+        "SPARK_EXECUTOR_ATTRIBUTE_HEARTH_MEMORY_NODES" -> place.memoryNodes.toString,
+        // By these, spark.history.custom.executor.log.url leads to each log of each executor.
+        "SPARK_EXECUTOR_ATTRIBUTE_EXECUTOR_ID" -> executor.id,
+        "SPARK_EXECUTOR_ATTRIBUTE_LOG_FILES" -> LogFiles.mkString(",")
       ) ++ logs
     )
   }

@@ -3,6 +3,8 @@ package io.hearth.spark
 import java.nio.charset.StandardCharsets.UTF_8
 import java.nio.file.{Files, Path}
 
+import scala.annotation.tailrec
+
 import io.hearth.core.Terminal
 
 /** How a process ended: its status as a shell tells it (128 + signal), in words, and its own last words. */
@@ -92,11 +94,32 @@ object ExitStatus {
    * has picked up, which may be secrets; empty without a log.
    */
   def lastWords(log: Path, bytes: Int = 2000): String = {
-    val lines = end(log, bytes * 16).linesIterator
-      .filterNot(_.matches("""\s+at .*|\s+\.\.\. \d+ more|(NOTE: )?Picked up \w+: .*"""))
+    val lines = withoutOptions(end(log, bytes * 16)).linesIterator
+      .filterNot(_.matches("""\s+at .*|\s+\.\.\. \d+ more"""))
       .toVector
     val sizes = lines.reverseIterator.scanLeft(0)(_ + _.length + 1).drop(1)
     lines.takeRight(sizes.takeWhile(_ <= bytes).size).map(Terminal.escaped).mkString("\n").trim
+  }
+
+  /** The text without the options that a JVM has picked up, which may have line breaks. */
+  @tailrec private[spark] def withoutOptions(text: String, said: String = ""): String =
+    PickedUp.findFirstMatchIn(text) match {
+      case None => said + text
+      case Some(found) =>
+        withoutOptions(text.substring(endOfOptions(text, found.end)), said + found.before)
+    }
+
+  private val PickedUp = """(?m)^(NOTE: )?Picked up \w+: """.r
+
+  /** Options go on behind a line break where another one follows, or in quotation marks. */
+  @tailrec private def endOfOptions(text: String, at: Int): Int = text.lift(at) match {
+    case None => at
+    case Some(quote @ ('"' | '\'')) if text.indexOf(quote, at + 1) > 0 =>
+      endOfOptions(text, text.indexOf(quote, at + 1) + 1)
+    case Some('\n') =>
+      val next = text.indexWhere(!_.isWhitespace, at)
+      if (text.startsWith("-", next)) endOfOptions(text, next) else at
+    case _ => endOfOptions(text, at + 1)
   }
 
   /** The end of a log, at most `bytes` of it, from the beginning of a line; empty when there is none. */

@@ -12,6 +12,7 @@ import io.hearth.spark.testing.Places
 import io.hearth.spark.testing.Places.place
 
 class ExecutorSuite extends AnyFunSuite {
+  import ExecutorSuite.{app, launch}
 
   private val places = Places.of(4)
 
@@ -52,32 +53,6 @@ class ExecutorSuite extends AnyFunSuite {
       assert(intercept[UserError](MasterUrl.parse(wrong)).getMessage.contains(s"'$wrong'"))
   }
 
-  private val app = ApplicationLaunch(
-    appId = "app-1",
-    java = "/jdk/bin/java",
-    classPath = Vector("/h.jar", "/spark/jars/*"),
-    sparkOptions = Vector("-Dspark.driver.port=7"),
-    userOptions = Vector("-Duser=1"),
-    environment = Map("SPARK_USER" -> "me"),
-    driverUrl = "spark://S@h:7",
-    token = "t-1",
-    redaction = Redaction.of(_ => None)
-  )
-
-  private def launch(place: ExecutorPlan, bound: Boolean = true) = ExecutorLaunch(
-    id = "5",
-    place = place,
-    host = place.host,
-    bound = bound,
-    memoryBound = true,
-    startsIn = Path.of("/project"),
-    workDirectory = Path.of("/w"),
-    temporary = Path.of("/t"),
-    localDirs = Vector(Path.of("/l1"), Path.of("/l2")),
-    logs = Path.of("/logs"),
-    logUrl = Some(name => s"http://ui/$name")
-  )
-
   test("an executor's command line is exactly this") {
     val spec =
       ExecutorLaunch.compose(app, launch(place(1, "127.78.0.1")), Vector("-Xshare:auto"), None)
@@ -101,6 +76,8 @@ class ExecutorSuite extends AnyFunSuite {
         "SPARK_EXECUTOR_ATTRIBUTE_HEARTH_PLACE" -> "1",
         "SPARK_EXECUTOR_ATTRIBUTE_HEARTH_CPUS" -> "2-3",
         "SPARK_EXECUTOR_ATTRIBUTE_HEARTH_MEMORY_NODES" -> "0",
+        "SPARK_EXECUTOR_ATTRIBUTE_EXECUTOR_ID" -> "5",
+        "SPARK_EXECUTOR_ATTRIBUTE_LOG_FILES" -> "stdout,stderr",
         "SPARK_LOG_URL_STDOUT" -> "http://ui/stdout",
         "SPARK_LOG_URL_STDERR" -> "http://ui/stderr"
       )
@@ -206,4 +183,33 @@ class ExecutorSuite extends AnyFunSuite {
 /** Takes more memory than there is. */
 object Outgrow {
   def main(args: Array[String]): Unit = println(new Array[Long](1 << 28).length)
+}
+
+object ExecutorSuite {
+
+  val app = ApplicationLaunch(
+    appId = "app-1",
+    java = "/jdk/bin/java",
+    classPath = Vector("/h.jar", "/spark/jars/*"),
+    sparkOptions = Vector("-Dspark.driver.port=7"),
+    userOptions = Vector("-Duser=1"),
+    environment = Map("SPARK_USER" -> "me"),
+    driverUrl = "spark://S@h:7",
+    token = "t-1",
+    redaction = Redaction.of(_ => None)
+  )
+
+  def launch(place: ExecutorPlan, bound: Boolean = true) = ExecutorLaunch(
+    id = "5",
+    place = place,
+    host = place.host,
+    bound = bound,
+    memoryBound = true,
+    startsIn = Path.of("/project"),
+    workDirectory = Path.of("/w"),
+    temporary = Path.of("/t"),
+    localDirs = Vector(Path.of("/l1"), Path.of("/l2")),
+    logs = Path.of("/logs"),
+    logUrl = Some(name => s"http://ui/$name")
+  )
 }

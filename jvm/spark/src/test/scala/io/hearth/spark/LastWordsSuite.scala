@@ -10,14 +10,16 @@ class LastWordsSuite extends AnyFunSuite {
   private val java = s"${sys.props("java.home")}/bin/java"
 
   /** Runs a command with an executor's two logs. @return its exit code */
-  private def run(logs: Path, command: String*): Int = {
+  private def run(logs: Path, options: String, command: Seq[String]): Int = {
     val builder = new ProcessBuilder(command: _*)
-    builder.environment.put("JAVA_TOOL_OPTIONS", "-Dlicence.key=hush")
+    builder.environment.put("JAVA_TOOL_OPTIONS", options)
     builder
       .redirectOutput(logs.resolve("stdout").toFile)
       .redirectError(logs.resolve("stderr").toFile)
     builder.start().waitFor()
   }
+
+  private def run(logs: Path, command: String*): Int = run(logs, "-Dlicence.key=hush", command)
 
   private def inDirectory(test: Path => Any): Unit = {
     val directory = Files.createTempDirectory("last-words")
@@ -40,6 +42,18 @@ class LastWordsSuite extends AnyFunSuite {
       assert(!words.contains("hush"), "options that it has picked up may be secrets")
       assert(ExitStatus.withoutThreads(1, logs, "?").isEmpty)
     }
+  }
+
+  test("options that a JVM has picked up are not quoted, on how many lines they may stand") {
+    inDirectory { logs =>
+      val options = "-Dlicence.key=hush\n  -Dpassword=hush\n\n-Dtext='two\nhush\nlines' -Xss1m"
+      assert(run(logs, options, Seq(java, "-XX:+UseG1GC", "-XX:+UseSerialGC", "-version")) == 1)
+      val words = ExitStatus.lastWordsIn(logs)
+      assert(words.toLowerCase.contains("multiple garbage collectors selected"), words)
+      assert(!words.contains("hush") && !words.contains("Xss1m"), words)
+    }
+    val open = "NOTE: Picked up _JAVA_OPTIONS: -Da='b\nUnmatched quote\nPicked up X: -Dc\nthe end"
+    assert(ExitStatus.withoutOptions(open) == "\nUnmatched quote\n\nthe end")
   }
 
   test("a program's standard output is no last word where standard error has one") {

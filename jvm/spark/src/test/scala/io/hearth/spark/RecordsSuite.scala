@@ -101,8 +101,14 @@ class RecordsSuite extends AnyFunSuite {
 
   test("runs are kept where the environment says, else under the home directory") {
     val none: String => Option[String] = _ => None
-    assert(RunDirectory.root(none, "/home/me") == Path.of("/home/me/.local/state/hearth/applications"))
-    assert(RunDirectory.root(Map("XDG_STATE_HOME" -> "/s").get, "/h") == Path.of("/s/hearth/applications"))
+    assert(
+      RunDirectory.root(none, "/home/me") == Path.of("/home/me/.local/state/hearth/applications")
+    )
+    assert(
+      RunDirectory.root(Map("XDG_STATE_HOME" -> "/s").get, "/h") == Path.of(
+        "/s/hearth/applications"
+      )
+    )
     assert(RunDirectory.root(Map("HEARTH_STATE" -> "/x").get, "/h") == Path.of("/x/applications"))
   }
 

@@ -35,10 +35,10 @@ object NumaMaps {
   /**
    * Files without a name, as the kernel shows them: memfd_create(2), the heap of ZGC among them; huge pages
    * (mm/hugetlb.c); shared anonymous memory (mm/shmem.c); those of O_TMPFILE (open(2)), such as the heap of
-   * -XX:AllocateHeapAt. Not so in /dev/shm, where processes share memory with others of other nodes.
+   * -XX:AllocateHeapAt. What processes share with others, of other nodes perhaps, has had a name, as UCX's.
    */
   private val Memory =
-    """(/memfd:.*|/anon_hugepage|/dev/zero|(?!/dev/shm/).*/#\d+)\\040\(deleted\)""".r
+    """(/memfd:.*|/anon_hugepage|/dev/zero|/.*/#\d+)\\040\(deleted\)""".r
 
   private val kernelPageBytes: PartialFunction[String, Long] = {
     case field if field.startsWith("kernelpagesize_kB=") =>

@@ -110,8 +110,9 @@ final private[plan] class Widths(
   private val joins: Boolean = parts.flatten.sizeIs > 1 && (joinsMany ||
     parts.flatten.forall(_.slots < math.max(LeastSlots, constraints.taskCpus)))
 
-  /** Where two nodes or more make one executor of many, and its work does not ask for narrower ones. */
-  private def joinsMany: Boolean = wide && divisions.flatten.forall(_.executors == 1) &&
+  /** Where two nodes or more make one executor of many, and its work does not need the heap of each. */
+  private def joinsMany: Boolean = wide && need.perSlotMb.isEmpty &&
+    (need.small || need.mb.isEmpty) && divisions.flatten.forall(_.executors == 1) &&
     parts.flatten.forall(_.slots <= MostSlots / 2)
 
   /** Executors of each pool; none where pools are joined. */

@@ -35,16 +35,17 @@ class PlacementSuite extends AnyFunSuite {
       "7f2000000000 bind:1 file=/anon_hugepage\\040(deleted) huge dirty=2 N1=2 kernelpagesize_kB=2048",
       "7f3000000000 default file=/dev/zero\\040(deleted) dirty=1 N1=1 kernelpagesize_kB=4",
       "7f4000000000 bind:1 file=/SYSV00000000\\040(deleted) huge dirty=1 N1=1 kernelpagesize_kB=2048",
-      "f8000000 bind:1 file=/mnt/pmem/#9979894\\040(deleted) dirty=3 N1=3 kernelpagesize_kB=4"
+      "f8000000 bind:1 file=/mnt/pmem/#9979894\\040(deleted) dirty=3 N1=3 kernelpagesize_kB=4",
+      "f8000000 bind:1 file=/dev/shm/#15778\\040(deleted) dirty=2 N1=2 kernelpagesize_kB=4"
     )
     val files = Vector(
       "7f5000000000 default file=/dev/shm/ucx_shm_posix_1 dirty=9 N0=9 kernelpagesize_kB=4",
-      "7f5000000000 default file=/dev/shm/#12\\040(deleted) dirty=9 N0=9 kernelpagesize_kB=4",
+      "7f5000000000 default file=/dev/shm/ucx_shm_posix_1\\040(deleted) dirty=9 N0=9 kernelpagesize_kB=4",
       "7f6000000000 default file=/opt/old.jar\\040(deleted) mapped=9 N0=9 kernelpagesize_kB=4"
     )
     val summary = NumaMaps.summarise((memory ++ files).iterator)
-    assert(summary.policies == Map("bind:1" -> 4, "default" -> 1))
-    assert(summary.anonymousBytes == Map(0 -> 8 * 4096L, 1 -> (3 * (2L << 20) + 4 * 4096L)))
+    assert(summary.policies == Map("bind:1" -> 5, "default" -> 1))
+    assert(summary.anonymousBytes == Map(0 -> 8 * 4096L, 1 -> (3 * (2L << 20) + 6 * 4096L)))
   }
 
   private val planned = Binding(IdSet(4, 5), IdSet(1))
@@ -195,9 +196,10 @@ class PlacementSuite extends AnyFunSuite {
     assert(moved.verdict == PlacementVerdict.Drift)
   }
 
-  test("the heap of a collector that keeps it in a file of memory is found") {
+  test("a heap that the JVM keeps in a file without a name is found, in /dev/shm too") {
     val java = s"${sys.props("java.home")}/bin/java"
-    for (options <- Seq(Vector("-XX:+UseZGC"), Vector("-XX:AllocateHeapAt=/var/tmp"))) {
+    val places = Vector("/var/tmp", "/dev/shm").map(at => Vector(s"-XX:AllocateHeapAt=$at"))
+    for (options <- Vector("-XX:+UseZGC") +: places) {
       val command = (java +: options) ++ Vector("-Xmx256m", "-cp", sys.props("java.class.path"))
       val process = new ProcessBuilder(command :+ "io.hearth.core.testing.Idle" :+ "64": _*).start()
       try {

@@ -150,6 +150,10 @@ class WidthsTest extends AnyFunSuite {
       )
     )
       assert(plan(machine).master == master, machine)
+    val nodes = "32 nodes of 48 GB, 8 cores x 2 threads"
+    assert(plan(nodes).master == "local-numa[16x32]")
+    assert(plan(nodes, Some(WorkloadKind.Ml)).master == "local-numa[32x16]", "its heaps are needed")
+    assert(plan(nodes, input = Some(100)).master == "local-numa[32x16]", "its heaps are needed")
   }
 
   test("a small input on a large machine gets whole nodes, as far as one JVM scales") {
