@@ -422,6 +422,13 @@ def fleets() -> Iterator[Claim]:
 def misses() -> Iterator[Claim]:
     raw = Raw.of("traffic-2026-11-27-0747")
     yield raw.tables(traffic.page(raw.rows))
+    of = {row["arm"]: f"{traffic.remote_share(row):.1%}" for row in raw.rows}
+    yield raw.says(
+        "README.md",
+        "of all cache misses of user code {} went to the other node's memory in one JVM, {} in "
+        "unbound executors, {} in unbound ones with the kernel's NUMA balancing, {} in bound ones",
+        *(of[arm] for arm in ("one-jvm", "unbound", "unbound-balanced", "bound")),
+    )
 
 
 def profile() -> Iterator[Claim]:
