@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from support import Command, eventually
+from hearth.machine.plan import PlanRequest
+from hearth.spark import workers
+from support import Command, eventually, says
 
 BIG = "2 packages, 4 nodes of 256 GB, 12 cores x 2 threads"
 MASTER = "spark://big1:7077"
@@ -68,6 +70,42 @@ def test_one_jvm_for_the_whole_machine_is_one_worker_that_nothing_binds(hearth: 
     text = hearth("workers", "plan", MASTER, "--machine", small, "--format", "systemd").stdout
     assert text.count("[Service]") == 1
     assert "CPUAffinity" not in text
+
+
+@pytest.fixture
+def shuffle_service(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> dict[str, str]:
+    """The environment of a machine whose Workers run Spark's external shuffle service."""
+    service = {"SPARK_WORKER_OPTS": "-Dspark.shuffle.service.enabled=true"}
+    without = {"SPARK_LOCAL_DIRS", "SPARK_DAEMON_JAVA_OPTS", "SPARK_CONF_DIR"}
+    kept = {name: value for name, value in os.environ.items() if name not in without}
+    environment = {**kept, **service, "HEARTH_STATE": str(tmp_path)}
+    monkeypatch.setattr(os, "environ", environment)
+    return environment
+
+
+def asked() -> workers.WorkersRequest:
+    return workers.request("w", MASTER, PlanRequest(conf={"spark.local.dir": "/plans"}), [])
+
+
+def test_spark_local_dirs_stands_against_the_directory_of_the_plan(
+    shuffle_service: dict[str, str],
+) -> None:
+    assert "/plans" in json.dumps(asked().plan)
+    shuffle_service["SPARK_LOCAL_DIRS"] = "/users"
+    assert "/users" in json.dumps(asked().plan) and "/plans" not in json.dumps(asked().plan)
+
+
+def test_a_shuffle_service_that_would_forget_executors_is_told_with_the_remedy(
+    shuffle_service: dict[str, str],
+) -> None:
+    note = workers.shuffle_service_note(asked())
+    assert note is not None
+    assert says(note, "spark.shuffle.service.enabled … without SPARK_LOCAL_DIRS … set SPARK_LOCAL")
+    shuffle_service["SPARK_LOCAL_DIRS"] = "/users"
+    assert workers.shuffle_service_note(asked()) is None
+    del shuffle_service["SPARK_LOCAL_DIRS"]
+    shuffle_service["SPARK_WORKER_OPTS"] = "-Dspark.shuffle.service.enabled=false"
+    assert workers.shuffle_service_note(asked()) is None
 
 
 @pytest.mark.parametrize(
