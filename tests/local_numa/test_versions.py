@@ -31,41 +31,57 @@ def fetched(kind: str) -> list[Path]:
     return [Path(line) for line in done.stdout.split()]
 
 
-@pytest.fixture(params=[f"spark-{line}" for line in SPARKS])
-def other_spark(request: pytest.FixtureRequest, site: Site) -> Site:
+def on_spark(site: Site, line: str) -> Site:
     """A site whose Spark is another than the installed pyspark."""
-    line = request.param.removeprefix("spark-")
-    (home,) = [home for home in fetched("sparks") if home.parent.name.startswith(line)]
-    site.spark_home = home
+    (site.spark_home,) = (home for home in fetched("sparks") if home.parent.name.startswith(line))
     return site
 
 
-@pytest.fixture(params=[f"java-{name}" for name in (*JAVAS, *OWN_JAVAS)])
+def on_java(site: Site, name: str, monkeypatch: pytest.MonkeyPatch) -> Site:
+    """A site of the installed pyspark, on another Java."""
+    home = Path(name) if name in OWN_JAVAS else next(h for h in fetched("javas") if h.name == name)
+    monkeypatch.setenv("JAVA_HOME", str(home))
+    return site
+
+
+@pytest.fixture(params=SPARKS, ids=lambda line: f"spark-{line}")
+def other_spark(request: pytest.FixtureRequest, site: Site) -> Site:
+    return on_spark(site, request.param)
+
+
+@pytest.fixture(params=[*JAVAS, *OWN_JAVAS], ids=lambda name: f"java-{name}")
 def other_java(
     request: pytest.FixtureRequest,
     site: Site,
     monkeypatch: pytest.MonkeyPatch,
     first_compiler: None,
 ) -> Site:
-    """A site of the installed pyspark, on another Java."""
-    name = request.param.removeprefix("java-")
-    home = Path(name) if name in OWN_JAVAS else next(h for h in fetched("javas") if h.name == name)
-    monkeypatch.setenv("JAVA_HOME", str(home))
-    return site
+    return on_java(site, request.param, monkeypatch)
 
 
-@pytest.fixture(params=["other_spark", "other_java"])
-def elsewhere(request: pytest.FixtureRequest) -> Site:
+@pytest.fixture(
+    params=[
+        *(pytest.param(("spark", line), id=f"spark-{line}") for line in SPARKS),
+        *(pytest.param(("java", name), id=f"java-{name}") for name in (*JAVAS, *OWN_JAVAS)),
+    ]
+)
+def elsewhere(
+    request: pytest.FixtureRequest,
+    site: Site,
+    monkeypatch: pytest.MonkeyPatch,
+    first_compiler: None,
+) -> Site:
     """Each of them, where all of this file is asked for."""
     if os.environ.get("HEARTH_VERSIONS") != "all":
         pytest.skip("make test-versions runs it")
-    return request.getfixturevalue(request.param)
+    kind, name = request.param
+    return on_spark(site, name) if kind == "spark" else on_java(site, name, monkeypatch)
 
 
 @pytest.fixture
 def comet(site: Site) -> dict[str, str]:
     """Settings with which a site's Spark, 4.1, finds Comet."""
-    (site.spark_home,) = (home for home in fetched("sparks") if home.parent.name.startswith("4.1"))
+    on_spark(site, "4.1")
     (jar,) = fetched("engines")
     return {"spark.driver.extraClassPath": str(jar), "spark.executor.extraClassPath": str(jar)}
 
@@ -148,7 +164,9 @@ def test_a_killed_executor_is_replaced_and_its_shuffle_is_read_from_files(elsewh
         spark__hearth__classDataArchive="false",
     )
     assert_shuffle_read_from_files(outcome.report)
-    assert len(ui_rows(outcome.report["tab"])) == 2
+    executors = ui_rows(outcome.report["tab"])[:2]
+    assert [row[0] for row in executors] == ["0", "1"]
+    assert "2" in [row[1] for row in executors], "the one in the place of the killed"
     started = list((elsewhere.only_run() / "executors").iterdir())
     assert len(started) == 3  # two, and one in the place of the killed
     assert elsewhere.leftovers() == []
