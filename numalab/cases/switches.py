@@ -27,7 +27,6 @@ WRONG = {
     "clock-source": {"sys/devices/system/clocksource/clocksource0/current_clocksource": "acpi_pm"},
     "dirty-pages": {f"{VM}/dirty_background_ratio": "30"},
     "hardware-threads": {f"{CPUS}/smt/control": "off"},
-    "huge-pages": {f"{PAGES}/transparent_hugepage/enabled": "never"},
     "huge-pages-defrag": {f"{PAGES}/transparent_hugepage/defrag": "always"},
     "memory-maps": {f"{VM}/max_map_count": "65530"},
     "min-free": {f"{VM}/min_free_kbytes": "524288"},

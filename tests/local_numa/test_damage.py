@@ -39,7 +39,7 @@ def test_a_state_directory_too_small_for_a_run_still_says_how_the_run_ended(site
     assert "Lost task" not in outcome.log
     assert site.leftovers() == []
     # There is room for the end of the record, taken when it began.
-    records = [run.read_text() for run in (site.root / "kept").glob("runs/*/run.json")]
+    records = [run.read_text() for run in (site.root / "kept").glob("applications/*/run.json")]
     assert ['"finished"' in record for record in records] == [True]
 
 
