@@ -36,6 +36,12 @@ Below is every number that the studies published, with an answer:
 - **open**: the machines that hearth was developed on (2 and 16 CPUs, virtual, one NUMA node, no
   hardware counters) cannot answer it. The command does, on a machine such as the one named.
 
+Baig and Chiba argue by counts too: how often threads read another node's memory, bound and not.
+Those were counted in an [emulated machine][counts] of two nodes, where counts mean something and
+times do not.
+
+[counts]: ../benchmarks/README.md#misses-into-another-nodes-memory-counted-in-an-emulated-machine
+
 In the studies, several numbers stand for several workloads or places, which are told apart where
 we can. This page is made from the presets.
 """
