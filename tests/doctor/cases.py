@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from doctor.made_machine import AMPLE, JAR, LEASES, PLAN, TOPOLOGY, Given
+from doctor.made_machine import AMPLE, JAR, KEPT_CLOCK, LEASES, PLAN, TOPOLOGY, Given
 from hearth.doctor.check import Archive, Space
 from hearth.machine.topology import TaskLimit
 
@@ -98,6 +98,17 @@ def channels(*sizes_mb: int) -> Given:
         channel(size, "ChannelX-DIMM0".replace("X", "ABCD"[n])) for n, size in enumerate(sizes_mb)
     ]
     return Given(dict(zip(names, raw, strict=True)))
+
+
+def nic_on_node_0(cpus: str, rps: str = "0", xps: str = "0") -> Given:
+    """A network device with an interrupt that some CPUs serve."""
+    place = "sys/class/net/eth0"
+    return files(
+        f"{place}/device/numa_node", "0", f"{place}/operstate", "up",
+        f"{place}/device/msi_irqs/44", "msix", "proc/irq/44/smp_affinity_list", "0-7",
+        "proc/irq/44/effective_affinity_list", cpus,
+        f"{place}/queues/rx-0/rps_cpus", rps, f"{place}/queues/tx-0/xps_cpus", xps,
+    )  # fmt: skip
 
 
 def idle(*states: tuple[int, int]) -> Given:
@@ -298,7 +309,7 @@ CASES = {
     ),
     "cpu-quota": Case(Given(topology={"allowed": ALONE}), Given()),
     "preemption": Case(
-        files("proc/version", "Linux version 6.1 SMP PREEMPT_DYNAMIC"),
+        files("proc/version", "Linux version 6.13 SMP PREEMPT_LAZY"),
         files("proc/version", "Linux version 6.1 SMP PREEMPT_RT"),
     ),
     "mitigations-off": Case(
@@ -382,6 +393,9 @@ CASES = {
     "temporary-noexec": Case(
         mount(ROOT_MOUNT), mount(ROOT_MOUNT, ("/tmp", "tmpfs", "rw,noexec")), harm=True
     ),
+    "directory-modes": Case(
+        Given(modes={"tmp": 0o1777, "dev/shm": 0o1777}), Given(modes={"tmp": 0o777}), harm=True
+    ),
     "local-dirs-kind": Case(mount(ROOT_MOUNT), mount(("/", "overlay", "rw"))),
     "local-dirs-space": Case(
         mount(ROOT_MOUNT, own={"space": lambda folder: AMPLE}),
@@ -429,6 +443,7 @@ CASES = {
         files("etc/hosts", "127.0.0.1 localhost\n::1 localhost\n"),
         files("etc/hosts", "# here\n::1 localhost\n"),
     ),
+    "nic-node": Case(nic_on_node_0("0-1"), nic_on_node_0("2-3,6")),
     "nic-queues": Case(nic("ff"), nic("00000000,00000000")),
     "java-version": Case(
         java('IMPLEMENTOR="Debian"\nJAVA_VERSION="17.0.15"\n'),
@@ -507,7 +522,10 @@ CASES = {
     "idle-states": Case(idle((0, 0), (2, 0), (133, 0)), idle((0, 0), (2, 0), (890, 0))),
     "clock-synchronised": Case(
         Given(own={"environment": {"YARN_CONF_DIR": "/etc/hadoop"}}),
-        Given(own={"environment": {"YARN_CONF_DIR": "/etc/hadoop"}, "clock_synchronised": False}),
+        Given(
+            own={"environment": {"YARN_CONF_DIR": "/etc/hadoop"}},
+            clock=replace(KEPT_CLOCK, synchronised=False),
+        ),
     ),
     "time-zone": Case(
         Given(

@@ -8,6 +8,7 @@ from typing import Any
 from hearth.base.absent import Absent
 from hearth.base.codec import load_typed
 from hearth.doctor.check import Machine, Own, Space
+from hearth.doctor.clock import Clock
 from hearth.doctor.tree import Tree
 from hearth.machine.leases import Leases
 from hearth.machine.plan import Plan
@@ -34,21 +35,25 @@ OWN = Own(
     leases=replace(LEASES, problems=[]),
     archives=[],
     archive_failures=[],
-    clock_synchronised=True,
     space=lambda folder: AMPLE,
     resolve=lambda name: ["127.0.1.1"],
 )
 
 
+KEPT_CLOCK = Clock(True, 0.02, ["chronyd"], "UTC0")
+
+
 @dataclass(frozen=True)
 class Given:
-    """Files by path, and what differs from the examples."""
+    """Files by path, modes of directories, and what differs from the examples."""
 
     files: Mapping[str, str | bytes] = field(default_factory=dict)
     own: Mapping[str, Any] = field(default_factory=dict)
     topology: Mapping[str, Any] = field(default_factory=dict)
     plan: Mapping[str, Any] = field(default_factory=dict)
     workload: str | None = None
+    clock: Clock = KEPT_CLOCK
+    modes: Mapping[str, int] = field(default_factory=dict)
 
     def machine(self, root: Path) -> Machine:
         """Return the machine, its files written below a root."""
@@ -56,6 +61,9 @@ class Given:
             file = root / path
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_bytes(content if isinstance(content, bytes) else content.encode())
+        for path, mode in self.modes.items():
+            (root / path).mkdir(parents=True, exist_ok=True)
+            (root / path).chmod(mode)
         own = replace(OWN, **{name: _below(root, value) for name, value in self.own.items()})
         return Machine(
             Tree(root),
@@ -63,6 +71,7 @@ class Given:
             replace(PLAN, **self.plan),
             own,
             self.workload,
+            self.clock,
         )
 
 

@@ -1,15 +1,18 @@
 """What single checks make of what machines really hold: modules, idle states, clocks, names."""
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from doctor.cases import CASES, CPU, GROUP, ROOT_MOUNT, channel, disk, idle, mount
-from doctor.made_machine import TOPOLOGY, Given
+from doctor.cases import CASES, CPU, GROUP, ROOT_MOUNT, channel, disk, idle, mount, nic_on_node_0
+from doctor.made_machine import PLAN, TOPOLOGY, Given
 from hearth.base.absent import Absent
+from hearth.base.codec import to_json
+from hearth.base.sizes import show_bytes
 from hearth.doctor.check import Fine, Outcome, Problem, Space, all_checks, looked
-from hearth.doctor.clock import clock_synchronised
+from hearth.doctor.clock import CAPTURED, Clock, captured_clock, read_clock
 from hearth.doctor.dmi import modules
 from hearth.doctor.examine import examine
 from hearth.doctor.tree import NotSeen, Tree
@@ -76,7 +79,78 @@ def test_slow_idle_states_are_disabled_on_every_cpu(tmp_path: Path) -> None:
 
 
 def test_the_kernel_says_whether_its_clock_is_synchronised() -> None:
-    assert isinstance(clock_synchronised(), bool)
+    clock = read_clock()
+    assert isinstance(clock.synchronised, bool)
+    assert clock.error_s is not None and 0 <= clock.error_s < 1e4
+
+
+BERLIN = "CET-1CEST,M3.5.0,M10.5.0/3"
+
+
+def test_a_machine_tells_the_rule_of_its_time_zone_and_the_services_that_keep_its_clock(
+    tmp_path: Path,
+) -> None:
+    for process, name in (("7", "chronyd"), ("8", "java"), ("self", "ntpd")):
+        (tmp_path / "proc" / process).mkdir(parents=True)
+        (tmp_path / "proc" / process / "comm").write_text(f"{name}\n")
+    assert read_clock(tmp_path).services == ["chronyd"]
+    assert read_clock(tmp_path).zone == "UTC0"
+    local = tmp_path / "etc/localtime"
+    local.parent.mkdir()
+    local.write_bytes(b"TZif2\0\1\xff\n" + BERLIN.encode() + b"\n")
+    assert read_clock(tmp_path).zone == BERLIN
+    for damaged in (b"", b"TZif2\0\n\n", b"no zone\nUTC0\n", b"TZif\n\xff\xff\xff\n"):
+        local.write_bytes(damaged)
+        assert read_clock(tmp_path).zone is None
+
+
+def test_the_clock_of_a_capture_is_what_hearth_wrote_or_could_not_be_read(tmp_path: Path) -> None:
+    file = tmp_path / CAPTURED
+    tree = Tree(tmp_path)
+    assert captured_clock(tree) == Absent(f"there is no /{CAPTURED}")
+    file.parent.mkdir()
+    told = Clock(False, 16.0, ["chronyd"], BERLIN)
+    file.write_text(json.dumps(to_json(told)))
+    assert captured_clock(tree) == told
+    for damaged in ("", "[]", "{", '{"synchronised": "yes"}', "\0", "9" * 9000,
+                    json.dumps(to_json(replace(told, zone="a\nb"))),
+                    json.dumps(to_json(replace(told, services=["\x1b[31m"])))):  # fmt: skip
+        file.write_text(damaged)
+        found = captured_clock(tree)
+        assert isinstance(found, Absent) and found.reason.startswith("could not read /etc")
+        assert found.reason.isprintable()
+
+
+@pytest.mark.parametrize(
+    ("value", "native", "maker", "change", "worth"),
+    [
+        ("1", False, "AuthenticAMD", "0", "unknown"),
+        ("3", False, "GenuineIntel", "2", "unknown"),
+        ("2", False, "AuthenticAMD", None, None),
+        ("0", True, "AuthenticAMD", "1", "published"),
+        ("0", True, "GenuineIntel", "1", "unknown"),
+    ],
+)
+def test_numa_balancing_is_worth_a_figure_only_where_nothing_is_bound_on_the_makers_processors(
+    tmp_path: Path, value: str, native: bool, maker: str, change: str | None, worth: str | None
+) -> None:
+    files = {"proc/sys/kernel/numa_balancing": value,
+             "proc/cpuinfo": f"processor : 0\nvendor_id : {maker}\n"}  # fmt: skip
+    machine = Given(files, plan={"mode": "native" if native else "bound"}).machine(tmp_path)
+    found = examine(machine, None, {}, [CHECKS["numa-balancing"]]).findings
+    outcome = looked(CHECKS["numa-balancing"], machine)
+    changes = outcome.changes if isinstance(outcome, Problem) else ()
+    assert [one.value for one in changes] == ([] if change is None else [change])
+    assert [one.worth.kind for one in found] == ([] if worth is None else [worth])
+
+
+def test_a_clock_that_did_not_tell_is_not_judged(tmp_path: Path) -> None:
+    case = CASES["clock-synchronised"].wrong
+    assert case.clock.synchronised is False
+    untold = replace(case, clock=replace(case.clock, synchronised=None)).machine(tmp_path)
+    assert isinstance(looked(CHECKS["clock-synchronised"], untold), Absent)
+    of_fleet = replace(replace(case, own={}).machine(tmp_path), of_fleet=True)
+    assert isinstance(looked(CHECKS["clock-synchronised"], of_fleet), Problem)
 
 
 def test_whether_a_virtual_disk_spins_is_not_claimed(tmp_path: Path) -> None:
@@ -159,6 +233,95 @@ def test_shuffle_files_in_memory_have_what_executors_leave_of_a_containers_limit
     )
     on_disk = replace(given, files=mount(ROOT_MOUNT).files)
     assert isinstance(looked(CHECKS["local-dirs-space"], on_disk.machine(tmp_path / "disk")), Fine)
+
+
+def test_shuffle_files_in_memory_have_what_executors_leave_of_the_machines(tmp_path: Path) -> None:
+    taken_mb = sum(one.memory_mb for one in PLAN.executors)
+    nodes = [replace(TOPOLOGY.nodes[0], memory_bytes=(taken_mb + 2048) << 20)]
+    half = Space(taken_mb << 19, taken_mb << 19, 0, 0)
+    for kind, told in (
+        ("tmpfs", "/tmp: 2 GB of"),
+        ("ext4", f"/tmp: {show_bytes(half.free_bytes)}"),
+    ):
+        given = mount(ROOT_MOUNT, ("/tmp", kind, "rw"), own={"space": lambda folder: half},
+                      topology={"nodes": nodes, "allowed": replace(
+                          TOPOLOGY.allowed, nodes="0", memory_limit_bytes=None)})  # fmt: skip
+        found = looked(CHECKS["local-dirs-space"], given.machine(tmp_path / kind))
+        assert not isinstance(found, Absent) and found.seen.startswith(told)
+        assert isinstance(found, Problem) == (kind == "tmpfs")
+
+
+def test_directories_that_every_jvm_writes_to_are_told_by_their_mode(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    check = CHECKS["directory-modes"]
+    sound = {"tmp": 0o1777, "data": 0o700, "dev/shm": 0o1777}
+    given = Given(modes=sound, own={"local_dirs": ["/data", "/not-yet"]})
+    machine = given.machine(tmp_path)
+    assert looked(check, machine) == Fine("/tmp: mode 1777; /data: mode 0700; /dev/shm: mode 1777")
+    monkeypatch.setattr(Tree, "may_write", lambda self, path: path != "data")
+    found = looked(check, machine)
+    assert isinstance(found, Problem)
+    assert found.seen == "/data: mode 0700: this user may not write there"
+    (tmp_path / "data").rmdir()
+    (tmp_path / "data").write_text("")
+    found = looked(check, machine)
+    assert isinstance(found, Problem) and found.seen == "/data is no directory"
+    (tmp_path / "data").unlink()
+    (tmp_path / "data").symlink_to("data")
+    assert looked(check, machine) == Absent(
+        "could not read /data: Too many levels of symbolic links"
+    )
+
+
+@pytest.mark.parametrize(
+    ("version", "options", "now", "told"),
+    [
+        ("PREEMPT_LAZY", "", "", "preemption: lazy"),
+        ("SMP", "", "", "preemption: none or voluntary"),
+        ("PREEMPT", "", "", "preemption: full"),
+        ("PREEMPT_DYNAMIC", "quiet preempt=none", "", "preemption: none"),
+        ("PREEMPT_DYNAMIC", "preempt=full", "", "preemption: full"),
+        ("PREEMPT_DYNAMIC", "preempt=full", "none voluntary full (lazy)", "preemption: lazy"),
+        ("PREEMPT_DYNAMIC", "preempt=odd", "(odd)", None),
+    ],
+)
+def test_the_preemption_model_is_named_and_full_costs_throughput(
+    tmp_path: Path, version: str, options: str, now: str, told: str | None
+) -> None:
+    files = {"proc/version": f"Linux version 6.13 {version}", "proc/cmdline": options}
+    more = {"sys/kernel/debug/sched/preempt": now} if now else {}
+    found = looked(CHECKS["preemption"], Given({**files, **more}).machine(tmp_path))
+    if told is None:
+        assert isinstance(found, Absent) and "PREEMPT_DYNAMIC" in found.reason
+        return
+    assert not isinstance(found, Absent) and found.seen == told
+    assert isinstance(found, Problem) == (told == "preemption: full")
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        (nic_on_node_0("2-3"), "its interrupts go to CPUs 2-3 of other nodes"),
+        (nic_on_node_0("1", rps="000000c8"), "RPS or XPS go to CPUs 3,6-7 of other nodes"),
+        (nic_on_node_0("1", xps="8"), "RPS or XPS go to CPUs 3 of other nodes"),
+    ],
+)
+def test_a_network_device_is_served_by_cpus_of_its_node(
+    tmp_path: Path, given: Given, told: str
+) -> None:
+    machine = given.machine(tmp_path)
+    found = looked(CHECKS["nic-node"], machine)
+    assert isinstance(found, Problem) and found.seen == f"eth0 is on node 0, and {told}"
+    for path, text in (("device/numa_node", "-1"), ("operstate", "down")):
+        file = tmp_path / "sys/class/net/eth0" / path
+        before = file.read_text()
+        file.write_text(text)
+        untold = Fine("no network device tells its node")
+        assert looked(CHECKS["nic-node"], machine) == untold
+        file.write_text(before)
+    some = nic_on_node_0("1-2", rps="ff", xps="9").machine(tmp_path)
+    assert looked(CHECKS["nic-node"], some) == Fine("eth0: on node 0")
 
 
 def test_what_a_container_may_only_read_is_changed_on_the_host(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Literal, TypeVar, get_args
 from hearth.base.absent import Absent, Measured
 from hearth.base.java import OPTION_VARIABLES
 from hearth.doctor import checks
+from hearth.doctor.clock import Clock
 from hearth.doctor.tree import NotSeen, Tree
 from hearth.machine.plan import Plan
 from hearth.machine.topology import Topology
@@ -70,7 +71,6 @@ class Own:
     leases: "Measured[Leases]"
     archives: Measured[Sequence[Archive]]
     archive_failures: Measured[Sequence[tuple[str, str]]]
-    clock_synchronised: Measured[bool]
     space: Callable[[str], Measured[Space]]
     resolve: Callable[[str], Measured[Sequence[str]]]
 
@@ -80,15 +80,23 @@ class Own:
         return known(self.conf)
 
 
+_NOT_READ = Absent("not read")
+
+
 @dataclass(frozen=True)
 class Machine:
-    """All that a check may look at. workload: its kind, if the user named one."""
+    """All that a check may look at.
+
+    workload: its kind, if the user named one. of_fleet: whether it is one of several.
+    """
 
     tree: Tree
     topology: Measured[Topology]
     plan: Measured[Plan]
     own: Measured[Own]
     workload: str | None = None
+    clock: Measured[Clock] = _NOT_READ
+    of_fleet: bool = False
 
     def the_topology(self) -> Topology:
         return known(self.topology)
@@ -143,32 +151,6 @@ def sysctl_name(path: str) -> str:
 
 
 @dataclass(frozen=True)
-class Problem:
-    """What is set costs speed or safety here.
-
-    seen: what is set. evidence: where that was read. better: instead of the check's own.
-    command: what changes it, where that is not the same as `changes`; may be in words.
-    """
-
-    seen: str
-    evidence: str
-    severity: Severity = "advice"
-    changes: tuple[Change, ...] = ()
-    command: str = ""
-    better: str = ""
-
-
-@dataclass(frozen=True)
-class Fine:
-    """There is nothing to change; seen: what was looked at."""
-
-    seen: str
-
-
-Outcome = Problem | Fine
-
-
-@dataclass(frozen=True)
 class Worth:
     """What a change is worth: measured on this machine, published by a study, or known to nobody.
 
@@ -186,6 +168,33 @@ UNKNOWN = Worth("unknown", "hearth knows no figure for Spark")
 
 def published(text: str, percent: float) -> Worth:
     return Worth("published", text, percent)
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What is set costs speed or safety here.
+
+    seen: what is set. evidence: where that was read. better, worth: instead of the check's own.
+    command: what changes it, where that is not the same as `changes`; may be in words.
+    """
+
+    seen: str
+    evidence: str
+    severity: Severity = "advice"
+    changes: tuple[Change, ...] = ()
+    command: str = ""
+    better: str = ""
+    worth: Worth | None = None
+
+
+@dataclass(frozen=True)
+class Fine:
+    """There is nothing to change; seen: what was looked at."""
+
+    seen: str
+
+
+Outcome = Problem | Fine
 
 
 @dataclass(frozen=True)

@@ -119,7 +119,7 @@ def examine(
         if isinstance(outcome, Absent):
             unseen.append(NotChecked(check.name, _said(outcome.reason, run)))
         elif isinstance(outcome, Problem):
-            worth = worth_of(check, measured.get(check.name))
+            worth = worth_of(outcome.worth or check.worth, measured.get(check.name))
             one = _finding(check, outcome, worth, run)
             one = _here(one, outcome, machine.tree, source)
             findings.append(replace(one, silenced=silenced.get(check.name)))
@@ -138,11 +138,11 @@ def examine(
     )
 
 
-def worth_of(check: Check, measured: Worth | None) -> Worth:
+def worth_of(known: Worth, measured: Worth | None) -> Worth:
     """Return what was measured here, with what is published behind it, or else that alone."""
-    if measured is None or check.worth.kind != "published":
-        return measured or check.worth
-    return replace(measured, text=f"{measured.text}; published: {check.worth.text}")
+    if measured is None or known.kind != "published":
+        return measured or known
+    return replace(measured, text=f"{measured.text}; published: {known.text}")
 
 
 def _rank(finding: Finding) -> tuple[bool, bool, bool, int, float]:

@@ -17,7 +17,7 @@ from hearth.base.codec import typed
 from hearth.base.errors import UserError
 from hearth.base.temporary import working_directory
 from hearth.doctor.check import Archive, Machine, Own, Space
-from hearth.doctor.clock import clock_synchronised
+from hearth.doctor.clock import captured_clock, read_clock
 from hearth.doctor.tree import Tree
 from hearth.machine import class_data, jvm, leases, paths
 from hearth.machine.plan import Plan, PlanRequest
@@ -43,7 +43,8 @@ def read_machine(
     """
     topology, plan = _planned(capture, request, debug)
     if capture is None:
-        yield Machine(Tree(), topology, plan, _own(debug), request.workload)
+        own = _own(debug)
+        yield Machine(Tree(), topology, plan, own, request.workload, read_clock())
         return
     if isinstance(topology, Absent):
         raise UserError(topology.reason)
@@ -53,14 +54,20 @@ def read_machine(
 
 @contextlib.contextmanager
 def captured_machine(
-    capture: Path, topology: Topology, plan: Measured[Plan], workload: str | None
+    capture: Path,
+    topology: Topology,
+    plan: Measured[Plan],
+    workload: str | None,
+    of_fleet: bool = False,
 ) -> Iterator[Machine]:
     """The machine of a capture that has been planned for, unpacked meanwhile.
 
     Raises UserError where it cannot be unpacked.
     """
     with _unpacked(capture) as root:
-        yield Machine(Tree(root), topology, plan, _NOT_OF_A_CAPTURE, workload)
+        tree = Tree(root)
+        clock = captured_clock(tree)
+        yield Machine(tree, topology, plan, _NOT_OF_A_CAPTURE, workload, clock, of_fleet)
 
 
 def _planned(
@@ -100,7 +107,6 @@ def _own(debug: bool) -> Measured[Own]:
         leases=_leases(debug),
         archives=_archives(),
         archive_failures=_listed(class_data.failures),
-        clock_synchronised=clock_synchronised(),
         space=_space,
         resolve=_resolve,
     )

@@ -56,6 +56,18 @@ class Tree:
         """Return where links lead, as far as there are any."""
         return os.path.realpath(self.root / path)
 
+    def mode(self, path: str) -> int:
+        """Return the mode of what is there (inode(7)), links followed; raise NotSeen."""
+        try:
+            return (self.root / path).stat().st_mode
+        except (OSError, ValueError) as error:
+            reason = error.strerror if isinstance(error, OSError) else "it is no name of a file"
+            raise NotSeen(f"could not read /{path}: {reason}") from None
+
+    def may_write(self, path: str) -> bool:
+        """Return whether this process may make files in a directory."""
+        return os.access(self.root / path, os.W_OK | os.X_OK)
+
     def data(self, path: str, most: int = _VALUE_BYTES) -> bytes:
         """Return the content of a file; raise NotSeen, also where it is longer than `most`."""
         try:

@@ -4,9 +4,10 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from hearth.doctor.examine import Examined, Finding, examine
+from hearth.base.absent import Absent
+from hearth.doctor.examine import Finding, examine
 from hearth.doctor.reading import captured_machine
-from hearth.fleet.classes import Seen, Sorted, captures_in, classes_of, layout_of, read_all
+from hearth.fleet.classes import Sorted, captures_in, classes_of, layout_of, read_all
 from hearth.fleet.common import Member, common_shape
 from hearth.fleet.result import Common, FleetPlan, Odd, Unread, Usual
 from hearth.machine.plan import PlanRequest
@@ -16,27 +17,47 @@ def plan_fleet(folder: Path, request: PlanRequest, debug: bool = False) -> Fleet
     """Return the classes of the machines that were captured in a folder, and what is odd."""
     found, unread = Sorted(), []
     findings: list[tuple[str, list[Finding]]] = []
+    zones: list[tuple[str, str]] = []
     for one in read_all(captures_in(folder), request, debug):
         if isinstance(one, Unread):
             unread.append(one)
         else:
             found.add(one)
-            findings.append((one.name, _examined(one, request.workload).findings))
+            with captured_machine(
+                one.capture, one.topology, one.plan, request.workload, of_fleet=True
+            ) as machine:
+                findings.append((one.name, examine(machine, one.name, {}).findings))
+                if not isinstance(machine.clock, Absent) and machine.clock.zone is not None:
+                    zones.append((one.name, machine.clock.zone))
     kinds = found.kinds()
     common = common_shape([Member(len(kind.names), layout_of(kind)) for kind in kinds])
     return FleetPlan(
         classes=classes_of(kinds),
         usual=_usual(findings),
-        odd=_odd(findings),
+        odd=[*_odd(findings), *_other_zones(zones)],
         unread=unread,
         common=common if isinstance(common, Common) else None,
         no_common=common if isinstance(common, str) else None,
     )
 
 
-def _examined(one: Seen, workload: str | None) -> Examined:
-    with captured_machine(one.capture, one.topology, one.plan, workload) as machine:
-        return examine(machine, one.name, {})
+def _other_zones(zones: Sequence[tuple[str, str]]) -> list[Odd]:
+    """Return the machines whose time zone is not that of most whose captures tell it."""
+    if not zones:
+        return []
+    usual, many = Counter(zone for _, zone in zones).most_common(1)[0]
+    return [
+        Odd(
+            machine,
+            "time-zone",
+            "advice",
+            f"the rule of its time zone is {zone}; {many} of {len(zones)} machines have {usual}",
+            "the same on all machines: Python tasks and logs show local time",
+            "timedatectl set-timezone ZONE; or TZ=ZONE for all, with spark.executorEnv.TZ",
+        )
+        for machine, zone in zones
+        if zone != usual
+    ]
 
 
 def _shared(findings: Sequence[tuple[str, list[Finding]]]) -> dict[str, int]:

@@ -1,7 +1,8 @@
 """Capture this machine in a file, so that hearth can plan for it elsewhere.
 
 The capture holds what the kernel reports about the hardware, about the limits of this process and
-about its own settings (as root also about the memory modules; no serial number).
+about its own settings (as root also about the memory modules; no serial number), the time zone, and
+whether the clock is synchronised.
 Attach it to a bug report about a machine; 'hearth topology --machine FILE' reads it anywhere.
 
 examples:
@@ -9,11 +10,14 @@ examples:
   hearth gather --output big-box.tar.gz
 """
 
+import json
 import platform
 import re
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
+from hearth.base.codec import to_json
+from hearth.doctor.clock import read_clock
 from hearth.machine import jvm
 
 
@@ -28,7 +32,9 @@ def run(options: Namespace) -> int:
     name = re.sub(r"[^A-Za-z0-9._-]", "-", platform.node().split(".")[0]) or "machine"
     output = Path(options.output or f"{name}.tar.gz").absolute()
     force = ["--force"] if options.force else []
-    jvm.call("gather", "--output", str(output), *force, debug=options.debug)
+    clock = json.dumps(to_json(read_clock()))
+    words = ["--output", str(output), "--clock", clock, *force]
+    jvm.call("gather", *words, debug=options.debug)
     print(f"captured in {output}")
     print(f"to look at it: hearth topology --machine {output}")
     return 0

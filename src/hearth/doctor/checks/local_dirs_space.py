@@ -32,17 +32,20 @@ def _look(machine: Machine) -> Outcome:
 
 
 def _space(machine: Machine, folder: str) -> tuple[Space, str]:
-    """Return what is left, and by which limit: files in memory count as a control group's."""
+    """Return what is left, and by which limit: files in memory take it from the executors'."""
     space = known(machine.the_own().space(folder))
     topology, plan = machine.topology, machine.plan
-    limit = None if isinstance(topology, Absent) else topology.allowed.memory_limit_bytes
-    if limit is None or machine.tree.mount_of(folder).kind != "tmpfs":
+    if isinstance(topology, Absent) or machine.tree.mount_of(folder).kind != "tmpfs":
         return space, ""
+    limit, whose = sum(node.memory_bytes for node in topology.usable_nodes), "machine"
+    of_group = topology.allowed.memory_limit_bytes
+    if of_group is not None and of_group < limit:
+        limit, whose = of_group, "control group"
     taken_mb = 0 if isinstance(plan, Absent) else sum(one.memory_mb for one in plan.executors)
     left = max(0, limit - (taken_mb << 20))
     if left >= space.free_bytes:
         return space, ""
-    words = f" in memory, beside executors, of the control group's {show_bytes(limit)}"
+    words = f" in memory, beside executors, of the {whose}'s {show_bytes(limit)}"
     return replace(space, free_bytes=left, total_bytes=min(limit, space.total_bytes)), words
 
 

@@ -16,10 +16,12 @@ final case class Gathered(output: Path, files: Int, bytes: Long)
  * Nothing in it identifies the machine: no serial number, no host name, no address (interfaces that
  * are named after theirs get a number instead), and cgroups lose their names, which hold those of users
  * and containers.
+ *
+ * @param clock what the caller knows of the clock, which no file of the kernel tells: a JSON document
  */
-final class Gatherer(root: Path) {
+final class Gatherer(root: Path, clock: Option[String] = None) {
   private val tree = new SysTree(root)
-  private val contents = new CaptureContents(tree)
+  private val contents = new CaptureContents(tree, clock)
 
   /**
    * @param force whether an existing file may be replaced
@@ -53,7 +55,7 @@ private object Gatherer {
 }
 
 /** What a capture holds, as paths and texts. */
-final private class CaptureContents(tree: SysTree) {
+final private class CaptureContents(tree: SysTree, clock: Option[String]) {
   private val cpuBase = "sys/devices/system/cpu"
   private val nodeBase = "sys/devices/system/node"
   private val reader = new CpuReader(tree, new Warnings)
@@ -61,6 +63,7 @@ final private class CaptureContents(tree: SysTree) {
   def files: Vector[(String, String)] =
     copied ++ settings ++ filtered ++ devices.flatMap(_._2) ++ network ++ cgroups ++
       new CapturedSettings(tree, cpus).files ++
+      clock.map(CaptureContents.Clock -> _) ++
       reader.architecture.map(name => "proc/sys/kernel/arch" -> s"$name\n")
 
   /** Directories whose existence is the information. */
@@ -216,6 +219,7 @@ final private class CaptureContents(tree: SysTree) {
 }
 
 private object CaptureContents {
+  private val Clock = "etc/hearth-clock.json"
   private val Controllers = Vector("cpuset", "memory", "cpu", "pids")
 
   private val StatusFields = Vector("Cpus_allowed", "Mems_allowed", "CapEff")

@@ -122,6 +122,23 @@ class GathererTest extends AnyFunSuite {
     }
   }
 
+  test(
+    "a capture holds what its maker knows of the clock, and no such file where it knows nothing"
+  ) {
+    val clock = """{"synchronised": true}"""
+    Machines.twoNodes.in { root =>
+      Temporary.directory { directory =>
+        val file = directory.resolve("machine.tar.gz")
+        new Gatherer(root, Some(clock)).write(file, force = false)
+        val place = "machine/etc/hearth-clock.json"
+        assert(Child.run(Vector("tar", "-xzOf", file.toString, place)).out == clock)
+        assert(TopologyReader.load(Some(file.toString)).nodes.size == 2)
+        new Gatherer(root).write(file, force = true)
+        assert(!Child.run(Vector("tar", "-tzf", file.toString)).out.contains("etc/"))
+      }
+    }
+  }
+
   test("an existing file is kept unless --force says otherwise") {
     Machines.twoNodes.in { root =>
       captured(root) { file =>

@@ -1,0 +1,46 @@
+"""Every JVM writes to these directories: where it may not, it fails; where everybody may, and no
+sticky bit is set, other users can remove or replace its files.
+"""
+
+import stat
+
+from hearth.doctor.check import Check, Fine, Machine, Outcome, Problem
+
+_SHARED_MEMORY = "/dev/shm"
+
+
+def _look(machine: Machine) -> Outcome:
+    own, tree = machine.the_own(), machine.tree
+    told = []
+    for folder in dict.fromkeys([own.temporary, *own.local_dirs, _SHARED_MEMORY]):
+        path = folder.lstrip("/")
+        if not tree.has(path):
+            continue  # Spark makes its own; shared-memory tells of the other
+        mode = tree.mode(path)
+        what = f"{folder}: mode {stat.S_IMODE(mode):04o}"
+        if not stat.S_ISDIR(mode):
+            return _problem(
+                f"{folder} is no directory", f"make it one, or name another for {folder}"
+            )
+        if mode & stat.S_IWOTH and not mode & stat.S_ISVTX:
+            return _problem(f"{what}, without the sticky bit", f"chmod +t {folder}")
+        if not tree.may_write(path):
+            return _problem(
+                f"{what}: this user may not write there",
+                f"chmod 1777 {folder}; or TMPDIR and spark.local.dir with a directory of your own",
+            )
+        told.append(what)
+    return Fine("; ".join(told) or "none of them exists")
+
+
+def _problem(seen: str, command: str) -> Problem:
+    return Problem(seen, "stat(2)", "harm", command=command)
+
+
+CHECK = Check(
+    _look,
+    group="files",
+    better="mode 1777 where several users write, else a directory of your own",
+    source="man 7 inode, S_ISVTX; Elasticsearch: JNA temporary directory",
+    touches="other users can no longer remove each other's files there",
+)
