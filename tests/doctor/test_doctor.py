@@ -4,20 +4,20 @@ import gzip
 import json
 import lzma
 import tarfile
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from doctor.cases import CASES
-from doctor.made_machine import TOPOLOGY, Given
+from doctor.made_machine import AMPLE, PLAN, TOPOLOGY, Given
 from doctor_page import page
 from hearth.base.absent import Absent
 from hearth.base.codec import to_json
 from hearth.base.errors import UserError
-from hearth.doctor.brief import harm_in_brief
-from hearth.doctor.check import all_checks
+from hearth.doctor.brief import findings_in_brief
+from hearth.doctor.check import Worth, all_checks
 from hearth.doctor.examine import Examined, examine
 from hearth.doctor.reading import _unpacked
 from hearth.doctor.silence import read_silenced, silence, speak
@@ -185,22 +185,68 @@ def test_of_settings_that_cannot_be_read_nothing_is_claimed(tmp_path: Path, name
     assert unseen.reason == "spark-defaults.conf: cannot read it"
 
 
-def test_a_run_quotes_what_does_harm_unless_it_is_silenced(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def quoting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The file of silenced findings, of a user whose directories are sound."""
     monkeypatch.setenv("HEARTH_STATE", str(tmp_path / "state"))
     monkeypatch.delenv("SPARK_LOCAL_HOSTNAME", raising=False)
+    monkeypatch.setattr("hearth.doctor.brief.space_of", lambda folder: AMPLE)
+    return tmp_path / "state" / "doctor" / "silenced.json"
+
+
+def test_a_run_quotes_what_does_harm_unless_it_is_silenced(tmp_path: Path, quoting: Path) -> None:
     root = tmp_path / "root"
     for name in ("host-name", "open-files", "address-space"):
         CASES[name].wrong.machine(root)
-    said = harm_in_brief(root)
+    said = findings_in_brief({}, None, root=root)
     assert (
         said[0] == "host name big_box: an underscore: 'hearth doctor' says what to do (host-name)"
     )
     assert len(said) == 2
-    silence(tmp_path / "state" / "doctor" / "silenced.json", "host-name", "Spark is told another")
-    assert "host-name" not in "".join(harm_in_brief(root))
-    assert harm_in_brief(tmp_path / "nothing") == []
+    silence(quoting, "host-name", "Spark is told another")
+    assert "host-name" not in "".join(findings_in_brief({}, None, root=root))
+    assert findings_in_brief({}, None, root=tmp_path / "nothing") == []
+
+
+def test_a_run_quotes_what_its_own_settings_and_plan_make_of_the_machine(
+    tmp_path: Path, quoting: Path
+) -> None:
+    sound, short = tmp_path / "sound", tmp_path / "short"
+    asked = {"spark.executor.memory": "33g"}
+    (said,) = findings_in_brief(asked, None, root=sound)
+    assert said == (
+        "spark.executor.memory = 33 GB (several executors of at most 32 GB ran up to 36 % faster "
+        "than one (Awan 2016)): 'hearth doctor' says what to do (compressed-pointers)"
+    )
+    CASES["free-memory"].wrong.machine(short)
+    assert findings_in_brief({}, None, root=short) == []
+    assert "(free-memory)" in findings_in_brief({}, PLAN, root=short)[0]
+    silence(quoting, "compressed-pointers", "it was measured")
+    assert findings_in_brief(asked, None, root=sound) == []
+
+
+def test_a_run_quotes_speed_where_a_figure_is_known_the_larger_first(
+    tmp_path: Path, quoting: Path
+) -> None:
+    root = tmp_path / "root"
+    for name in ("memory-maps", "zone-reclaim", "turbo"):
+        CASES[name].wrong.machine(root)
+    assert findings_in_brief({}, None, root=root) == []
+    here = {
+        "memory-maps": Worth("measured", "measured here, faster: 0.97 of the time", 3),
+        "zone-reclaim": Worth("measured", "measured here, slower: 1.20 of the time", -20),
+        "turbo": Worth("undecided", "measured here, undecided", 0),
+    }
+    asked: list[str] = []
+
+    def measured(names: Collection[str]) -> Mapping[str, Worth]:
+        asked.extend(names)
+        return here
+
+    said = findings_in_brief({"spark.executor.memory": "33g"}, None, measured, root)
+    assert set(here) < set(asked)
+    assert [line.rpartition("(")[2] for line in said] == ["compressed-pointers)", "memory-maps)"]
+    assert "(measured here, faster: 0.97 of the time)" in said[1]
 
 
 def test_an_archive_of_a_stranger_writes_and_reads_nothing_elsewhere(tmp_path: Path) -> None:

@@ -16,8 +16,9 @@ from hearth.base.absent import Absent, Measured
 from hearth.base.codec import typed
 from hearth.base.errors import UserError
 from hearth.base.temporary import working_directory
-from hearth.doctor.check import Archive, Machine, Own, Space
+from hearth.doctor.check import Archive, Machine, Own
 from hearth.doctor.clock import captured_clock, read_clock
+from hearth.doctor.places import local_dirs, space_of
 from hearth.doctor.tree import Tree
 from hearth.machine import class_data, jvm, leases, paths
 from hearth.machine.plan import Plan, PlanRequest
@@ -107,7 +108,7 @@ def _own(debug: bool) -> Measured[Own]:
         leases=_leases(debug),
         archives=_archives(),
         archive_failures=_listed(class_data.failures),
-        space=_space,
+        space=space_of,
         resolve=_resolve,
     )
 
@@ -161,28 +162,9 @@ def _listed(ask: Callable[[], list[T]]) -> Measured[Sequence[T]]:
         return Absent(f"could not read {error.filename}: {error.strerror}")
 
 
-def local_dirs(settings: Mapping[str, str]) -> Sequence[str]:
-    """Where Spark keeps shuffle files (SparkConf, `spark.local.dir`)."""
-    named = os.environ.get("SPARK_LOCAL_DIRS") or settings.get("spark.local.dir") or "/tmp"
-    return [os.path.realpath(name.strip()) for name in named.split(",") if name.strip()]
-
-
 def _links(home: Path) -> Mapping[str, str]:
     found = sorted((home / "jars").glob("hearth-spark_*.jar"))
     return {str(name): os.path.realpath(name) for name in found}
-
-
-def _space(folder: str) -> Measured[Space]:
-    """Of the nearest directory that exists: hearth makes its own when it needs them."""
-    at = Path(folder)
-    while not at.exists() and at != at.parent:
-        at = at.parent
-    try:
-        seen = os.statvfs(at)
-    except OSError as error:
-        return Absent(f"could not ask for the space of {at}: {error.strerror}")
-    size = seen.f_frsize
-    return Space(seen.f_bavail * size, seen.f_blocks * size, seen.f_favail, seen.f_files)
 
 
 def _resolve(name: str) -> Measured[Sequence[str]]:

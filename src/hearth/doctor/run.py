@@ -10,7 +10,7 @@ from hearth.base.codec import to_json, typed
 from hearth.base.errors import UserError
 from hearth.base.limits import Text
 from hearth.doctor.check import Concern, Machine
-from hearth.doctor.reading import local_dirs
+from hearth.doctor.places import local_dirs
 from hearth.machine.plan import Plan
 from hearth.record.schema import RecordHead, Setting
 from hearth.record.store import Record

@@ -47,7 +47,7 @@ from hearth.cli.options import (
     run_options,
 )
 from hearth.cli.pages import add_html_option, write_html
-from hearth.doctor.brief import harm_in_brief
+from hearth.cli.quoted import quoted
 from hearth.doctor.reading import read_machine
 from hearth.doctor.switch import Switch
 from hearth.machine import paths
@@ -174,9 +174,9 @@ def run(options: CompareCommand) -> int:
             file=sys.stderr,
         )
         return 0
-    for note in harm_in_brief():
-        print(f"hearth: {note}", file=sys.stderr)
     settings = read_settings(line)
+    for note in quoted(settings, None, line.application[0]):
+        print(f"hearth: {note}", file=sys.stderr)
     if options.vs:
         return _versions(options, settings)
     names = [n.strip() for n in options.arms.split(",")] if options.arms else ways.DEFAULT

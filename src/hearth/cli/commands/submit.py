@@ -37,7 +37,7 @@ from hearth.cli.options import (
     read_planning_words,
     read_submit_line,
 )
-from hearth.doctor.brief import harm_in_brief
+from hearth.cli.quoted import quoted
 from hearth.machine import paths
 from hearth.machine.plan import BINDING, Plan
 from hearth.machine.slurm import slurm_job
@@ -126,7 +126,9 @@ def _submit(options: SubmitCommand, side: RunSide | None) -> int:
     occasion = Occasion(dry_run=options.dry_run, debug=options.debug)
     show = _silent if options.quiet else shown_plan(line, settings)
     submission = prepare(line, settings, show, occasion)
-    for note in [] if options.quiet else [*harm_in_brief(), *submission.launch.notes]:
+    name = line.application[0] if line.application else None
+    findings = [] if options.quiet else quoted(settings, submission.plan, name)
+    for note in [] if options.quiet else [*findings, *submission.launch.notes]:
         print(f"hearth: {note}", file=sys.stderr)
     if not options.dry_run:
         _become(submission, options.line, side)

@@ -36,14 +36,12 @@ def _node(machine: Machine, path: str) -> int | None:
 
 
 def _interrupts(machine: Machine, name: str) -> tuple[str, str, set[int]]:
-    """Return the CPUs that serve one of its interrupts."""
+    """Return the CPUs that serve one of its interrupts; raise NotSeen."""
     folder = f"{_FOLDER}/{name}/device/msi_irqs"
-    numbers = machine.tree.names(folder, r"\d{1,6}") if machine.tree.has(folder) else []
     cpus: set[int] = set()
-    for number in numbers:
+    for number in machine.tree.names(folder, r"\d{1,6}"):
         kinds = [f"proc/irq/{number}/{kind}affinity_list" for kind in ("effective_", "smp_")]
-        path = next((path for path in kinds if machine.tree.has(path)), None)
-        cpus |= machine.tree.ids(path) if path else set()
+        cpus |= machine.tree.ids(next(filter(machine.tree.has, kinds), kinds[-1]))
     return "its interrupts", "proc/irq/*/smp_affinity_list", cpus
 
 

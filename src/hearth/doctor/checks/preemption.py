@@ -31,7 +31,9 @@ def _look(machine: Machine) -> Outcome:
     return Problem(
         "preemption: full",
         f"/{evidence}",
-        command="boot option preempt=lazy (none before Linux 6.13)",
+        command="boot a kernel that is built for servers"
+        if evidence == _FILE
+        else "boot option preempt=lazy (none before Linux 6.13)",
     )
 
 

@@ -1,0 +1,27 @@
+"""Where Spark keeps shuffle files, and what a file system has left."""
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from hearth.base.absent import Absent, Measured
+from hearth.doctor.check import Space
+
+
+def local_dirs(settings: Mapping[str, str]) -> Sequence[str]:
+    """Where Spark keeps shuffle files (SparkConf, `spark.local.dir`)."""
+    named = os.environ.get("SPARK_LOCAL_DIRS") or settings.get("spark.local.dir") or "/tmp"
+    return [os.path.realpath(name.strip()) for name in named.split(",") if name.strip()]
+
+
+def space_of(folder: str) -> Measured[Space]:
+    """Of the nearest directory that exists: hearth makes its own when it needs them."""
+    at = Path(folder)
+    while not at.exists() and at != at.parent:
+        at = at.parent
+    try:
+        seen = os.statvfs(at)
+    except OSError as error:
+        return Absent(f"could not ask for the space of {at}: {error.strerror}")
+    size = seen.f_frsize
+    return Space(seen.f_bavail * size, seen.f_blocks * size, seen.f_favail, seen.f_files)
