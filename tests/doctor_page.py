@@ -41,8 +41,8 @@ as how much it wrote to shuffle files, and what the run had none of comes last a
 The machine is looked at as it is now; settings that were others during the run are listed.
 
 `hearth submit`, `profile` and `compare` quote at most two findings before a run, in a line each:
-first what does harm to it, then what costs it speed by a figure that was measured here or published.
-A finding that is silenced is not quoted. With `--quiet` none is.
+first what does harm to it, then what costs it speed by a figure that was measured here or
+published. A finding that is silenced is not quoted.
 
 `--fix` changes settings of the kernel that are a file below `/proc/sys` or `/sys`. It asks first
 (`--yes` does not), keeps the old value before it writes, and puts all back if the kernel does not
