@@ -111,6 +111,14 @@ def nic_on_node_0(cpus: str, rps: str = "0", xps: str = "0") -> Given:
     )  # fmt: skip
 
 
+def energy_bias(value: str) -> Given:
+    allowed = replace(ALONE, cpus="1-2")
+    name = "power/energy_perf_bias"
+    return Given(
+        {f"{CPU}/cpu1/{name}": "0", f"{CPU}/cpu2/{name}": value}, topology={"allowed": allowed}
+    )
+
+
 def idle(*states: tuple[int, int]) -> Given:
     """Of each CPU that may be used the states' latency in microseconds, and whether disabled."""
     return Given(
@@ -296,6 +304,7 @@ CASES = {
         files(f"{CPU}/cpu0/cpufreq/energy_performance_preference", "balance_performance"),
         files(f"{CPU}/cpu0/cpufreq/energy_performance_preference", "power"),
     ),
+    "energy-bias": Case(energy_bias("6"), energy_bias("15")),
     "turbo": Case(files(f"{CPU}/intel_pstate/no_turbo", "0"), files(f"{CPU}/cpufreq/boost", "0")),
     "idle-polling": Case(files("proc/cmdline", "quiet"), files("proc/cmdline", "quiet idle=poll")),
     "hardware-threads": Case(files(f"{CPU}/smt/control", "on"), files(f"{CPU}/smt/control", "off")),
@@ -526,6 +535,9 @@ CASES = {
             own={"environment": {"YARN_CONF_DIR": "/etc/hadoop"}},
             clock=replace(KEPT_CLOCK, synchronised=False),
         ),
+    ),
+    "log-level": Case(
+        Given(own={"root_log_level": "warn"}), Given(own={"root_log_level": "debug"})
     ),
     "time-zone": Case(
         Given(

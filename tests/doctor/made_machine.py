@@ -26,6 +26,7 @@ OWN = Own(
     conf={},
     spark_version="4.3.0",
     java_home=Absent("no Java"),
+    root_log_level=None,
     local_dirs=["/tmp"],
     temporary="/tmp",
     state="/home/a/.local/state/hearth",

@@ -6,7 +6,18 @@ from pathlib import Path
 
 import pytest
 
-from doctor.cases import CASES, CPU, GROUP, ROOT_MOUNT, channel, disk, idle, mount, nic_on_node_0
+from doctor.cases import (
+    CASES,
+    CPU,
+    GROUP,
+    ROOT_MOUNT,
+    channel,
+    disk,
+    idle,
+    java,
+    mount,
+    nic_on_node_0,
+)
 from doctor.made_machine import PLAN, TOPOLOGY, Given
 from hearth.base.absent import Absent
 from hearth.base.codec import to_json
@@ -15,6 +26,7 @@ from hearth.doctor.check import Fine, Outcome, Problem, Space, all_checks, looke
 from hearth.doctor.clock import CAPTURED, Clock, captured_clock, read_clock
 from hearth.doctor.dmi import modules
 from hearth.doctor.examine import examine
+from hearth.doctor.reading import _root_log_level
 from hearth.doctor.tree import NotSeen, Tree
 
 CHECKS = {check.name: check for check in all_checks()}
@@ -142,6 +154,37 @@ def test_numa_balancing_is_worth_a_figure_only_where_nothing_is_bound_on_the_mak
     changes = outcome.changes if isinstance(outcome, Problem) else ()
     assert [one.value for one in changes] == ([] if change is None else [change])
     assert [one.worth.kind for one in found] == ([] if worth is None else [worth])
+
+
+def test_the_energy_bias_is_changed_where_it_saves_power(tmp_path: Path) -> None:
+    found = looked(CHECKS["energy-bias"], CASES["energy-bias"].wrong.machine(tmp_path))
+    assert isinstance(found, Problem)
+    assert [one.path for one in found.changes] == [f"{CPU}/cpu2/power/energy_perf_bias"]
+
+
+def test_an_early_access_build_of_java_is_told(tmp_path: Path) -> None:
+    text = 'JAVA_VERSION="25"\nJAVA_RUNTIME_VERSION="25{}+9"\n'
+    for early in ("-ea", ""):
+        found = looked(CHECKS["java-version"], java(text.format(early)).machine(tmp_path))
+        assert isinstance(found, Problem) == bool(early)
+
+
+def test_the_level_of_the_log_is_read_where_spark_reads_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
+    assert _root_log_level(tmp_path) is None
+    file = tmp_path / "log4j2.properties"
+    file.write_text("# root\nrootLogger.level = debug\nlogger.jetty.level = warn\n")
+    assert _root_log_level(tmp_path) == "debug"
+    file.write_bytes(b"\xff\xfe")
+    assert isinstance(_root_log_level(tmp_path), Absent)
+
+
+def test_the_log_level_is_that_of_the_setting_or_else_of_the_file(tmp_path: Path) -> None:
+    for level, told in (("INFO", Fine), ("trace", Problem)):
+        own = {"conf": {"spark.log.level": level}, "root_log_level": "debug"}
+        assert isinstance(looked(CHECKS["log-level"], Given(own=own).machine(tmp_path)), told)
 
 
 def test_a_clock_that_did_not_tell_is_not_judged(tmp_path: Path) -> None:

@@ -89,6 +89,7 @@ def _own(settings: Mapping[str, str]) -> Measured[Own]:
         conf=settings,
         spark_version=_UNREAD,
         java_home=_UNREAD,
+        root_log_level=_UNREAD,
         local_dirs=local_dirs(settings),
         temporary=temporary,
         state="",

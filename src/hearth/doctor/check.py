@@ -52,7 +52,8 @@ class Archive:
 class Own:
     """What is this user's on this machine, which no capture holds.
 
-    conf: of spark-defaults.conf, or of a run's record. local_dirs: where Spark keeps shuffle
+    conf: of spark-defaults.conf, or of a run's record. root_log_level: of log4j2.properties, None
+    where it names none. local_dirs: where Spark keeps shuffle
     files. space: of the file system of a directory. resolve: the addresses of a host name.
     installed: links of `hearth install` in the Spark, and what each leads to. archive_failures: of
     the last day, the kind of archive and the reason.
@@ -62,6 +63,7 @@ class Own:
     conf: Measured[Mapping[str, str]]
     spark_version: Measured[str]
     java_home: Measured[Path]
+    root_log_level: Measured[str | None]
     local_dirs: Sequence[str]
     temporary: str
     state: str

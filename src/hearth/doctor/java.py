@@ -15,6 +15,7 @@ class Release(NamedTuple):
     version: str
     major: int
     vendor: str
+    is_early_access: bool
 
 
 def release_of(machine: Machine) -> Release:
@@ -26,7 +27,8 @@ def release_of(machine: Machine) -> Release:
         raise NotSeen(f"could not read {home}/release: it has no version")
     vendor = re.search(r'^IMPLEMENTOR="([^"\n]{1,60})"', text, re.MULTILINE)
     whose = vendor[1] if vendor else "an unknown vendor"
-    return Release(str(home), version[1] + version[2], int(version[1]), whose)
+    early = re.search(r'^JAVA_(?:RUNTIME_)?VERSION="[^"\n]{0,60}-ea\b', text, re.MULTILINE)
+    return Release(str(home), version[1] + version[2], int(version[1]), whose, early is not None)
 
 
 def option_words(machine: Machine) -> list[str]:

@@ -91,14 +91,15 @@ def _own(debug: bool) -> Measured[Own]:
     try:
         home = paths.spark_home()
         version: Measured[str] = spark_version(home)
-        conf = _conf(home)
+        conf, level = _conf(home), _root_log_level(home)
     except UserError as error:
-        home = version = conf = Absent(str(error))
+        home = version = conf = level = Absent(str(error))
     return Own(
         environment=dict(os.environ),
         conf=conf,
         spark_version=version,
         java_home=_java_home(),
+        root_log_level=level,
         local_dirs=local_dirs({} if isinstance(conf, Absent) else conf),
         temporary=os.path.realpath(tempfile.gettempdir()),
         state=os.path.realpath(paths.state_home()),
@@ -119,6 +120,15 @@ def _conf(home: Path) -> Measured[Mapping[str, str]]:
         return read_properties(defaults, defaults.name) if defaults.is_file() else {}
     except UserError as error:
         return Absent(str(error))
+
+
+def _root_log_level(home: Path) -> Measured[str | None]:
+    file = conf_folder(home, os.environ) / "log4j2.properties"
+    try:
+        read = read_properties(file, file.name) if file.is_file() else {}
+    except UserError as error:
+        return Absent(str(error))
+    return read.get("rootLogger.level")
 
 
 def _java_home() -> Measured[Path]:

@@ -20,6 +20,12 @@ def _look(machine: Machine) -> Outcome:
             "harm",
             command="apt-get install openjdk-17-jre-headless",
         )
+    if release.is_early_access:
+        return Problem(
+            f"{what}: an early-access build",
+            f"{release.home}/release",
+            command="apt-get install openjdk-21-jre-headless",
+        )
     if release.major in _ENDED:
         return Problem(
             what, f"{release.home}/release", command="apt-get install openjdk-21-jre-headless"
@@ -31,6 +37,7 @@ CHECK = Check(
     _look,
     group="spark",
     better="Java 17 or 21",
-    source="Spark: overview, downloading; OpenJDK: JDK project, releases",
+    source="Spark: overview, downloading; OpenJDK: JDK project, releases; Elasticsearch: bootstrap "
+    "checks, early access",
     touches="other programs that use the same JAVA_HOME",
 )
