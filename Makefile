@@ -36,7 +36,7 @@ test-hadoop: ## Run Hadoop's own tests of its RPC over hearth's wire (three minu
 	@tools/setup.sh test
 	@HEARTH_HADOOP_TESTS=all tools/test.sh hadoop
 
-test-versions: ## Run a core set on the newest Spark 4.0, 4.1 and 4.2, and on Java 21 and 25
+test-versions: ## Run a core set on the newest Spark 4.0, 4.1 and 4.2, on Java 21 and 25, and on two machines
 	@tools/setup.sh test
 	@tools/test.sh versions
 

@@ -151,7 +151,7 @@ check)
     ;;
 versions)
     tests_jdk
-    HEARTH_VERSIONS=all python_tests tests/local_numa/test_versions.py
+    HEARTH_VERSIONS=all python_tests tests/local_numa/test_versions.py tests/local_numa/test_two_machines.py
     ;;
 fuzz)
     HEARTH_SEED=${HEARTH_SEED:-$(od -An -N3 -tu4 /dev/urandom | tr -d ' ')} # 24 bits

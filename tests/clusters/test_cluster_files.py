@@ -192,6 +192,19 @@ def test_occupied_cpus_are_those_that_the_kubelet_reserves() -> None:
     assert kubelet(TWO, occupied="0-1,64-65")["reservedSystemCPUs"] == "0-1,64-65"
 
 
+@pytest.mark.parametrize("machine", [BIG, MANY, SMALL])
+def test_each_executor_has_a_balloon_of_its_cpus_beside_the_reserved_ones(machine: str) -> None:
+    found = files(machine, "kubernetes")
+    policy = yaml.safe_load(found["balloons.yaml"])
+    assert (policy["apiVersion"], policy["kind"]) == ("config.nri/v1alpha1", "BalloonsPolicy")
+    reserved = kubelet(machine)["reservedSystemCPUs"]
+    assert policy["spec"]["reservedResources"] == {"cpu": f"cpuset:{reserved}"}
+    (kind,) = policy["spec"]["balloonTypes"]
+    own = defaults(found)
+    assert {kind["minCPUs"], kind["maxCPUs"]} == {int(own[WHOLE])}
+    assert kind["maxBalloons"] == int(own["spark.executor.instances"])
+
+
 @pytest.mark.parametrize("machine", [BIG, TWO, MANY, SMALL])
 def test_the_kubelet_itself_takes_its_file(machine: str, tmp_path: Path) -> None:
     program = ROOT / ".cache" / "kubernetes" / "kubelet"

@@ -14,7 +14,7 @@ from test_shuffle_wire import JUCX, need_ucx
 
 from hearth.machine.paths import hearth_jar, spark_home
 from kubernetes_cluster import ADDRESS, IMAGE, SERVER, Cluster, kubernetes_in
-from support import ROOT
+from support import ROOT, TWO_CPUS, validate
 
 pytestmark = pytest.mark.spark
 
@@ -72,7 +72,9 @@ def pod(site: Site, **spec: Any) -> Path:
     return file
 
 
-def run(site: Site, cluster: Cluster, template: Path, *words: str, **settings: Any) -> Outcome:
+def run(
+    site: Site, cluster: Cluster, template: Path, *words: str, app: str = "wire.py", **settings: Any
+) -> Outcome:
     """An application with two executors, its driver beside the cluster."""
     counted = site.root / "metrics"
     counted.mkdir()
@@ -99,9 +101,7 @@ def run(site: Site, cluster: Cluster, template: Path, *words: str, **settings: A
     }
     within = (*cluster.client, f"SPARK_LOCAL_IP={ADDRESS}")
     options = {**everywhere, **settings}
-    return site.run(
-        "wire.py", *words, master=f"k8s://{SERVER}", within=within, timeout=400, **options
-    )
+    return site.run(app, *words, master=f"k8s://{SERVER}", within=within, timeout=400, **options)
 
 
 def assert_right(outcome: Outcome) -> dict[str, Any]:
@@ -157,3 +157,32 @@ def test_pods_in_the_nodes_network_shuffle_over_shared_memory(site: Site, cluste
     assert (report["ucx"], report["tcp"], report["handed_over"]) == (report["remote"], 0, 0)
     assert cluster.said("come over hearth's wire, by ucx")
     assert site.leftovers() == []
+
+
+@pytest.mark.usefixtures("two_cpus")
+def test_the_plugin_binds_pods_to_different_cpus_by_leases_in_a_directory_of_the_node(
+    site: Site, cluster: Cluster
+) -> None:
+    leases = site.root / "leases"
+    leases.mkdir()
+    leases.chmod(0o1777)
+    outcome = run(
+        site,
+        cluster,
+        pod(site),
+        json.dumps({}),
+        app="inside.py",
+        spark__plugins="io.hearth.plugin.BindingPlugin",
+        spark__executorEnv__HEARTH_LEASES=str(leases),
+    )
+    assert outcome.code == 0, outcome.log[-4000:]
+    (said,) = json.loads(outcome.output)
+    (report,) = (site.root / "state" / "bindings").iterdir()
+    document = json.loads(report.read_text())
+    validate("binding", document)
+    held = {each["cpus"]: each for each in document["executors"]}
+    assert held.keys() == {str(cpu) for cpu in TWO_CPUS}
+    assert {(threads, python) for _, threads, python, _ in said["seen"]} == {
+        (cpus, cpus) for cpus in held
+    }
+    assert [each["state"] for each in held.values()] == ["bound", "bound"]

@@ -33,12 +33,18 @@ class Cluster:
 
     state: Path
     url: str
+    #: where Spark's external shuffle service listens, which one of the Workers runs
+    service: int
 
     def hearth(self, *words: str) -> subprocess.CompletedProcess[str]:
-        return hearth(self.state, "workers", *words)
+        options = (
+            f"-Dspark.shuffle.service.enabled=true -Dspark.shuffle.service.port={self.service}"
+        )
+        more = {"SPARK_WORKER_OPTS": options, "SPARK_CONF_DIR": str(self.state.parent / "conf")}
+        return hearth(self.state, "workers", *words, environment=more)
 
     def started(self, *words: str) -> subprocess.CompletedProcess[str]:
-        sizes = ["--executors", "2", "--cores", "1", "--memory", "600m"]
+        sizes = ["--executors", "2", "--cores", "1", "--memory", "600m", "--wait", "4m"]
         return self.hearth("start", self.url, "--host", "127.0.0.1", *sizes, *words)
 
     def sets(self) -> list[dict[str, Any]]:
@@ -59,6 +65,9 @@ class Cluster:
         # Both executors, however busy the machine is: its tasks are brief.
         own |= {"spark.cores.max": "2", "spark.scheduler.minRegisteredResourcesRatio": "1"}
         own |= {"spark.scheduler.maxRegisteredResourcesWaitingTime": "240s"}
+        # An executor that does not find the service ends.
+        own |= {"spark.shuffle.service.enabled": "true"}
+        own |= {"spark.shuffle.service.port": str(self.service)}
         own |= {"spark.driver.host": "127.0.0.1", **driver_settings(spark_home(), None)}
         words = ["profile", "--no-summary", "--master", self.url, *confs(own), str(APP), "8"]
         python = {"PYSPARK_PYTHON": sys.executable}
@@ -70,16 +79,25 @@ class Cluster:
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     folder = tmp_path_factory.mktemp("cluster")
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    with socket.socket() as free, socket.socket() as other:
+        for each in (free, other):
+            each.bind(("127.0.0.1", 0))
+        port, service = free.getsockname()[1], other.getsockname()[1]
     where = ["--host", "127.0.0.1", "--port", str(port), "--webui-port", "0"]
     program = [str(spark_home() / "bin" / "spark-class"), "org.apache.spark.deploy.master.Master"]
     with (folder / "master.log").open("w") as log:
         master = subprocess.Popen(
             [*program, *where], stdout=log, stderr=log, start_new_session=True
         )
-    running = Cluster(folder / "state", f"spark://127.0.0.1:{port}")
+    running = Cluster(folder / "state", f"spark://127.0.0.1:{port}", service)
+    script = folder / "gpus.sh"
+    script.write_text("""#!/bin/sh\necho '{"name": "gpu", "addresses": ["0", "1"]}'\n""")
+    script.chmod(0o755)
+    (folder / "conf").mkdir()
+    gpu = "spark.worker.resource.gpu"
+    (folder / "conf" / "spark-defaults.conf").write_text(
+        f"{gpu}.amount 1\n{gpu}.discoveryScript {script}\n"
+    )
     try:
         yield running
     finally:
@@ -95,12 +113,17 @@ def test_each_place_has_a_worker_whose_executors_inherit_its_cpus_and_memory_pol
     started = cluster.started()
     assert started.returncode == 0, started.stderr
     assert started.stdout.count("registered") == 2
+    assert "without SPARK_LOCAL_DIRS" in started.stderr
     asked = re.search(r"--executor-cores 1 --executor-memory 600m", started.stdout)
     assert asked and f"--master {cluster.url}" in started.stdout
 
     places = cluster.places()
     cpus = sorted(place["cpus"] for place in places)
     assert len(set(cpus)) == 2
+    logs = [(Path(place["logs"]) / "stderr").read_text() for place in places]
+    gpus = [re.findall(r"\[name: gpu, addresses: (.*)\]", log) for log in logs]
+    assert sorted(gpus) == [["0"], ["1"]]
+    assert all("-XX:ActiveProcessorCount=1" in log for log in logs)  # Java names JDK_JAVA_OPTIONS
     assert all(place["alive"] and place["bound"] for place in places)
     assert "as planned" in cluster.hearth("status").stdout
 
@@ -192,6 +215,8 @@ def test_a_killed_supervisor_leaves_no_worker_behind_and_can_be_started_again(
     assert "was killed" in cluster.hearth("status").stdout
     again = cluster.started()
     assert again.returncode == 0, again.stderr
+    before = Path(found["places"][0]["logs"]).parent / "supervisor.log.1"
+    assert "Started a worker in place 0" in before.read_text()
 
 
 def test_stop_ends_supervisor_and_workers_and_gives_the_lease_back(cluster: Cluster) -> None:

@@ -1,4 +1,4 @@
-"""Copy what the cluster manager keeps of a running `local-numa` application to the record."""
+"""Copy what an application's driver keeps of its executors' placement to the record."""
 
 from pathlib import Path
 
@@ -30,6 +30,13 @@ class PlacementCopy:
             if changed_ns != self._copied_ns.get(name):
                 write_private(self._record / name, source.read_bytes())
                 self._copied_ns[name] = changed_ns
+
+    def keep_bindings(self, bindings: Path) -> None:
+        """Copy what executors that bind themselves have reported; the event log names the app."""
+        names = " ".join(log.name for log in (self._record / "eventlog").iterdir())
+        for file in bindings.glob("*.json"):
+            if file.stem in names:
+                write_private(self._record / "binding.json", file.read_bytes())
 
     def _find(self, driver_pid: int) -> Path | None:
         for file in self._runs.glob("*/run.json"):

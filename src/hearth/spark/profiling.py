@@ -309,6 +309,8 @@ class _Run:
                 self._machine.look(final=final)
         with self._keeping():
             self._placement.look(driver_pid)
+            if final:
+                self._placement.keep_bindings(paths.state_home() / "bindings")
 
     def _end_sampler(self, sampler: SamplerProcess) -> None:
         code = sampler.end(_SAMPLER_GRACE_S)

@@ -34,6 +34,7 @@ _MASTER = re.compile(r"spark://[^\s/:,]+:\d{1,5}(,[^\s/:,]+:\d{1,5})*")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 #: What Spark's Worker logs at level INFO once its master has accepted it.
 _REGISTERED = b"Successfully registered with master"
+_KEPT_LOGS = 5
 _STOP_S = 40  # the supervisor's own limit is 20
 _POLL_S = 0.2
 
@@ -246,14 +247,22 @@ def _prepared(asked: WorkersRequest) -> Iterator[tuple[list[str], int]]:
                 f"--name: workers '{asked.name}' run here already: 'hearth workers stop "
                 f"{asked.name}' first, or give these another name"
             ) from None
-        for old in ("workers.json", "supervisor.log"):
-            (folder / old).unlink(missing_ok=True)
+        (folder / "workers.json").unlink(missing_ok=True)
+        _set_aside(folder / "supervisor.log")
         file = folder / "request.json"
         write_private(file, json.dumps(vars(asked), indent=2))
         os.set_inheritable(lock, True)
         yield _command(asked, file), lock
     finally:
         os.close(lock)
+
+
+def _set_aside(log: Path) -> None:
+    """Rename a log to `.1`, and the older ones likewise; five stay, as of each Worker's."""
+    for number in range(_KEPT_LOGS - 1, -1, -1):
+        older = log.with_name(f"{log.name}.{number}") if number else log
+        with contextlib.suppress(FileNotFoundError):
+            older.replace(log.with_name(f"{log.name}.{number + 1}"))
 
 
 def supervise_here(asked: WorkersRequest) -> NoReturn:

@@ -1,4 +1,4 @@
-"""Settings of Kubernetes: spark-defaults.conf, a pod template, the kubelet's, a DRA claim.
+"""Settings of Kubernetes: spark-defaults.conf, a pod template, the kubelet's; claim or balloons.
 
 The kubelet gives whole CPUs to containers of Guaranteed pods (requests equal limits). It needs CPUs
 for everything else, so one core, or the CPUs of --occupied, is left out. Names and maturity of
@@ -55,6 +55,7 @@ def kubernetes_files(layout: Layout, conf: Mapping[str, str], reserved: str) -> 
         "executor.yaml": _pod(layout),
         "kubelet.yaml": _kubelet(layout, reserved),
         "claim.yaml": _claim(layout),
+        "balloons.yaml": _balloons(layout, reserved),
     }
 
 
@@ -200,4 +201,31 @@ spec:
             deviceClassName: dra.cpu
             capacity:
               requests: {{dra.cpu/cpu: "{layout.shape.cpus}"}}
+"""
+
+
+def _balloons(layout: Layout, reserved: str) -> str:
+    """Return the policy of nri-plugins; fields: config/crd/bases of containers/nri-plugins."""
+    return f"""\
+# Instead of kubelet.yaml: a balloon of CPUs, and their memory nodes, for each executor, where the
+# plugin nri-resource-policy-balloons runs (containers/nri-plugins), with cpuManagerPolicy none and
+# memoryManagerPolicy None. Spark labels executors' pods. It keeps pods of any class of service.
+apiVersion: config.nri/v1alpha1
+kind: BalloonsPolicy
+metadata:
+  name: default
+  namespace: kube-system
+spec:
+  reservedResources: {{cpu: "cpuset:{reserved}"}}
+  pinCPU: true
+  pinMemory: true
+  balloonTypes:
+    - name: spark-executor
+      minCPUs: {layout.shape.cpus}
+      maxCPUs: {layout.shape.cpus}
+      maxBalloons: {len(layout.nodes)}
+      preferNewBalloons: true
+      allocatorPriority: high
+      matchExpressions:
+        - {{key: pod/labels/spark-role, operator: Equals, values: [executor]}}
 """

@@ -12,14 +12,16 @@ object ResourceShares {
    * Each place gets addresses of its own NUMA nodes first, then such as nobody knows the node of, then
    * any; what is left over belongs to none.
    *
-   * @param name of the resource, as in `spark.executor.resource.NAME.amount`
+   * @param setting that asks for them, such as `spark.executor.resource.gpu.amount`
+   * @param fewer how the user asks for fewer places
    * @param amount addresses for each place
    * @param nodeOf the NUMA node of an address; absent when unknown
    * @return the addresses of each place, by its id
    * @throws UserError when there are too few
    */
   def divide(
-      name: String,
+      setting: String,
+      fewer: String,
       addresses: Vector[String],
       amount: Int,
       places: Vector[ExecutorPlan],
@@ -27,10 +29,10 @@ object ResourceShares {
   ): Map[Int, Vector[String]] = {
     if (amount.toLong * places.size > addresses.size)
       throw new UserError(
-        s"spark.executor.resource.$name.amount: ${places.size} executors of $amount each need " +
+        s"$setting: ${places.size} executors of $amount each need " +
           s"${amount.toLong * places.size}, and this machine has ${addresses.size} " +
           s"(${addresses.take(8).mkString(", ")}${if (addresses.size > 8) ", ..." else ""}); ask for fewer executors with " +
-          s"the master local-numa[N], or for less in each"
+          s"$fewer, or for less in each"
       )
     val nodes = addresses.map(address => address -> nodeOf(address)).toMap
     def isLocal(place: ExecutorPlan, address: String) =

@@ -4,13 +4,17 @@ import java.nio.charset.StandardCharsets.UTF_8
 import java.nio.file.{Files, Path}
 import java.time.Instant
 import java.time.temporal.ChronoUnit
+import java.util.concurrent.TimeUnit
 import java.util.concurrent.atomic.AtomicReference
+
+import org.apache.spark.scheduler.cluster.numa.WorkerResources
 
 import sun.misc.Signal
 
+import io.hearth.core.files.OwnFiles
 import io.hearth.core.leases.{Lease, LeaseRegistry, LeaseState, Leases}
-import io.hearth.core.plan.{Coexistence, Fitted, Others, PlanMode}
-import io.hearth.core.topology.{IdSet, Neighbours, Scratch, TopologyReader}
+import io.hearth.core.plan.{Coexistence, Fitted, Others, Plan, PlanMode}
+import io.hearth.core.topology._
 import io.hearth.core.{Brief, UserError}
 import io.hearth.spark._
 
@@ -66,7 +70,15 @@ object Main {
     val plan = leased.plan
     val kernel = new LiveKernel(Path.of("/"))
     val localDirs = plan.conf.get("spark.local.dir").orElse(sys.env.get("SPARK_LOCAL_DIRS"))
-    val launch = new WorkerLaunch(request, id, localDirs, plan.executors.head.id)
+    val launch = new WorkerLaunch(
+      request,
+      id,
+      localDirs,
+      sys.env,
+      plan.executors.head.id,
+      resources(request, plan)
+    )
+    val logs = new WorkerLogs(WorkerLogs.LimitBytes)
     val launcher = new PlacementLauncher(binding(request, leased), Processes, kernel, ConsoleLog)
     val began = Instant.now().truncatedTo(ChronoUnit.MILLIS).toString
     val record =
@@ -75,7 +87,7 @@ object Main {
     val workers = new Workers(
       plan.executors,
       place => {
-        launch.prepare(place)
+        logs.setAside(OwnFiles.claim(launch.directory(place)))
         val worker = launcher.start(s"worker-${place.id}", place)(launch.compose(place, _))
         reaper.watch(worker.process.pid, worker.startTicks)
         ConsoleLog.info(s"Started a worker in place ${place.id} as process ${worker.process.pid}")
@@ -94,11 +106,26 @@ object Main {
     }
     try {
       workers.begin()
+      watch(logs, plan.executors.map(launch.directory))
       workers.keep()
     } finally {
       val _ =
         bestEffort.attempt(record.write(RunState.Finished, last.get.map(_.copy(running = None))))
     }
+  }
+
+  private def resources(request: WorkersRequest, plan: Plan): Map[Int, Vector[String]] =
+    WorkerResources.options(
+      request.javaOptions,
+      plan.executors,
+      place => request.folder(place.id).resolve("resources"),
+      new GpuNodes(new SysTree(Path.of("/"))).nodeOf
+    )
+
+  private def watch(logs: WorkerLogs, directories: Vector[Path]): Unit = {
+    val unattended = new Unattended("A worker's logs could not be set aside", ConsoleLog)
+    val rolled: Runnable = () => directories.foreach(each => unattended(logs.roll(each)))
+    val _ = DaemonThread.scheduled("logs").scheduleWithFixedDelay(rolled, 1, 1, TimeUnit.MINUTES)
   }
 
   /** One JVM of plain Spark has the whole machine: there is nothing to bind. */

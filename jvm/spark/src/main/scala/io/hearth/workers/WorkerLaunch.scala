@@ -1,10 +1,9 @@
 package io.hearth.workers
 
-import java.nio.file.{Files, Path, StandardCopyOption}
+import java.nio.file.Path
 
 import org.apache.spark.launcher.JavaModuleOptions
 
-import io.hearth.core.files.OwnFiles
 import io.hearth.core.launch.{Binding, LaunchSpec}
 import io.hearth.core.plan.ExecutorPlan
 import io.hearth.core.topology.{IdSet, Neighbours}
@@ -13,17 +12,21 @@ import io.hearth.spark.Held
 /**
  * Composes the command of Spark's own Worker in a place of the plan; its executors inherit the binding.
  *
+ * @param environment the supervisor's own
  * @param shuffleServiceIn the place whose Worker runs the external shuffle service, if the user has one run
+ * @param resources options with each place's share of custom resources, where there are any
  */
 final class WorkerLaunch(
     request: WorkersRequest,
     set: String,
     localDirs: Option[String],
-    shuffleServiceIn: Int
+    environment: Map[String, String],
+    shuffleServiceIn: Int,
+    resources: Map[Int, Vector[String]]
 ) {
   import WorkerLaunch._
 
-  def directory(place: ExecutorPlan): Path = request.directory.resolve(s"place-${place.id}")
+  def directory(place: ExecutorPlan): Path = request.folder(place.id)
 
   def compose(place: ExecutorPlan, held: Held): LaunchSpec = {
     val own = directory(place)
@@ -32,17 +35,28 @@ final class WorkerLaunch(
       java = request.java,
       javaOptions = Option.when(held.cpus)(Neighbours.mark(set)).toVector ++
         Vector(s"-Xmx${request.memoryMb}m", Decommissions) ++
-        JavaModuleOptions.defaultModuleOptionArray ++ request.javaOptions ++ shuffleService(place),
+        JavaModuleOptions.defaultModuleOptionArray ++ request.javaOptions ++ shuffleService(
+          place
+        ) ++
+        resources.getOrElse(place.id, Vector.empty),
       classPath = request.classPath,
       mainClass = MainClass,
       arguments = Vector("--cores", place.taskSlots.toString, "--memory", s"${place.heapMb}m") ++
         Vector("--work-dir", own.resolve("work").toString) ++ request.arguments :+ request.master,
-      environment = localDirs.map("SPARK_LOCAL_DIRS" -> _).toMap,
+      environment = localDirs.map("SPARK_LOCAL_DIRS" -> _).toMap ++ sizes(place),
       workDirectory = own,
       ownDirectory = own,
       stdout = own.resolve("stdout"),
       stderr = own.resolve("stderr"),
       binding = Option.when(held.cpus)(Binding(place.cpus, nodes))
+    )
+  }
+
+  /** For the Worker and for what it starts; the user's own come behind, and win. */
+  private def sizes(place: ExecutorPlan): Option[(String, String)] = {
+    val planned = place.javaOptions.filter(option => Sizes.exists(option.startsWith(_)))
+    Option.when(planned.nonEmpty)(
+      JavaVariable -> (planned ++ environment.get(JavaVariable)).mkString(" ")
     )
   }
 
@@ -53,22 +67,6 @@ final class WorkerLaunch(
   private def shuffleService(place: ExecutorPlan): Vector[String] =
     if (place.id == shuffleServiceIn) localDirs.map(dirs => s"-Dspark.local.dir=$dirs").toVector
     else Vector("-Dspark.shuffle.service.enabled=false")
-
-  /** Make the directory of a place, for its owner alone, and put the logs of the Worker before aside. */
-  def prepare(place: ExecutorPlan): Unit = {
-    val own = OwnFiles.claim(directory(place))
-    Logs.map(own.resolve(_)).filter(Files.exists(_)).foreach { log =>
-      def aged(n: Int) = log.resolveSibling(s"${log.getFileName}.$n")
-      (KeptLogs - 1 to 1 by -1)
-        .filter(n => Files.exists(aged(n)))
-        .foreach(n => move(aged(n), aged(n + 1)))
-      move(log, aged(1))
-    }
-  }
-
-  private def move(from: Path, to: Path): Unit = {
-    val _ = Files.move(from, to, StandardCopyOption.REPLACE_EXISTING)
-  }
 }
 
 object WorkerLaunch {
@@ -76,8 +74,8 @@ object WorkerLaunch {
 
   /** A Worker answers SIGPWR only so: `hearth workers stop` lets it hand its executors' blocks over. */
   private val Decommissions = "-Dspark.decommission.enabled=true"
-  private val Logs = Vector("stdout", "stderr")
 
-  /** As many as Spark's own scripts keep (spark-daemon.sh). */
-  private val KeptLogs = 5
+  /** What an executor's JVM sizes by its CPUs; read by each JVM before its command line (java(1)). */
+  private val JavaVariable = "JDK_JAVA_OPTIONS"
+  private val Sizes = Vector("-XX:ParallelGCThreads=", "-XX:ActiveProcessorCount=")
 }

@@ -30,7 +30,11 @@ final case class WorkersRequest(
     memoryMb: Long,
     javaOptions: Vector[String],
     arguments: Vector[String]
-)
+) {
+
+  /** The directory of a place. */
+  def folder(place: Int): Path = directory.resolve(s"place-$place")
+}
 
 object WorkersRequest {
   val Schema = "hearth/workers-request/1"

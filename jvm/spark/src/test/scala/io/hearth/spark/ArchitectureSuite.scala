@@ -33,6 +33,7 @@ class ArchitectureSuite extends AnyFunSuite {
     "scheduler.cluster.numa.TaskProfiles",
     "scheduler.cluster.numa.UserSettings",
     "scheduler.cluster.numa.Wiring",
+    "scheduler.cluster.numa.WorkerResources",
     "shuffle.JoiningShuffleManager",
     "shuffle.numa.NumaShuffleManager",
     "shuffle.numa.RegisteredLocalDirs",

@@ -103,7 +103,8 @@ class ExecutorSuite extends AnyFunSuite {
   }
 
   private def divided(amount: Int, nodes: (String, Int)*) = ResourceShares.divide(
-    "gpu",
+    "spark.executor.resource.gpu.amount",
+    "the master local-numa[N]",
     nodes.map(_._1).toVector,
     amount,
     places,

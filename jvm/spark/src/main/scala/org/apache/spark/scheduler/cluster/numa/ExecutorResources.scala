@@ -59,7 +59,14 @@ private[spark] class ExecutorResources(conf: SparkConf, plan: Plan, nodes: GpuNo
       (name, request) <- wanted.toVector
       addresses = found(name).addresses.toVector
       (place, mine) <-
-        ResourceShares.divide(name, addresses, request.amount.toInt, plan.executors, nodes.nodeOf)
+        ResourceShares.divide(
+          s"$SPARK_EXECUTOR_PREFIX.resource.$name.amount",
+          "the master local-numa[N]",
+          addresses,
+          request.amount.toInt,
+          plan.executors,
+          nodes.nodeOf
+        )
     } yield (place, name -> new ResourceInformation(name, mine.toArray))
     parts.groupMap(_._1)(_._2).map { case (place, of) => place -> of.toMap }
   }
