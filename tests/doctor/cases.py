@@ -146,11 +146,12 @@ def interrupts(first: int, others: int) -> str:
     return f"     {names}\n 24: {counts} PCI-MSI eth0\nLOC: {counts} Local timer\n"
 
 
-def nic(rps: str, speed: str = "25000") -> Given:
+def nic(rps: str, speed: str = "25000", flows: str = "32768") -> Given:
     place = "sys/class/net/eth0"
     given = files(
-        f"{place}/speed", speed, f"{place}/device/vendor", "x", f"{place}/queues/rx-0/rps_cpus", rps
-    )
+        f"{place}/speed", speed, f"{place}/device/vendor", "x",
+        f"{place}/queues/rx-0/rps_cpus", rps, "proc/sys/net/core/rps_sock_flow_entries", flows,
+    )  # fmt: skip
     return replace(given, topology={"allowed": replace(ALONE, cpus="0-7")})
 
 

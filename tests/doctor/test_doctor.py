@@ -19,7 +19,7 @@ from hearth.base.errors import UserError
 from hearth.doctor.brief import findings_in_brief
 from hearth.doctor.check import Worth, all_checks
 from hearth.doctor.examine import Examined, examine
-from hearth.doctor.reading import _unpacked
+from hearth.doctor.reading import _unpacked, captured_machine
 from hearth.doctor.silence import read_silenced, silence, speak
 from hearth.doctor.tree import NotSeen, Tree
 from hearth.report.html.doctor import doctor_view
@@ -270,6 +270,25 @@ def test_an_archive_of_a_stranger_writes_and_reads_nothing_elsewhere(tmp_path: P
         assert Tree(root).text("proc/cmdline") == ""
     assert not root.exists()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["machine.tar.gz", "outside"]
+
+
+def test_a_link_of_a_capture_in_a_directory_shows_no_file_of_this_machine(tmp_path: Path) -> None:
+    root, outside = tmp_path / "box", tmp_path / "outside"
+    outside.mkdir()
+    (outside / "vm").write_text("100")
+    (root / "proc/sys/vm").mkdir(parents=True)
+    (root / "proc/sys/vm/swappiness").symlink_to(outside / "vm")
+    (root / "sys").symlink_to(outside)
+    with captured_machine(root, TOPOLOGY, PLAN, None) as machine:
+        for ask in (machine.tree.text, machine.tree.mode):
+            with pytest.raises(NotSeen, match="a link leads out of the capture"):
+                ask("proc/sys/vm/swappiness")
+        with pytest.raises(NotSeen, match="a link leads out of the capture"):
+            machine.tree.names("sys")
+        assert not machine.tree.has("sys/vm")
+        (root / "proc/sys/vm/inside").symlink_to("/" + "../" * 30 + str(root / "proc/value"))
+        (root / "proc/value").write_text("7")
+        assert machine.tree.text("proc/sys/vm/inside") == "7"
 
 
 def test_an_archive_that_is_cut_or_altered_is_named(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from doctor.cases import (
     idle,
     java,
     mount,
+    nic,
     nic_on_node_0,
 )
 from doctor.made_machine import PLAN, TOPOLOGY, Given
@@ -315,6 +316,11 @@ def test_directories_that_every_jvm_writes_to_are_told_by_their_mode(
     assert looked(check, machine) == Absent(
         "could not read /data: Too many levels of symbolic links"
     )
+
+
+def test_packets_that_are_steered_to_any_cpu_are_told(tmp_path: Path) -> None:
+    found = looked(CHECKS["nic-queues"], nic("ff", flows="0").machine(tmp_path))
+    assert isinstance(found, Problem) and found.seen.startswith("eth0: RPS without RFS")
 
 
 @pytest.mark.parametrize(

@@ -66,7 +66,7 @@ def captured_machine(
     Raises UserError where it cannot be unpacked.
     """
     with _unpacked(capture) as root:
-        tree = Tree(root)
+        tree = Tree(root, confined=True)
         clock = captured_clock(tree)
         yield Machine(tree, topology, plan, _NOT_OF_A_CAPTURE, workload, clock, of_fleet)
 

@@ -40,17 +40,28 @@ class Mount:
 
 
 class Tree:
-    """The files below a root: `/`, or a copy of another machine's."""
+    """The files below a root: `/`, or a copy of another machine's.
 
-    def __init__(self, root: Path = Path("/")) -> None:
+    confined: whether a link that leads out of the root is no file of that machine.
+    """
+
+    def __init__(self, root: Path = Path("/"), confined: bool = False) -> None:
         self.root = root
+        self._within = Path(os.path.realpath(root)) if confined else None
 
     def has(self, path: str) -> bool:
         """Return whether something is there."""
         try:
-            return os.path.lexists(self.root / path)
-        except (OSError, ValueError):
+            return os.path.lexists(self._at(path))
+        except (OSError, ValueError, NotSeen):
             return False
+
+    def _at(self, path: str) -> Path:
+        """Return where a file is; raise NotSeen where it is outside."""
+        place = self.root / path
+        if self._within and not Path(os.path.realpath(place)).is_relative_to(self._within):
+            raise NotSeen(f"could not read /{path}: a link leads out of the capture")
+        return place
 
     def real(self, path: str) -> str:
         """Return where links lead, as far as there are any."""
@@ -59,7 +70,7 @@ class Tree:
     def mode(self, path: str) -> int:
         """Return the mode of what is there (inode(7)), links followed; raise NotSeen."""
         try:
-            return (self.root / path).stat().st_mode
+            return self._at(path).stat().st_mode
         except (OSError, ValueError) as error:
             reason = error.strerror if isinstance(error, OSError) else "it is no name of a file"
             raise NotSeen(f"could not read /{path}: {reason}") from None
@@ -72,7 +83,7 @@ class Tree:
         """Return the content of a file; raise NotSeen, also where it is longer than `most`."""
         try:
             # A pipe without a writer must not be waited for.
-            file = os.open(self.root / path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+            file = os.open(self._at(path), os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
             try:
                 if not stat.S_ISREG(os.fstat(file).st_mode):
                     raise NotSeen(f"could not read /{path}: it is not a file")
@@ -91,7 +102,7 @@ class Tree:
     def register(self, path: str, offset: int) -> bytes:
         """Return the 8 bytes of a register of /dev/cpu/N/msr (msr(4)); raise NotSeen."""
         try:
-            device = os.open(self.root / path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+            device = os.open(self._at(path), os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
             try:
                 content = os.pread(device, 8, offset)
             finally:
@@ -157,7 +168,7 @@ class Tree:
     def names(self, folder: str, pattern: str = r"[\w.:-]{1,64}") -> list[str]:
         """Return the names in a directory that match a pattern, sorted; raise NotSeen."""
         try:
-            found = [path.name for path in (self.root / folder).iterdir()]
+            found = [path.name for path in self._at(folder).iterdir()]
         except FileNotFoundError:
             raise NotSeen(f"there is no /{folder}") from None
         except OSError as error:
