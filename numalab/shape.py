@@ -67,6 +67,12 @@ class Shape:
             key=lambda other: node.distances[other.id],
         )
 
+    def usable_socket(self, cpus: frozenset[int]) -> frozenset[int]:
+        """All of the socket of these CPUs that lies inside the cpuset."""
+        each = self.cores * self.threads
+        sockets = {cpu // each for cpu in cpus}
+        return frozenset(cpu for cpu in self.cpuset if cpu // each in sockets)
+
     def usable_cores(self) -> list[frozenset[int]]:
         """The hardware threads of each core that lie inside the cpuset."""
         firsts = range(0, len(self.cpus), self.threads)

@@ -17,14 +17,14 @@ POWER = EXAMPLE["source"]
 def test_the_plan_of_a_described_machine_is_the_worked_example_of_the_contract(
     hearth: Command,
 ) -> None:
-    done = hearth("affinity", "plan", "--machine", POWER, "--policy", "o2nts:4", "--json")
+    done = hearth("affinity", "plan", "--machine", POWER, "--policy", "near-threads:4", "--json")
     assert json.loads(done.stdout) == EXAMPLE
 
 
 def test_the_plan_of_this_machine_shows_device_place_and_cpus(hearth: Command) -> None:
     document = json.loads(hearth("affinity", "plan", "--json").stdout)
     validate("affinity-plan", document)
-    assert document["policy"] == "o2acs"
+    assert document["policy"] == "near-all"
     shown = hearth("affinity", "plan").stdout
     assert f"every communication thread: CPUs {document['groups'][0]}\n" in shown
 
@@ -39,7 +39,9 @@ def test_the_defaults_are_shown_for_each_architecture(hearth: Command) -> None:
     shown = hearth("affinity", "defaults").stdout
     for architecture in ("POWER", "x86", "Arm"):
         assert f"  {architecture}" in shown
-    assert "near-threads  o2nts:N" in shown
+    assert "socket-threads  o2nts:N" in shown
+    bases = [line for line in shown.splitlines() if re.match(r"  (POWER|x86|Arm) ", line)]
+    assert len({line.split(maxsplit=1)[1] for line in bases}) == 3, "no two rows say the same"
 
 
 def test_the_threads_of_a_process_are_shown_as_the_kernel_has_them(hearth: Command) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from numalab.guest.capture import capture_process
 
-POLICIES = ("o2nts:1", "o2acs", "o2ocs", "o2ntc:1", "o2occ")
+POLICIES = ("near-threads:1", "near-all", "near-core", "o2acs", "o2ntc:1", "o2occ")
 CLASSES = Path("/numalab/classes")
 DEVICE = Path("/sys/class/net/eth0/device")  # virtio; the PCI function is above it
 LIMIT_SECONDS = 240.0

@@ -269,9 +269,10 @@ def test_communication_threads_run_near_the_network_device_as_the_policy_says(
     everywhere = shape.cpuset
     cores = shape.usable_cores()
     wanted = {
-        "o2nts:1": [{cpu} for cpu in near],
-        "o2acs": [near],
-        "o2ocs": [core & near for core in cores if core & near],
+        "near-threads:1": [{cpu} for cpu in near],
+        "near-all": [near],
+        "near-core": [core & near for core in cores if core & near],
+        "o2acs": [shape.usable_socket(near)],
         "o2ntc:1": [{cpu} for cpu in everywhere],
         "o2occ": cores,
     }[policy]

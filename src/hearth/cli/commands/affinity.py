@@ -1,11 +1,15 @@
 """Pin communication threads near the network device, and show where they run.
 
-The policies are those of Lu, Shi, Shankar and Panda (2017), whose names are understood too:
-  near-threads:N  o2nts:N  N hardware threads of the device's node, round robin
-  near-all        o2acs    all CPUs of the device's node
-  near-core       o2ocs    one whole core of the device's node, round robin
-  any-threads:N   o2ntc:N  N hardware threads anywhere, round robin
-  any-core        o2occ    one whole core anywhere, round robin
+The policies are those of Lu, Shi, Shankar and Panda (2017), whose names are understood too, and the
+same for the device's NUMA node, where a socket has several:
+  socket-threads:N  o2nts:N  N hardware threads of the device's socket, round robin
+  socket-all        o2acs    all CPUs of the device's socket
+  socket-core       o2ocs    one whole core of the device's socket, round robin
+  near-threads:N             N hardware threads of the device's node, round robin
+  near-all                   all CPUs of the device's node
+  near-core                  one whole core of the device's node, round robin
+  any-threads:N     o2ntc:N  N hardware threads anywhere, round robin
+  any-core          o2occ    one whole core anywhere, round robin
 hearth takes the device that you name, else the one on the route to the peer, else the one on the
 default route, else the fastest that is up. An agent pins the threads in any JVM: see
 docs/affinity.md.

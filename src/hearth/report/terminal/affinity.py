@@ -43,7 +43,10 @@ def show_defaults(document: dict[str, Any], screen: Screen) -> list[str]:
         for d in document["architectures"]
     ]
     lines = table(screen, ("architecture", "policy", "N", "basis"), rows, right="N")
-    policies = [(p["plain"], p["name"], p["meaning"]) for p in document["policies"]]
+    policies = [
+        (p["plain"], "" if p["name"].startswith(p["plain"]) else p["name"], p["meaning"])
+        for p in document["policies"]
+    ]
     return [*lines, "", *table(screen, ("policy", "in the study", "a thread may use"), policies)]
 
 

@@ -38,17 +38,17 @@ public record AffinityPlan(Policy policy, Optional<NetworkDevice> device, List<B
         }
 
         AffinityPlan plan() {
-            List<BitSet> ring = policy.kind().near ? nearestFirst() : List.of(machine.allowed());
+            List<BitSet> ring = policy.kind().near == Policy.Near.ANYWHERE ? List.of(machine.allowed()) : nearestFirst();
             BitSet pool = ring.get(0);
             List<BitSet> groups = switch (policy.kind()) {
-                case O2ACS -> List.of(pool);
-                case O2OCS, O2OCC -> coresOf(pool);
-                case O2NTS, O2NTC -> threadGroups(ring);
+                case O2ACS, NEAR_ALL -> List.of(pool);
+                case O2OCS, NEAR_CORE, O2OCC -> coresOf(pool);
+                case O2NTS, NEAR_THREADS, O2NTC -> threadGroups(ring);
             };
             return new AffinityPlan(policy, device, groups, List.copyOf(remarks));
         }
 
-        /** The CPUs allowed near the device, then those of each other node by its distance. */
+        /** The CPUs allowed near the device, then those of each other node, or its socket, by its distance. */
         private List<BitSet> nearestFirst() {
             BitSet near = nearCpus();
             if (near.isEmpty() && device.map(d -> d.nodes().isEmpty()).orElse(true)) {
@@ -62,7 +62,7 @@ public record AffinityPlan(Policy policy, Optional<NetworkDevice> device, List<B
             take(near, left, ring);
             for (Machine.Node node : byDistance(near)) {
                 boolean first = ring.isEmpty();
-                take(node.cpus(), left, ring);
+                take(home(node.cpus()), left, ring);
                 if (first && !ring.isEmpty())
                     remarks.add("no CPU near the device may be used (" + nearName()
                             + "): those of node " + node.id() + ", the nearest with any, are");
@@ -83,7 +83,15 @@ public record AffinityPlan(Policy policy, Optional<NetworkDevice> device, List<B
                 cpus.or(d.cpus());
                 machine.nodes().stream().filter(n -> d.nodes().get(n.id())).forEach(n -> cpus.or(n.cpus()));
             });
-            return cpus;
+            return home(cpus);
+        }
+
+        /** These CPUs, or all of their sockets where the policy speaks of sockets. */
+        private BitSet home(BitSet cpus) {
+            if (policy.kind().near != Policy.Near.SOCKET) return cpus;
+            BitSet whole = (BitSet) cpus.clone();
+            machine.packages().stream().filter(cpus::intersects).forEach(whole::or);
+            return whole;
         }
 
         private String nearName() {

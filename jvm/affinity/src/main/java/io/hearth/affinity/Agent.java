@@ -55,6 +55,11 @@ public final class Agent {
     public static void begin(Settings settings, Callable<Scheduling> kernel) {
         settings.device().ifPresent(Agent::check);
         if (!BEGUN.compareAndSet(false, true)) return;
+        try {
+            RdmaPorts.publish(settings);
+        } catch (RuntimeException e) {
+            say("UCX chooses its adapter itself: " + e);
+        }
         Thread thread = new Thread(() -> guarded(settings, kernel), "hearth-affinity");
         thread.setDaemon(true);
         thread.setContextClassLoader(null);

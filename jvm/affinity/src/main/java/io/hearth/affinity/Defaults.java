@@ -12,15 +12,14 @@ import java.util.Optional;
  * @param basis where the values come from
  */
 public record Defaults(String architecture, String policy, int threads, String basis) {
-    private static final String POLICY = "o2acs";
     private static final int THREADS = 8;
-    private static final String TAKEN_OVER = "taken over from POWER, not measured here";
+    private static final String NODE = "hearth's: a socket's other nodes are farther from the device; N is POWER's; ";
 
     public static final List<Defaults> ALL = List.of(
-            new Defaults("POWER", POLICY, THREADS,
+            new Defaults("POWER", "o2acs", THREADS,
                     "Lu, Shi, Shankar, Panda (2017): the default; a JVM was steadiest on one core, eight threads"),
-            new Defaults("x86", POLICY, THREADS, TAKEN_OVER),
-            new Defaults("Arm", POLICY, THREADS, TAKEN_OVER));
+            new Defaults("x86", "near-all", THREADS, NODE + "what it costs is measured, what it gains is not"),
+            new Defaults("Arm", "near-all", THREADS, NODE + "nothing is measured"));
 
     /** @param machine as {@code uname -m} or Java's {@code os.arch} says; x86's where it is unknown */
     public static Defaults of(Optional<String> machine) {

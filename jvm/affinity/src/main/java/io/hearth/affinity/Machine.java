@@ -10,9 +10,10 @@ import java.util.Optional;
  *
  * @param allowed online CPUs that the process may use
  * @param cores the online hardware threads of each core
+ * @param packages the online CPUs of each socket
  * @param nodes NUMA nodes in id order
  */
-public record Machine(BitSet allowed, List<BitSet> cores, List<Node> nodes, List<Adapter> adapters) {
+public record Machine(BitSet allowed, List<BitSet> cores, List<BitSet> packages, List<Node> nodes, List<Adapter> adapters) {
 
     /** @param distances to every node (ACPI SLIT); empty where unknown */
     public record Node(int id, BitSet cpus, Map<Integer, Integer> distances) {}

@@ -23,19 +23,25 @@ public final class MachineReader {
     /** @param mask CPUs that the process may use, as the kernel says */
     public Machine read(BitSet mask) {
         BitSet online = tree.line(CPU + "/online").flatMap(Ids::parse).orElse(mask);
-        return new Machine(Ids.and(mask, online), cores(online), nodes(online), new AdapterReader(tree, online).read());
+        return new Machine(
+                Ids.and(mask, online),
+                together(online, "core_cpus_list", "thread_siblings_list"),
+                together(online, "package_cpus_list", "core_siblings_list"),
+                nodes(online),
+                new AdapterReader(tree, online).read());
     }
 
-    private List<BitSet> cores(BitSet online) {
-        Set<BitSet> cores = new LinkedHashSet<>();
+    /** CPUs that a file of each names as its own kind; older kernels have it by another name. */
+    private List<BitSet> together(BitSet online, String file, String older) {
+        Set<BitSet> found = new LinkedHashSet<>();
         for (int cpu : online.stream().toArray()) {
             String at = CPU + "/cpu" + cpu + "/topology/";
-            tree.line(at + "core_cpus_list")
-                    .or(() -> tree.line(at + "thread_siblings_list"))
+            tree.line(at + file)
+                    .or(() -> tree.line(at + older))
                     .flatMap(Ids::parse)
-                    .ifPresent(core -> cores.add(Ids.and(core, online)));
+                    .ifPresent(cpus -> found.add(Ids.and(cpus, online)));
         }
-        return new ArrayList<>(cores);
+        return new ArrayList<>(found);
     }
 
     private List<Machine.Node> nodes(BitSet online) {

@@ -15,29 +15,40 @@ public record Policy(Kind kind, int threads) {
     /** The largest number of hardware threads accepted. */
     private static final int MOST = 65536;
 
+    /** What of the machine is near the device: the study speaks of its socket, which may have several nodes. */
+    enum Near { NODE, SOCKET, ANYWHERE }
+
     public enum Kind {
-        O2NTS("near-threads", true, true, "N hardware threads of the device's node, round robin"),
-        O2ACS("near-all", true, false, "all CPUs of the device's node"),
-        O2OCS("near-core", true, false, "one whole core of the device's node, round robin"),
-        O2NTC("any-threads", false, true, "N hardware threads anywhere, round robin"),
-        O2OCC("any-core", false, false, "one whole core anywhere, round robin");
+        O2NTS("socket-threads", Near.SOCKET, true, "N hardware threads of the device's socket, round robin"),
+        O2ACS("socket-all", Near.SOCKET, false, "all CPUs of the device's socket"),
+        O2OCS("socket-core", Near.SOCKET, false, "one whole core of the device's socket, round robin"),
+        NEAR_THREADS("near-threads", Near.NODE, true, "N hardware threads of the device's node, round robin"),
+        NEAR_ALL("near-all", Near.NODE, false, "all CPUs of the device's node"),
+        NEAR_CORE("near-core", Near.NODE, false, "one whole core of the device's node, round robin"),
+        O2NTC("any-threads", Near.ANYWHERE, true, "N hardware threads anywhere, round robin"),
+        O2OCC("any-core", Near.ANYWHERE, false, "one whole core anywhere, round robin");
 
         /** The plain name. */
         public final String plain;
-        final boolean near;
+        final Near near;
         final boolean counted;
         public final String meaning;
 
-        Kind(String plain, boolean near, boolean counted, String meaning) {
+        Kind(String plain, Near near, boolean counted, String meaning) {
             this.plain = plain;
             this.near = near;
             this.counted = counted;
             this.meaning = meaning;
         }
 
+        /** The study's name; the plain one of a policy that the study does not have. */
+        private String studied() {
+            return near == Near.NODE ? plain : name().toLowerCase(Locale.ROOT);
+        }
+
         /** As it is written: {@code o2nts:N}. */
         public String written() {
-            return name().toLowerCase(Locale.ROOT) + (counted ? ":N" : "");
+            return studied() + (counted ? ":N" : "");
         }
     }
 
@@ -48,7 +59,7 @@ public record Policy(Kind kind, int threads) {
     public static Policy parse(String text, int usual) {
         String[] parts = text.trim().split(":", 2);
         Kind kind = Arrays.stream(Kind.values())
-                .filter(k -> k.name().equalsIgnoreCase(parts[0]) || k.plain.equalsIgnoreCase(parts[0]))
+                .filter(k -> k.studied().equalsIgnoreCase(parts[0]) || k.plain.equalsIgnoreCase(parts[0]))
                 .findFirst()
                 .orElseThrow(() -> new Refused("policy '" + text + "' is unknown: use " + known()));
         if (parts.length == 1) return new Policy(kind, kind.counted ? usual : 0);
@@ -62,7 +73,7 @@ public record Policy(Kind kind, int threads) {
 
     private static String known() {
         return Arrays.stream(Kind.values())
-                .map(k -> k.written() + " (" + k.plain + ")")
+                .map(k -> k.near == Near.NODE ? k.written() : k.written() + " (" + k.plain + ")")
                 .collect(Collectors.joining(", "));
     }
 

@@ -16,8 +16,17 @@ class SettingsTest extends AnyFunSuite {
     assert(settings("").policy.toString == "o2acs")
     assert(settings("", env: _*).policy.toString == "o2ocs")
     val both = settings("policy=near-threads, first=3", env: _*)
-    assert(both.policy.toString == "o2nts:8" && both.first.toScala.map(_.intValue).contains(3))
+    assert(
+      both.policy.toString == "near-threads:8" && both.first.toScala.map(_.intValue).contains(3)
+    )
     assert(both.device.toScala.contains("ib0"))
+  }
+
+  test("the study's default holds on POWER, where it was measured; elsewhere the device's node") {
+    def policy(architecture: String) =
+      Settings.parse("", Map.empty[String, String].asJava, architecture).policy.toString
+    assert(policy("ppc64le") == "o2acs")
+    assert(policy("amd64") == "near-all" && policy("aarch64") == "near-all")
   }
 
   test("names of software and beginnings of names say which threads are meant") {

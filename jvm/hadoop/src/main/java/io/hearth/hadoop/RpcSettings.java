@@ -1,6 +1,5 @@
 package io.hearth.hadoop;
 
-import io.hearth.transport.IdleStrategy;
 import io.hearth.transport.Idling;
 import io.hearth.transport.Secret;
 import io.hearth.transport.WireSettings;
@@ -23,6 +22,8 @@ import org.apache.hadoop.fs.CommonConfigurationKeys;
  */
 public record RpcSettings(WireSettings wire, int port, boolean refusesTcp, String whyNoUcx) {
     static final String IDLE = "hearth.rpc.idle";
+    static final String MEMORY = "hearth.rpc.memory";
+    static final String WINDOW = "hearth.rpc.window";
     static final String CARRIERS = "hearth.rpc.carriers";
     static final String SECRET = "hearth.rpc.secret.file";
     static final String ENCRYPTION = "hearth.rpc.encryption";
@@ -31,7 +32,6 @@ public record RpcSettings(WireSettings wire, int port, boolean refusesTcp, Strin
     static final String TCP = "hearth.rpc.tcp";
     private static final String LOUD =
             "UCX writes its messages among a program's output: UCX_LOG_FILE=stderr in the environment allows it";
-    private static final long LEAST_MEMORY = 256L << 20;
 
     private enum Tcp { SERVE, REFUSE }
 
@@ -42,9 +42,7 @@ public record RpcSettings(WireSettings wire, int port, boolean refusesTcp, Strin
         Carriers carriers = one(conf, CARRIERS, Carriers.values(), Carriers.ANY);
         boolean silent = carriers == Carriers.ANY && !System.getenv().containsKey("UCX_LOG_FILE")
                 && !System.getenv().containsKey("UCX_LOG_LEVEL");
-        WireSettings wire = WireSettings.defaults()
-                .withMemory(Math.max(LEAST_MEMORY, 4L * longest), WireSettings.defaults().windowBytes(), longest)
-                .withIdling(idling(conf))
+        WireSettings wire = sized(conf, longest)
                 .withCarriers(silent ? Carriers.TCP : carriers)
                 .withEncryption(encryption(conf));
         String secret = conf.getTrimmed(SECRET, "");
@@ -53,6 +51,19 @@ public record RpcSettings(WireSettings wire, int port, boolean refusesTcp, Strin
         if (port < 0 || port > 65535) throw wrong(PORT, Integer.toString(port), "0 to 65535");
         boolean refusesTcp = one(conf, TCP, Tcp.values(), Tcp.SERVE) == Tcp.REFUSE;
         return new RpcSettings(wire, port, refusesTcp, silent ? LOUD : "");
+    }
+
+    /** Memory for four of the longest messages at least: the wire takes no less. */
+    private static WireSettings sized(Configuration conf, int longest) throws IOException {
+        try {
+            WireSettings usual = WireSettings.defaults();
+            long memory = conf.getLongBytes(MEMORY, usual.memoryBytes());
+            int window = Math.toIntExact(conf.getLongBytes(WINDOW, usual.windowBytes()));
+            return usual.withMemory(Math.max(memory, 4L * longest), window, longest)
+                    .withIdling(one(conf, IDLE, Idling.values(), (Idling) usual.idling()));
+        } catch (IllegalArgumentException | ArithmeticException e) {
+            throw new IOException(MEMORY + " or " + WINDOW + ": " + e.getMessage(), e);
+        }
     }
 
     /**
@@ -67,10 +78,6 @@ public record RpcSettings(WireSettings wire, int port, boolean refusesTcp, Strin
 
     private static Encryption encryption(Configuration conf) throws IOException {
         return one(conf, ENCRYPTION, Encryption.values(), Encryption.OFF);
-    }
-
-    private static IdleStrategy idling(Configuration conf) throws IOException {
-        return one(conf, IDLE, Idling.values(), Idling.EVENT);
     }
 
     private static <E extends Enum<E>> E one(Configuration conf, String key, E[] known, E otherwise)

@@ -418,6 +418,17 @@ class WireRpcTest extends AnyFunSuite {
     }
   }
 
+  test("memory and window of the wire are properties; memory holds four of the longest messages") {
+    val wire = RpcSettings
+      .of(Echo.conf("hearth.rpc.memory" -> "1g", "hearth.rpc.window" -> "1m"))
+      .wire
+    assert((wire.memoryBytes, wire.windowBytes) == ((1L << 30, 1 << 20)))
+    val little = RpcSettings.of(Echo.conf("hearth.rpc.memory" -> "16m")).wire
+    assert(little.memoryBytes == 4L * little.longestBytes)
+    val error = intercept[IOException](RpcSettings.of(Echo.conf("hearth.rpc.window" -> "8g")))
+    assert(error.getMessage.contains("hearth.rpc.window"))
+  }
+
   test("a value that is not allowed is named with its key") {
     for (
       (key, value) <- Seq(

@@ -84,7 +84,6 @@ object ShuffleWire {
   /** Answers of one fetch under way. */
   private val Parallel = 4
 
-  private val WindowBytes = 4 << 20
   private val LongestBytes = 2 << 20
 
   /**
@@ -108,7 +107,7 @@ object ShuffleWire {
   def open(parts: Parts, memoryBytes: Long): ShuffleWire = {
     val wire =
       Wire.open(
-        parts.settings.withMemory(memoryBytes, WindowBytes, LongestBytes),
+        parts.settings.withMemory(memoryBytes, parts.settings.windowBytes, LongestBytes),
         line => parts.say(line)
       )
     try new ShuffleWire(wire, parts, memoryBytes)

@@ -86,7 +86,7 @@ object Exchange {
   val settings: WireSettings = WireSettings.defaults
     .withSecret(Secret.of("a secret of tests".getBytes))
     .withCarriers(WireSettings.Carriers.TCP)
-    .withMemory(MemoryBytes, 1 << 20, 2 << 20)
+    .withMemory(MemoryBytes, 4 << 20, 2 << 20)
 
   /** What came of a fetch. */
   class Landed extends FetchSink with Assertions {

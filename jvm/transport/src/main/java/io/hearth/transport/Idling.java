@@ -1,5 +1,7 @@
 package io.hearth.transport;
 
+import java.util.Arrays;
+import java.util.Locale;
 import java.util.concurrent.locks.LockSupport;
 
 /** What a carrier's thread does while there is nothing to do. */
@@ -29,6 +31,19 @@ public enum Idling implements IdleStrategy {
             agent.await();
         }
     };
+
+    /** @throws IllegalArgumentException where there is none of that name */
+    public static Idling named(String name) {
+        return Arrays.stream(values())
+                .filter(one -> one.shown().equals(name.trim()))
+                .findFirst()
+                .orElseThrow(() -> new IllegalArgumentException("'" + name + "' is not one of event, back-off, busy"));
+    }
+
+    /** As users write it: {@code back-off}. */
+    private String shown() {
+        return name().toLowerCase(Locale.ROOT).replace('_', '-');
+    }
 
     private static final long SPINS = 2_000;
     private static final long YIELDS = 100;

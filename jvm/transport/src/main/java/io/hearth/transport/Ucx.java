@@ -36,6 +36,9 @@ final class Ucx {
 
     /** UCX gives up a peer that it cannot connect in the way that ends the process: see {@code UcxAgent.Unconnected}. */
     private static final String NEVER = "10000000s";
+
+    /** Set in this JVM by hearth's affinity (jvm/affinity), which has chosen the adapter. */
+    private static final String PORTS = "hearth.network.rdma";
     private static final boolean ADAPTER = Files.isDirectory(Path.of("/sys/class/infiniband"));
 
     private Ucx() { }
@@ -47,13 +50,13 @@ final class Ucx {
             org.openucx.jucx.NativeLibs.load();
             Optional<Path> library = mapped("libucp.so");
             dropExtracted();
-            if (library.isEmpty()) throw new UcxLoader.Missing("libucp.so.0 was not loaded: apt-get install libucx0");
+            if (library.isEmpty()) throw new UcxLoader.Missing(notLoaded(System.getProperty("os.arch")));
             byte[] content = Files.readAllBytes(library.get());
             for (String name : NEEDED)
                 if (!contains(content, name)) throw new UcxLoader.Missing(
                         "the UCX of " + library.get() + " lacks " + name + ": it is older than 1.11, install a newer one");
             UcpParams params = new UcpParams().requestAmFeature().requestWakeupFeature().setMtWorkersShared(true);
-            derived(settings).forEach((name, value) -> {
+            derived(settings, rdma(settings), System.getProperty(PORTS, "")).forEach((name, value) -> {
                 if (!environment.containsKey("UCX_" + name)) params.setConfig(name, value);
             });
             return new UcpContext(params);
@@ -65,12 +68,25 @@ final class Ucx {
         }
     }
 
-    /** UCX's settings, without {@code UCX_} before their names; those in the environment win. */
-    private static Map<String, String> derived(WireSettings settings) {
+    /** jucx looks for its library in its own jar, and where that has none for the processor, on java.library.path. */
+    private static String notLoaded(String architecture) {
+        String jucx = "libjucx_" + architecture + ".so";
+        return UcpContext.class.getResource("/" + jucx) != null ? "libucp.so.0 was not loaded: apt-get install libucx0"
+                : "jucx's jar has no library for " + architecture + ": install UCX, and put " + jucx
+                        + ", as its sources build it, on java.library.path";
+    }
+
+    /**
+     * UCX's settings, without {@code UCX_} before their names; those in the environment win.
+     *
+     * @param ports of the adapter that this JVM's threads are near to; empty where UCX may use any
+     */
+    static Map<String, String> derived(WireSettings settings, boolean rdma, String ports) {
         Map<String, String> derived = new HashMap<>(Map.of("TLS", transports(settings.ucxTransports()),
                 "MM_ERROR_HANDLING", "y", "RNDV_THRESH", RENDEZVOUS_BYTES, "MM_SEG_SIZE", SEGMENT_BYTES,
                 "MM_FIFO_SIZE", SEGMENTS));
-        if (rdma(settings)) derived.put("UD_TIMEOUT", NEVER);
+        if (rdma) derived.put("UD_TIMEOUT", NEVER);
+        if (rdma && !ports.isEmpty()) derived.put("NET_DEVICES", ports);
         return derived;
     }
 

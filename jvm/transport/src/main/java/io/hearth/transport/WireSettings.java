@@ -66,7 +66,16 @@ public record WireSettings(
             throw new IllegalArgumentException(name + ": " + value + " is not within " + least + " to " + most);
     }
 
+    /**
+     * What holds where the user sets nothing, the environment included.
+     *
+     * @throws IllegalArgumentException where the environment has a value that is not allowed, with its variable
+     */
     public static WireSettings defaults() {
+        return WireEnvironment.over(builtIn(), System.getenv());
+    }
+
+    static WireSettings builtIn() {
         return new WireSettings(Optional.empty(), Encryption.OFF, Carriers.ANY, Idling.EVENT, "posix,cma,self,ib",
                 256 * MB, (int) (4 * MB), (int) (64 * MB), 4096, 1024, Duration.ofSeconds(10), Duration.ofSeconds(30),
                 256);

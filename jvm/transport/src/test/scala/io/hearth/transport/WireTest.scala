@@ -149,6 +149,63 @@ class WireTest extends AnyFunSuite {
     assert(refused == 1 && because.contains("UCX was asked for and cannot be had: jucx"), because)
   }
 
+  test("where jucx's jar has no library for the processor, the one of java.library.path is used") {
+    val directory = Files.createTempDirectory("hearth-jucx")
+    def run(): String = {
+      val words = Seq(
+        s"${sys.props("java.home")}/bin/java",
+        "-Dos.arch=aarch64",
+        s"-Djava.library.path=$directory",
+        "-cp",
+        sys.props("java.class.path"),
+        "io.hearth.transport.Alone",
+        "ANY"
+      )
+      val process = new ProcessBuilder(words: _*).redirectErrorStream(true).start()
+      new String(process.getInputStream.readAllBytes)
+    }
+    val without = run()
+    val reason =
+      "tcp, jucx's jar has no library for aarch64: install UCX, and put libjucx_aarch64.so"
+    assert(without.contains(reason), without)
+    Using.resource(Wire.open(settings, _ => ()))(wire =>
+      assume(wire.whyNoUcx.isEmpty, wire.whyNoUcx)
+    )
+    val library = directory.resolve("libjucx_aarch64.so")
+    Using.resource(getClass.getResourceAsStream("/libjucx_amd64.so"))(Files.copy(_, library))
+    val found = run()
+    assert(found.contains("ucx, "), found)
+    Files.delete(library)
+    Files.delete(directory)
+  }
+
+  test("UCX uses the adapter that affinity has chosen, and any where it has chosen none") {
+    assert(Ucx.derived(settings, true, "mlx5_0:1").get("NET_DEVICES") == "mlx5_0:1")
+    assert(!Ucx.derived(settings, true, "").containsKey("NET_DEVICES"))
+    assert(!Ucx.derived(settings, false, "mlx5_0:1").containsKey("NET_DEVICES"))
+  }
+
+  test("the environment's parameters come before the defaults, and a wrong one is named") {
+    def over(pairs: (String, String)*) =
+      WireEnvironment.over(WireSettings.builtIn, pairs.toMap.asJava)
+    assert(over() == WireSettings.builtIn)
+    val set = over(
+      "HEARTH_WIRE_MEMORY" -> "64m",
+      "HEARTH_WIRE_WINDOW" -> "1m",
+      "HEARTH_WIRE_IDLE" -> "back-off"
+    )
+    assert((set.memoryBytes, set.windowBytes, set.longestBytes) == ((64L << 20, 1 << 20, 16 << 20)))
+    assert(set.idling == Idling.BACK_OFF)
+    for (
+      (name, value) <- Seq(
+        "HEARTH_WIRE_MEMORY" -> "much",
+        "HEARTH_WIRE_WINDOW" -> "8g",
+        "HEARTH_WIRE_IDLE" -> "sleep"
+      )
+    )
+      assert(intercept[IllegalArgumentException](over(name -> value)).getMessage.contains(name))
+  }
+
   test("what the user tells UCX in the environment wins over what the wire derives") {
     Using.resource(Wire.open(settings, _ => ()))(wire =>
       assume(wire.whyNoUcx.isEmpty, wire.whyNoUcx)

@@ -25,6 +25,7 @@ object CommunicationPlan {
   def machine(topology: Topology, adapters: Vector[Adapter]): Machine = new Machine(
     topology.allowed.cpus.toBitSet,
     topology.cores.map(_.cpus.toBitSet).asJava,
+    topology.packages.map(_.cpus.toBitSet).asJava,
     topology.nodes
       .map(node =>
         new Machine.Node(

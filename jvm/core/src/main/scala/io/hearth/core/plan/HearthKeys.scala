@@ -72,6 +72,7 @@ object HearthKeys {
   val WhenFull: OneOf = OneOf(Vector("share", "wait", "refuse"))
   val HandOver: OneOf = OneOf(Vector("off", "tail", "applications", "all"))
   val Carriers: OneOf = OneOf(Vector("any", "ucx", "tcp"))
+  val Idle: OneOf = OneOf(Vector("event", "back-off", "busy"))
   val Workloads: OneOf = OneOf(WorkloadKind.all.map(_.name))
 
   val WhenFullKey = "spark.hearth.lease.whenFull"
@@ -108,6 +109,7 @@ object HearthKeys {
     "spark.hearth.affinity" -> Affinity,
     "spark.hearth.shuffle.carriers" -> Carriers,
     "spark.hearth.shuffle.memory" -> WireMemory,
+    "spark.hearth.shuffle.idle" -> Idle,
     "spark.hearth.shuffle.port" -> Port,
     PartitionsByQuery -> Flag,
     "spark.hearth.classDataArchive" -> Flag,

@@ -35,8 +35,12 @@ class CommunicationPlanTest extends AnyFunSuite with ScalaCheckPropertyChecks {
       )
     lazy val groups: Vector[IdSet] = CommunicationPlanTest.groups(plan)
     val allowed: IdSet = topology.allowed.cpus
-    val near: IdSet = node.flatMap(topology.node).fold(allowed)(_.cpus & allowed)
-    def nearPolicy: Boolean = policy.plain.startsWith("near")
+    val near: IdSet = node.flatMap(topology.node).fold(allowed) { n =>
+      val sockets = topology.packages.map(_.cpus).filter(ofSocket && _.intersects(n.cpus))
+      IdSet.union(n.cpus +: sockets) & allowed
+    }
+    private def ofSocket: Boolean = policy.plain.startsWith("socket")
+    def nearPolicy: Boolean = ofSocket || policy.plain.startsWith("near")
     def counted: Boolean = written.contains(":")
   }
 
@@ -57,7 +61,9 @@ class CommunicationPlanTest extends AnyFunSuite with ScalaCheckPropertyChecks {
     }
   }
 
-  test("where the device's node has enough CPUs, near policies use all of them and no other") {
+  test(
+    "where the device's node or socket has enough CPUs, near policies use all of them and no other"
+  ) {
     forAll(cases) { c =>
       val enough = c.near.nonEmpty && (!c.counted || c.near.size >= c.threads)
       if (c.nearPolicy && enough) assert(IdSet.union(c.groups) == c.near)
@@ -67,7 +73,7 @@ class CommunicationPlanTest extends AnyFunSuite with ScalaCheckPropertyChecks {
 
   test("a policy of whole cores gives each core once, as far as it may be used") {
     forAll(cases) { c =>
-      if (Set("O2OCS", "O2OCC")(c.policy.name)) {
+      if (c.policy.plain.endsWith("core")) {
         assert(c.groups.map(_.size).sum == IdSet.union(c.groups).size)
         val own = c.topology.cores.map(_.cpus & c.allowed).toSet
         assert(c.groups.forall(own))
@@ -80,7 +86,7 @@ class CommunicationPlanTest extends AnyFunSuite with ScalaCheckPropertyChecks {
       val unknown = c.node.isEmpty && c.nearPolicy
       val whole = "there is no network device: the whole machine is used"
       assert(c.plan.remarks.asScala.contains(whole) == unknown)
-      if (unknown && c.policy == Policy.Kind.O2ACS) assert(c.groups == Vector(c.allowed))
+      if (unknown && c.policy.plain.endsWith("all")) assert(c.groups == Vector(c.allowed))
     }
   }
 
@@ -109,30 +115,39 @@ class CommunicationPlanTest extends AnyFunSuite with ScalaCheckPropertyChecks {
   private def allowing(cpus: String)(t: Topology): Topology =
     t.copy(allowed = t.allowed.copy(cpus = IdSet.parse(cpus).fold(fail(_), identity)))
 
-  test("the five policies on a machine with two cores of eight threads on each of four nodes") {
-    assert(groups("o2acs") == Vector("32-47"))
+  test("near policies are of the device's node, on four nodes with two cores of eight threads") {
+    assert(groups("near-all") == Vector("32-47"))
     assert(groups("near-core") == Vector("32-39", "40-47"))
-    assert(groups("O2NTS:4") == Vector("32-35", "36-39", "40-43", "44-47"))
-    assert(groups("o2nts:6") == Vector("32-37", "38-43", "32-33,44-47"))
-    assert(groups("o2nts") == groups("o2ocs"), "POWER's usual number is a core's eight")
+    assert(groups("NEAR-threads:4") == Vector("32-35", "36-39", "40-43", "44-47"))
+    assert(groups("near-threads:6") == Vector("32-37", "38-43", "32-33,44-47"))
+    assert(groups("near-threads") == groups("near-core"), "POWER's usual number is a core's eight")
     assert(groups("o2occ").size == 8 && groups("any-threads:16").head == "0-15")
   }
 
-  test("where the near node has too few CPUs, those of the nearest others are added, by distance") {
-    assert(groups("o2nts:20") == Vector("32-51"))
-    assert(groups("o2nts:20", allowing("0-31,40-41")) == Vector("0-1,16-31,40-41"))
-    assert(groups("o2acs", allowing("0-31")) == Vector("16-31"), "node 1 is at 30, node 0 at 40")
+  test("the study's policies are of the device's socket, which has two nodes there") {
+    assert(groups("o2acs") == Vector("32-63") && groups("socket-all") == groups("O2ACS"))
+    assert(groups("o2ocs") == Vector("32-39", "40-47", "48-55", "56-63"))
+    assert(groups("o2nts:20") == Vector("32-51", "32-39,52-63"))
+    assert(groups("o2nts") == groups("socket-core"))
+    assert(groups("o2acs", allowing("0-31")) == Vector("0-31"), "the other socket")
     assert(groups("o2acs", allowing("0-15,56")) == Vector("56"))
   }
 
+  test("where the near node has too few CPUs, those of the nearest others are added, by distance") {
+    assert(groups("near-threads:20") == Vector("32-51"))
+    assert(groups("near-threads:20", allowing("0-31,40-41")) == Vector("0-1,16-31,40-41"))
+    assert(groups("near-all", allowing("0-31")) == Vector("16-31"), "node 1 is at 30, node 0 at 40")
+    assert(groups("near-all", allowing("0-15,56")) == Vector("56"))
+  }
+
   test("cores of which some threads are offline or not allowed are used as far as they go") {
-    assert(groups("o2ocs", allowing("32,34,41-42,63")) == Vector("32,34", "41-42"))
+    assert(groups("near-core", allowing("32,34,41-42,63")) == Vector("32,34", "41-42"))
   }
 
   test("a policy or a device that does not exist is refused by name") {
     def refusal(policy: String) = intercept[UserError](groups(policy)).getMessage
     assert(
-      refusal("o2xyz").contains("policy 'o2xyz' is unknown: use o2nts:N (near-threads), o2acs")
+      refusal("o2xyz").contains("policy 'o2xyz' is unknown: use o2nts:N (socket-threads), o2acs")
     )
     assert(refusal("o2acs:4").contains("takes no number"))
     assert(refusal("o2nts:0").contains("'0' is not a number of hardware threads from 1 to 65536"))

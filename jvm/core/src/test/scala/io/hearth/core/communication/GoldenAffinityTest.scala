@@ -14,7 +14,17 @@ import io.hearth.core.topology.{Captures, TopologyReader}
 /** What every policy gives on captures and described machines, kept in `fixtures/affinity`. */
 class GoldenAffinityTest extends AnyFunSuite {
   private val folder = Project.file("fixtures/affinity")
-  private val policies = Vector("o2nts:4", "o2acs", "o2ocs", "o2ntc:4", "o2occ")
+  private val policies =
+    Vector(
+      "near-threads:4",
+      "near-all",
+      "near-core",
+      "o2nts:4",
+      "o2acs",
+      "o2ocs",
+      "o2ntc:4",
+      "o2occ"
+    )
   private val wanted =
     Map(
       "40intel64-2g2n4c+pcilocality" -> Some("ib0"),

@@ -1,11 +1,14 @@
 package org.apache.spark.shuffle.wire
 
+import scala.jdk.CollectionConverters._
+import scala.jdk.OptionConverters._
+
 import org.apache.spark.SparkConf
 import org.apache.spark.internal.config.{SASL_ENCRYPTION_ENABLED, SHUFFLE_SERVICE_ENABLED}
 import org.apache.spark.internal.config.Network.NETWORK_CRYPTO_ENABLED
 import org.apache.spark.scheduler.cluster.numa.HearthConfig
 
-import io.hearth.transport.WireSettings
+import io.hearth.transport.{Idling, WireEnvironment, WireSettings}
 
 /**
  * What Spark's configuration says of the wire.
@@ -32,12 +35,23 @@ private[spark] object WireShuffleSettings {
       conf.get("spark.network.timeout", "120s")
     )
     WireShuffleSettings(
-      WireSettings.defaults.withCarriers(carriers),
-      conf.get(HearthConfig.ShuffleMemory),
+      conf
+        .get(HearthConfig.ShuffleIdle)
+        .foldLeft(WireSettings.defaults.withCarriers(carriers))((wire, name) =>
+          wire.withIdling(Idling.named(name))
+        ),
+      memory(conf, sys.env),
       conf.get(HearthConfig.ShufflePort),
       timeoutS * 1000 * 1000 * 1000,
       whyNot(conf)
     )
+  }
+
+  /** The key's, else the environment's, else the key's default. */
+  def memory(conf: SparkConf, environment: Map[String, String]): Long = {
+    val own = WireEnvironment.memory(environment.asJava).toScala
+    val set = conf.get(HearthConfig.ShuffleMemory)
+    if (conf.contains(HearthConfig.ShuffleMemory)) set else own.getOrElse(set)
   }
 
   private def whyNot(conf: SparkConf): Option[String] = {

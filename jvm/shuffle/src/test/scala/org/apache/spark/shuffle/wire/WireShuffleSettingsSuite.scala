@@ -3,6 +3,7 @@ package org.apache.spark.shuffle.wire
 import org.apache.spark.SparkConf
 import org.scalatest.funsuite.AnyFunSuite
 
+import io.hearth.transport.Idling
 import io.hearth.transport.WireSettings.Carriers
 
 class WireShuffleSettingsSuite extends AnyFunSuite {
@@ -21,6 +22,15 @@ class WireShuffleSettingsSuite extends AnyFunSuite {
     val settings = of("spark.hearth.shuffle.carriers" -> "tcp", "spark.network.timeout" -> "7s")
     assert(settings.wire.carriers == Carriers.TCP && settings.timeoutNs == 7L * 1000 * 1000 * 1000)
     assert(of("spark.shuffle.io.connectionTimeout" -> "3s").timeoutNs == 3L * 1000 * 1000 * 1000)
+  }
+
+  test("a key comes before the environment, and that before the default") {
+    val environment = Map("HEARTH_WIRE_MEMORY" -> "32m")
+    def memory(pairs: (String, String)*) =
+      WireShuffleSettings.memory(new SparkConf(false).setAll(pairs), environment)
+    assert(memory() == 32L << 20 && memory("spark.hearth.shuffle.memory" -> "128m") == 128L << 20)
+    assert(of("spark.hearth.shuffle.idle" -> "busy").wire.idling == Idling.BUSY)
+    assert(of().wire.idling == Idling.EVENT)
   }
 
   test(
@@ -50,6 +60,7 @@ class WireShuffleSettingsSuite extends AnyFunSuite {
     val wrong = Seq(
       "spark.hearth.shuffle.carriers" -> "pigeon",
       "spark.hearth.shuffle.memory" -> "1m",
+      "spark.hearth.shuffle.idle" -> "sleep",
       "spark.hearth.shuffle.port" -> "70000"
     )
     for ((key, value) <- wrong)

@@ -189,7 +189,8 @@ private[spark] object HearthConfig {
   val ShuffleMemory: ConfigEntry[Long] = ConfigBuilder("spark.hearth.shuffle.memory")
     .doc(
       "The most memory, outside the heap, for shuffle blocks under way on the wire of one executor; blocks that Spark " +
-        "has not read yet hold half of it at most. It is taken as it is needed, and counts as memory overhead."
+        "has not read yet hold half of it at most. It is taken as it is needed, and counts as memory overhead. Without it, " +
+        "`HEARTH_WIRE_MEMORY` in the executor's environment decides."
     )
     .version("0.1.0")
     .bytesConf(ByteUnit.BYTE)
@@ -198,6 +199,17 @@ private[spark] object HearthConfig {
       s"must be ${HearthKeys.WireMemory.rule}"
     )
     .createWithDefaultString("64m")
+
+  val ShuffleIdle: OptionalConfigEntry[String] = ConfigBuilder("spark.hearth.shuffle.idle")
+    .doc(
+      "What the wire's threads do while nothing comes: `event` sleeps until the kernel wakes them, `back-off` asks " +
+        "again after ever longer pauses, `busy` at once (a CPU for each). Without it, `HEARTH_WIRE_IDLE` in the " +
+        "executor's environment decides, else `event`."
+    )
+    .version("0.1.0")
+    .stringConf
+    .checkValues(HearthKeys.Idle.values.toSet)
+    .createOptional
 
   val ShufflePort: ConfigEntry[Int] = ConfigBuilder("spark.hearth.shuffle.port")
     .doc(
@@ -248,6 +260,7 @@ private[spark] object HearthConfig {
     Affinity,
     ShuffleCarriers,
     ShuffleMemory,
+    ShuffleIdle,
     ShufflePort,
     PartitionsByQuery,
     ClassDataArchive,

@@ -31,6 +31,7 @@ class HearthConfigSuite extends AnyFunSuite {
     "spark.hearth.affinity" -> "policy=near",
     "spark.hearth.shuffle.carriers" -> "pigeons",
     "spark.hearth.shuffle.memory" -> "1m",
+    "spark.hearth.shuffle.idle" -> "sleep",
     "spark.hearth.shuffle.port" -> "65536",
     "spark.hearth.sql.partitionsByQuery" -> "perhaps",
     "spark.hearth.classDataArchive" -> "perhaps",
