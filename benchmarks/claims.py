@@ -28,6 +28,7 @@ import hadoop_rpc
 import hand_over
 import hand_over_applications
 import jvm_flags
+import locality
 import native_engines
 import own_state
 import planning_time
@@ -417,6 +418,8 @@ def fleets() -> Iterator[Claim]:
     yield raw.tables(fleet_plans.page(raw.rows))
     sets = Raw.of("worker-sets-2026-11-27-0739")
     yield sets.tables(worker_sets.page(sets.rows))
+    names = Raw.of("locality-2026-11-27-1343")
+    yield names.tables(locality.page(names.rows))
 
 
 def misses() -> Iterator[Claim]:
