@@ -218,6 +218,8 @@ def test_a_run_quotes_what_its_own_settings_and_plan_make_of_the_machine(
         "spark.executor.memory = 33 GB (several executors of at most 32 GB ran up to 36 % faster "
         "than one (Awan 2016)): 'hearth doctor' says what to do (compressed-pointers)"
     )
+    refused = {"spark.network.timeout": "5s", "spark.executor.cores": "2"}
+    assert "(spark-contradictions)" in findings_in_brief(refused, None, root=sound)[0]
     CASES["free-memory"].wrong.machine(short)
     assert findings_in_brief({}, None, root=short) == []
     assert "(free-memory)" in findings_in_brief({}, PLAN, root=short)[0]

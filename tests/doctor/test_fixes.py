@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,8 @@ import pytest
 from doctor.cases import CASES
 from doctor.made_machine import Given, booted
 from hearth.base.errors import UserError
+from hearth.cli.quoted import quoted
+from hearth.doctor.brief import findings_in_brief
 from hearth.doctor.check import Machine, Worth, all_checks
 from hearth.doctor.examine import examine
 from hearth.doctor.switch import Kept, Switch, Switched
@@ -273,6 +276,22 @@ def test_the_doctor_quotes_what_was_measured_here_with_its_interval(tmp_path: Pa
     assert "worth: measured here, faster: 0.90" in "\n".join(
         show_doctor(shown, Screen(), everything=False)
     )
+
+
+def test_a_run_quotes_a_setting_that_was_measured_to_cost_it_time(
+    root: Path, machine: Machine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HEARTH_STATE", str(tmp_path))
+    monkeypatch.setattr(
+        "hearth.cli.quoted.findings_in_brief", partial(findings_in_brief, root=root)
+    )
+    assert quoted({}, None) == []
+    kept(tmp_path, faster(0.8))
+    (said,) = quoted({}, None, "jobs/job.py")
+    assert said.startswith("vm.max_map_count = 65530 (measured here, faster: 0.80 of the time")
+    kept(tmp_path, faster(1.2), "other.py")
+    assert quoted({}, None, "jobs/job.py") == [said]
+    assert quoted({}, None, "other.py") == []
 
 
 def test_a_figure_that_is_in_doubt_is_quoted_with_the_doubt(tmp_path: Path) -> None:

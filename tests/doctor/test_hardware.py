@@ -182,6 +182,28 @@ def test_the_level_of_the_log_is_read_where_spark_reads_it(
     assert isinstance(_root_log_level(tmp_path), Absent)
 
 
+@pytest.mark.parametrize(
+    ("conf", "said"),
+    [
+        ({"spark.network.timeout": "10s"}, "spark.network.timeout is not above"),
+        ({"spark.executor.heartbeatInterval": "2min"}, "spark.network.timeout is not above"),
+        ({"spark.network.timeout": "11", "spark.executor.heartbeatInterval": "10000"}, ""),
+        ({"spark.network.timeout": "a while"}, ""),
+        ({"spark.task.cpus": "4", "spark.executor.cores": "2"}, "spark.task.cpus = 4, "),
+        ({"spark.task.cpus": "2", "spark.executor.cores": "2"}, ""),
+        ({"spark.executor.cores": "7"}, "spark.executor.cores = 7 on 6 CPUs: no executor fits"),
+        ({"spark.executor.cores": "many"}, ""),
+        ({"spark.executor.cores": "7", "spark.master": "yarn"}, ""),
+    ],
+)
+def test_settings_that_contradict_each_other_or_the_machine_are_told(
+    tmp_path: Path, conf: dict[str, str], said: str
+) -> None:
+    found = looked(CHECKS["spark-contradictions"], Given(own={"conf": conf}).machine(tmp_path))
+    assert isinstance(found, Problem) == bool(said)
+    assert not isinstance(found, Absent) and found.seen.startswith(said)
+
+
 def test_the_log_level_is_that_of_the_setting_or_else_of_the_file(tmp_path: Path) -> None:
     for level, told in (("INFO", Fine), ("trace", Problem)):
         own = {"conf": {"spark.log.level": level}, "root_log_level": "debug"}
