@@ -2,23 +2,26 @@
 logs cannot be put in order.
 """
 
+from hearth.base.absent import Absent
 from hearth.doctor.check import Check, Fine, Machine, Outcome, Problem, known
 from hearth.doctor.cluster import is_in_a_cluster
 from hearth.doctor.tree import NotSeen
 
 
 def _look(machine: Machine) -> Outcome:
+    if isinstance(machine.own, Absent) and not machine.of_fleet:
+        raise NotSeen("of interest in a cluster only: 'hearth fleet plan' judges captures together")
     if not is_in_a_cluster(machine):
         return Fine("of interest in a cluster only, and no setting of Spark leads to one")
     clock = known(machine.clock)
     if clock.synchronised is None:
         raise NotSeen("adjtimex(2) did not tell whether the clock is synchronised")
-    keeper = ", ".join(clock.services) or "no service that was seen"
+    seen = f"services seen: {', '.join(clock.services) or 'none'}"
     if clock.synchronised:
         within = "" if clock.error_s is None else f", by its own word within {clock.error_s:.3g} s"
-        return Fine(f"the kernel's clock is synchronised by {keeper}{within}")
+        return Fine(f"the kernel's clock is synchronised{within}; {seen}")
     return Problem(
-        f"the kernel's clock is not synchronised, by {keeper}",
+        f"the kernel's clock is not synchronised; {seen}",
         "adjtimex(2)",
         command="timedatectl set-ntp true; or install chrony",
     )
