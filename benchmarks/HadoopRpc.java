@@ -19,12 +19,12 @@ import org.apache.hadoop.thirdparty.protobuf.BlockingService;
  *
  * <p>`serve`: prints the port, and ends with its standard input. `call PORT PID MS SIZE...`: for each
  * size, after 2,000 calls that are not counted, calls one after the other, for 2 x MS or 40,000
- * calls, the first half of which is dropped;
+ * calls (-Dcalls=N: or N), the first half of which is dropped;
  * prints size, p50, p99 (us), calls, and the CPU time for each of both processes (us). `crowd PORT
  * MS`: 64 threads that call with 1 KB; prints calls a second.
  */
 public final class HadoopRpc {
-  private static final int MOST = 40_000;
+  private static final int MOST = Integer.getInteger("calls", 40_000);
 
   private HadoopRpc() {}
 

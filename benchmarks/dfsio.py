@@ -6,9 +6,9 @@ neither.
 A NameNode and a DataNode for each arm. A repetition is a write and a read of `--files` files of
 `--megabytes` each by every arm, in random (seeded) order, each in a new JVM (MapReduce's local
 runner); the first of a start is dropped. All is done with `--starts` starts of the servers: the
-middle of a start counts once, and there is an interval from three starts on. Reported is
-TestDFSIO's throughput (MB/s: bytes over the time of all maps together), its median and range, and
-the paired ratio to neither. Calls
+middle of a start counts once, and there is an interval from three starts on. Reported are
+TestDFSIO's throughput (MB/s: bytes over the time of all maps together) and its average IO rate (the
+mean of each file's own rate), their medians and ranges, and the paired ratios to neither. Calls
 are a small part of it: data goes over HDFS's own TCP. Raw values go to benchmarks/results/ as each
 arm ends. Hadoop's servers and tests are fetched by `tools/setup.sh test`, TestDFSIO's jar here.
 """
@@ -87,11 +87,11 @@ def one_start(options: argparse.Namespace, dice: random.Random) -> Iterator[dict
         urls = {arm: running.enter_context(hdfs(root / arm, arm)) for arm in ARMS}
         for repetition in range(-1, options.repeat):
             for arm in dice.sample(sorted(ARMS), len(ARMS)):
-                rates = {
-                    f"{what}_mb_s": dfsio(root / arm, arm, urls[arm], what, options)
-                    for what in WAYS
-                }
-                yield {"repetition": repetition, "arm": arm, **rates}
+                row: dict[str, Any] = {"repetition": repetition, "arm": arm}
+                for what in WAYS:
+                    rates = dfsio(root / arm, arm, urls[arm], what, options)
+                    row[f"{what}_mb_s"], row[f"{what}_io_rate_mb_s"] = rates
+                yield row
 
 
 def page(rows: list[dict[str, Any]]) -> list[str]:
@@ -99,14 +99,22 @@ def page(rows: list[dict[str, Any]]) -> list[str]:
     lines = []
     for arm in ARMS:
         cells = [f"`{arm}`"]
-        for what in WAYS:
+        for what in _measures(rows):
             cells.append(spread(list(rates(rows, arm, what).values()), 0))
             cells.append("1" if arm == PLAIN else shown(ratio(rows, arm, what)))
         lines.append(cells)
     heads = ["Arm"]
-    for what in WAYS:
-        heads += [f"{what}, MB/s, median (range)", f"to `{PLAIN}`"]
+    for what in _measures(rows):
+        way, _, rate = what.partition("_")
+        heads += [f"{way}{', average IO rate' * bool(rate)}, MB/s, median (range)"]
+        heads += [f"to `{PLAIN}`"]
     return table(heads, lines)
+
+
+def _measures(rows: list[dict[str, Any]]) -> list[str]:
+    """Throughput, and the average IO rate where the results have it, each of both ways."""
+    known = [f"{way}{kind}" for way in WAYS for kind in ("", "_io_rate")]
+    return [what for what in known if all(f"{what}_mb_s" in row for row in rows)]
 
 
 def rates(rows: list[dict[str, Any]], arm: str, what: str) -> dict[tuple[int, int], float]:
@@ -172,8 +180,10 @@ def hdfs(home: Path, arm: str) -> Iterator[str]:
         yield url
 
 
-def dfsio(home: Path, arm: str, url: str, what: str, options: argparse.Namespace) -> float:
-    """TestDFSIO's throughput in MB/s."""
+def dfsio(
+    home: Path, arm: str, url: str, what: str, options: argparse.Namespace
+) -> tuple[float, float]:
+    """TestDFSIO's throughput and average IO rate in MB/s."""
     settings = {
         "fs.defaultFS": url,
         "mapreduce.framework.name": "local",
@@ -188,14 +198,12 @@ def dfsio(home: Path, arm: str, url: str, what: str, options: argparse.Namespace
              "-resFile", str(result)),
         capture_output=True, text=True, timeout=LIMIT_S, check=False,
     )  # fmt: skip
-    found = (
-        re.search(r"Throughput mb/sec:\s+([\d.]+)", result.read_text())
-        if result.is_file()
-        else None
-    )
-    if done.returncode or found is None:
+    said = result.read_text() if result.is_file() else ""
+    throughput = re.search(r"Throughput mb/sec:\s+([\d.]+)", said)
+    io_rate = re.search(r"Average IO rate mb/sec:\s+([\d.]+)", said)
+    if done.returncode or throughput is None or io_rate is None:
         sys.exit(f"dfsio: TestDFSIO of '{arm}' failed; its output ends {done.stderr[-1500:]}")
-    return float(found[1])
+    return float(throughput[1]), float(io_rate[1])
 
 
 if __name__ == "__main__":

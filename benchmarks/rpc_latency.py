@@ -1,13 +1,16 @@
 """Hadoop RPC with communication threads bound by a policy and without: latency and its spread.
 
     .venv/bin/python benchmarks/rpc_latency.py --starts 6 --repeat 4 --load 2
+    .venv/bin/python benchmarks/rpc_latency.py --repeat 20 --arms o2acs,o2nts:4,jvm:core,jvm:socket
 
 A NameNode for each arm; a repetition is a new client JVM for each arm, in random (seeded) order,
 beside `--load` processes that do nothing but compute. All is done with `--starts` starts of the
 NameNodes: the middle of a start counts once, and there is an interval from three starts on. Server
-and client are under hearth's agent alike. A client makes twice `--calls` calls of getFileStatus,
-one after the other, and drops the first half, as Lu et al. (2017) did with theirs. Raw values go to
-benchmarks/results/ as each client ends. Hadoop's servers are fetched by `tools/setup.sh test`.
+and client are under hearth's agent alike. In the arms `jvm:threads`, `jvm:core` and `jvm:socket`
+whole JVMs are bound instead, by taskset: to CPUs 0 to 3, one core, one socket. A client makes twice
+`--calls` calls of getFileStatus, one after the other, and drops the first half, as Lu et al. (2017)
+did with theirs. Raw values go to benchmarks/results/ as each client ends. Hadoop's servers are
+fetched by `tools/setup.sh test`.
 """
 
 import argparse
@@ -28,11 +31,14 @@ from typing import Any
 from results import over_starts, shown, spread, table
 
 from hearth import Ratio, UserError
+from hearth.base.ids import parse_ids
 from hearth.machine.paths import affinity_jar, spark_home
 
 ROOT = Path(__file__).resolve().parents[1]
 SERVERS = ROOT / ".cache" / "hadoop-servers"
 PLAIN = "none"
+#: Arms of whole JVMs: the file of sysfs that names the CPUs of each; else the first four.
+WHOLE = {"jvm:threads": "", "jvm:core": "core_cpus_list", "jvm:socket": "package_cpus_list"}
 LIMIT_S = 120
 LOGGING = """
 appender.console.type = Console
@@ -51,7 +57,10 @@ def main() -> None:
     parser.add_argument("--repeat", type=int, default=4, help="of each start")
     parser.add_argument("--calls", type=int, default=10_000, help="that count, of each client")
     parser.add_argument("--load", type=int, default=0, help="processes that compute meanwhile")
-    parser.add_argument("--policies", default="o2acs,o2ntc:1", help="the arms beside 'none'")
+    parser.add_argument(
+        "--arms", "--policies", default="o2acs,o2ntc:1",
+        help=f"beside 'none': policies of the agent, and {', '.join(WHOLE)}",
+    )  # fmt: skip
     parser.add_argument("--seed", type=int, default=1, help="of the order")
     options = parser.parse_args()
     output = (
@@ -69,7 +78,7 @@ def main() -> None:
 
 def one_start(options: argparse.Namespace, dice: random.Random) -> Iterator[dict[str, Any]]:
     """The clients of one start of the NameNodes."""
-    arms = [PLAIN, *options.policies.split(",")]
+    arms = [PLAIN, *options.arms.split(",")]
     with tempfile.TemporaryDirectory(prefix="hearth-rpc-") as scratch, ExitStack() as running:
         root = Path(scratch)
         compile_client(root)
@@ -128,9 +137,20 @@ def java(root: Path, arm: str, site: Path, main_class: str, *words: str) -> list
     servers = sorted(SERVERS.glob("hadoop-client-minicluster-*.jar"))
     if not servers:
         raise UserError(f"{SERVERS} holds no servers of Hadoop: run `tools/setup.sh test`")
-    agent = [] if arm == PLAIN else [f"-javaagent:{affinity_jar()}=policy={arm}"]
+    own = arm == PLAIN or arm in WHOLE
+    agent = [] if own else [f"-javaagent:{affinity_jar()}=policy={arm}"]
     class_path = f"{site}:{root}:{servers[-1]}:{spark_home()}/jars/*"
-    return ["java", "-Xmx512m", *agent, "-cp", class_path, main_class, *words]
+    command = ["java", "-Xmx512m", *agent, "-cp", class_path, main_class, *words]
+    return ["taskset", "-c", whole(arm), *command] if arm in WHOLE else command
+
+
+def whole(arm: str) -> str:
+    """The CPUs of an arm that binds whole JVMs: of those that may be used, by the first of them."""
+    allowed = sorted(os.sched_getaffinity(0))
+    if not WHOLE[arm]:
+        return ",".join(map(str, allowed[:4]))
+    file = Path(f"/sys/devices/system/cpu/cpu{allowed[0]}/topology/{WHOLE[arm]}")
+    return ",".join(map(str, sorted(set(allowed) & set(parse_ids(file.read_text().strip())))))
 
 
 def write_site(directory: Path, settings: dict[str, str]) -> None:
