@@ -11,6 +11,7 @@ from numalab.image import root_image
 from numalab.traffic_arms import ARMS
 
 LIMIT_SECONDS = 900
+MOST_REPEATS = 100
 TRAFFIC_SECONDS = 1800  # one application, on busy cores
 
 
@@ -30,7 +31,7 @@ def main(arguments: list[str]) -> int:
     counted = commands.add_parser("traffic", help="count local and remote cache misses of Spark")
     counted.add_argument("shape")
     counted.add_argument("workload", choices=["scan", "shuffle"])
-    counted.add_argument("--repeat", type=int, default=1, help="how often each arm runs")
+    counted.add_argument("--repeat", type=_repeats, default=1, help="how often each arm runs")
     counted.add_argument("--evidence", type=Path, default=Path("build/numalab"))
     options = parser.parse_args(arguments)
     try:
@@ -41,6 +42,13 @@ def main(arguments: list[str]) -> int:
     except machine.GuestFailedError as problem:
         print(f"numalab: {problem}", file=sys.stderr)
         return 1
+
+
+def _repeats(text: str) -> int:
+    """Return a number of 1 to 100."""
+    if not text.isdecimal() or not 1 <= int(text) <= MOST_REPEATS:
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number of 1 to {MOST_REPEATS}")
+    return int(text)
 
 
 def _command(options: argparse.Namespace) -> int:

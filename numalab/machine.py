@@ -325,8 +325,12 @@ def _add_text(archive: tarfile.TarFile, name: str, text: str) -> None:
 
 def _run(command: list[str], log: Path, limit_seconds: float) -> str:
     with log.open("wb") as console:
+        # A guest ends with who started it, also by SIGKILL.
         guest = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=console, stderr=subprocess.STDOUT
+            ["setpriv", "--pdeathsig", "KILL", *command],
+            stdin=subprocess.DEVNULL,
+            stdout=console,
+            stderr=subprocess.STDOUT,
         )
         try:
             status = guest.wait(timeout=limit_seconds)

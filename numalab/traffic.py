@@ -85,12 +85,12 @@ class Board:
             _RANGE.pack_into(self._memory, _HEAD.size + node * _RANGE.size, start, end)
 
     def begin(self) -> None:
-        """Have the plug-in count; raise TimeoutError if it does not follow."""
+        """Have the plug-in count; raise GuestFailedError if it does not follow."""
         self._memory[:8] = (1).to_bytes(8, "little")
         deadline = time.monotonic() + SWITCH_SECONDS
         while not _HEAD.unpack_from(self._memory)[1]:
             if time.monotonic() > deadline:
-                raise TimeoutError(f"no vCPU was idle in {SWITCH_SECONDS} s")
+                raise machine.GuestFailedError(f"no vCPU was idle in {SWITCH_SECONDS} s")
             time.sleep(_POLL_SECONDS / 10)
 
     def end(self) -> None:
@@ -117,8 +117,8 @@ def count(
 ) -> Iterator[Window]:
     """Run the case in the shape and yield each window when the guest has closed it.
 
-    Raises what `machine.boot` raises, LabUnavailableError without a C compiler, and TimeoutError if
-    the plug-in cannot be switched.
+    Raises what `machine.boot` raises, LabUnavailableError without a C compiler, and
+    GuestFailedError if the plug-in cannot be switched.
     """
     with tempfile.TemporaryDirectory(prefix="traffic.") as scratch, ThreadPoolExecutor(1) as beside:
         folder = Path(scratch)

@@ -8,7 +8,7 @@ import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
-LIMIT_SECONDS = 1000  # most of the 1,200 s that the tests give a boot
+LIMIT_SECONDS = 1800  # most of what the tests give a boot
 ARCHIVES = Path("/numalab/archives")
 # What keeps an emulated JVM quick; nothing of it touches placement.
 JAVA_OPTIONS = (

@@ -32,7 +32,7 @@ from numalab import image, judge, machine, passed, reading, setup
 from support import require
 
 # A boot is killed after this: several times what it takes on two idle cores.
-LIMIT_SECONDS = 1800
+LIMIT_SECONDS = 2400
 # The kernel keeps a part of a node's memory for itself (3 to 6 % seen): what it reports is less.
 LEAST_MEMORY = 0.9
 # An emulated Spark job takes minutes: these shapes run it after a change, all when asked to.

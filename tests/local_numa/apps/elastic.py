@@ -20,7 +20,7 @@ def running() -> int:
 
 
 def until(count: int) -> int:
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 240
     while running() != count and time.monotonic() < deadline:
         time.sleep(0.2)
     return running()

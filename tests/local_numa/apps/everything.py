@@ -35,7 +35,7 @@ def events() -> list[list[str]]:
 
 
 def until(check: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 90
+    deadline = time.monotonic() + 240
     while not check() and time.monotonic() < deadline:
         time.sleep(0.1)
 
