@@ -1,12 +1,21 @@
 """What `numalab traffic` makes of a guest's console and of the plug-in's counters."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
+from numalab.__main__ import main
+from numalab.machine import GuestFailedError
+from numalab.setup import PROJECT
 from numalab.shape import load
 from numalab.traffic import CpuCounts, Window, _marks, _node_ranges, control_fault
 from numalab.traffic_report import Counted, counted, page, raw_lines, rows
+
+from hearth.base.processes import start_ticks
+from numalab import traffic
+from support import eventually
 
 BLOCKS = """\
               Block Name    PSize              Offset               Used              Total
@@ -81,3 +90,37 @@ def test_the_page_holds_the_table_and_nothing_of_a_name_is_markup() -> None:
     assert "scan on &lt;two&gt;" in text and "<two>" not in text
     (line,) = raw_lines(load("two-nodes"), "scan", [found]).splitlines()
     assert json.loads(line)["remote"] == [10, 30]
+
+
+def test_a_guest_that_cannot_be_counted_ends_the_command_with_a_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(traffic, "SWITCH_SECONDS", 0)
+    with pytest.raises(GuestFailedError, match="no vCPU was idle in 0 s"):
+        traffic.Board(tmp_path / "board").begin()
+
+
+@pytest.mark.parametrize("number", ["0", "-1", "101", "1.5", "two"])
+def test_a_number_of_runs_that_is_none_is_refused_before_anything_boots(
+    number: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as refused:
+        main(["traffic", "two-nodes", "scan", "--repeat", number])
+    assert refused.value.code == 2
+    assert f"'{number}' is no whole number of 1 to 100" in capsys.readouterr().err
+
+
+def test_a_guest_ends_with_who_started_it(tmp_path: Path) -> None:
+    program = "from pathlib import Path; from numalab.machine import _run\n"
+    program += f"_run(['sleep', '240'], Path({str(tmp_path / 'log')!r}), 200)"
+    starter = subprocess.Popen([sys.executable, "-c", program], cwd=PROJECT)
+
+    def guests() -> list[str]:
+        children = Path(f"/proc/{starter.pid}/task/{starter.pid}/children").read_text().split()
+        return [c for c in children if Path(f"/proc/{c}/comm").read_text() == "sleep\n"]
+
+    eventually("a guest is there", guests)
+    (guest,) = guests()
+    starter.kill()
+    starter.wait()
+    eventually("the guest is gone", lambda: start_ticks(int(guest)) is None)
