@@ -1,14 +1,18 @@
 """`hearth plan --format kubernetes|yarn|standalone`, held against what those systems read."""
 
 import functools
+import hashlib
 import re
 import subprocess
+import urllib.request
 import xml.etree.ElementTree as ET
 import zipfile
 from collections.abc import Mapping
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
 import yaml
 
@@ -203,6 +207,50 @@ def test_each_executor_has_a_balloon_of_its_cpus_beside_the_reserved_ones(machin
     own = defaults(found)
     assert {kind["minCPUs"], kind["maxCPUs"]} == {int(own[WHOLE])}
     assert kind["maxBalloons"] == int(own["spark.executor.instances"])
+
+
+@functools.cache
+def balloons_schema() -> dict[str, Any]:
+    """Return the schema that nri-plugins publishes for its policy; no object has further fields."""
+    module, version = "github.com/containers/nri-plugins", "v0.10.1"
+    digest = "c8dd67391319ba23c7e5a60088c69894f79657e484130a31e3d5d505edba71c9"
+    try:
+        address = f"https://proxy.golang.org/{module}/@v/{version}.zip"
+        with urllib.request.urlopen(address, timeout=60) as answer:
+            content = answer.read()
+    except OSError as error:
+        require("go-proxy", f"{address} does not answer: {error}")
+    assert hashlib.sha256(content).hexdigest() == digest
+    with zipfile.ZipFile(BytesIO(content)) as archive:
+        folder = f"{module}@{version}/config/crd/bases"
+        crd = yaml.safe_load(archive.read(f"{folder}/config.nri_balloonspolicies.yaml"))
+    (found,) = crd["spec"]["versions"]
+    assert found["name"] == "v1alpha1"
+    return dict(closed(found["schema"]["openAPIV3Schema"]))
+
+
+def closed(schema: Any) -> Any:
+    if isinstance(schema, list):
+        return [closed(one) for one in schema]
+    if not isinstance(schema, dict):
+        return schema
+    kept = {key: closed(value) for key, value in schema.items()}
+    if isinstance(kept.get("properties"), dict) and kept.get("type") == "object":
+        kept["additionalProperties"] = False
+    if kept.get("x-kubernetes-int-or-string"):
+        kept["type"] = ["integer", "string"]
+    if kept == {"type": "object"}:  # metadata
+        kept["additionalProperties"] = True
+    return kept
+
+
+@pytest.mark.parametrize("machine", [BIG, SMALL])
+def test_the_policy_of_balloons_is_one_by_the_schema_of_its_plugin(machine: str) -> None:
+    policy = yaml.safe_load(files(machine, "kubernetes")["balloons.yaml"])
+    jsonschema.validate(policy, balloons_schema())
+    policy["spec"]["balloonTypes"][0]["minCPU"] = 1
+    with pytest.raises(jsonschema.ValidationError, match="'minCPU' was unexpected"):
+        jsonschema.validate(policy, balloons_schema())
 
 
 @pytest.mark.parametrize("machine", [BIG, TWO, MANY, SMALL])
