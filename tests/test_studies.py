@@ -20,6 +20,7 @@ from hearth.studies.characterise.study import CharacterisationRuns
 from hearth.studies.listing import list_studies
 from hearth.studies.published.needs import Here, numbers_of
 from hearth.studies.published.preset import Request, names, preset, words
+from hearth.studies.published.result import _arm
 from hearth.studies.published.study import ready
 from hearth.workloads import suites
 from support import ROOT, check_golden, validate
@@ -165,6 +166,14 @@ def test_the_table_stands_beside_the_published_one_and_is_kept(
     assert "1.92" in page.read_text()
     assert main(["runs", "list", "--kind", "study"]) == 0
     assert kept.id[:25] in capsys.readouterr().out
+
+
+def test_a_searched_configuration_stands_for_all_that_were_tried() -> None:
+    found = {"2B 2x4": {"seconds": 7.0}, "2B 4x2": {"seconds": 5.0}, "2NB 2x4": {"seconds": 4.0}}
+    read = [_arm(found, name, "seconds") for name in ("2B", "2B 2x4", "best", "2N*")]
+    assert read == [5.0, 7.0, 4.0, 4.0]
+    with pytest.raises(LookupError, match="'3B' did not run here"):
+        _arm(found, "3B", "seconds")
 
 
 def test_a_study_goes_on_behind_its_last_whole_step(

@@ -100,6 +100,22 @@ def test_nodes_are_told_as_speed_ups_of_bound_over_unbound() -> None:
     assert "1 node: 1.27x (95% interval 1.11 to 1.47)" in answer("nodes", times)["sentence"]
 
 
+def test_of_a_search_the_best_bound_stands_against_the_best_unbound_and_nodes_against_theory() -> (
+    None
+):
+    times = {"1NB 1x4": [12.0], "1B 1x4": [9.0], "1NB 2x2": [10.0], "1B 2x2": [11.0],
+             "2NB 2x4": [6.0], "2B 2x4": [7.0], "2NB 4x2": [8.0], "2B 4x2": [5.0]}  # fmt: skip
+    found = answer("nodes", times)
+    assert found["sentence"] == (
+        "Speed-up of bound over unbound, the best of 8 configurations, of 1 pairs: "
+        "1 node: 1.11x (1B 1x4 to 1NB 2x2), 2 nodes: 1.20x (2B 4x2 to 2NB 2x4)."
+    )
+    assert found["why"][:2] == [
+        "the best were chosen by the runs that compare them: no interval",
+        "2 nodes instead of 1, bound: 1.80x, in theory 2.00x",
+    ]
+
+
 @pytest.mark.parametrize(
     ("used", "words"),
     [(20.0, "20% of the 100.0 GB/s that this machine sustains: the region of constant latency"),

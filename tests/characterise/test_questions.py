@@ -128,8 +128,24 @@ def test_a_configuration_that_has_no_plan_is_left_out_with_the_planners_reason()
 
     asked = questions(Surroundings(LAPTOP, small), ["sweep"])[0]
     assert [arm.name for arm in asked.arms] == ["1x1", "1x2"]
-    assert asked.notes == ("2x1: --executors: 2 heaps do not fit",)
-    assert asked_at_once == [3], "one start of the planner for a whole sweep"
+    assert asked.notes[0] == "2x1: --executors: 2 heaps do not fit"
+    assert asked_at_once == [3, 20], "a start of the planner for all sizes, one for their heaps"
+
+
+def test_each_configuration_of_a_sweep_divides_the_same_heap_by_its_executors() -> None:
+    def limited(sizes: Sequence[Size]) -> list[Plan | UserError]:
+        """An executor of two cores finds no room for more than 18,000 MiB."""
+        tight = [(s.heap_mb or 0) * (s.cores or 0) > 36_000 for s in sizes]
+        refused = UserError("--memory: does not fit")
+        return [refused if no else p for no, p in zip(tight, plans(sizes), strict=True)]
+
+    asked = questions(Surroundings(LAPTOP, limited, sweep=((1, 2), (2, 1))), ["sweep"])[0]
+    # The most that a plan has in all is 2 x 24,000 MiB; 3/10 of it fit into every configuration.
+    assert [arm.words for arm in asked.arms] == [("--memory", "14400m"), ("--memory", "7200m")]
+    assert asked.notes == ("14400 MiB of heap in all, divided by the number of executors",)
+    fixed = questions(Surroundings(LAPTOP, plans, heap_fixed=True), ["sweep"])[0]
+    assert {arm.words for arm in fixed.arms} == {()}
+    assert fixed.notes == ("the heap of each executor is the one that you set",)
 
 
 def test_nodes_are_bound_one_more_at_a_time_each_beside_the_same_executors_unbound() -> None:
@@ -140,6 +156,14 @@ def test_nodes_are_bound_one_more_at_a_time_each_beside_the_same_executors_unbou
     assert arms[2].words[-1] == "--unbound" and arms[2].prefix == ()
     assert arms[3].prefix == ("taskset", "--cpu-list", "0-95")
     assert arms[2].master == arms[3].master == "local-numa[2x48]"
+
+
+def test_a_search_tries_the_studys_executors_on_each_node_for_each_number_of_nodes() -> None:
+    names = [arm.name for arm in ask("nodes", search_nodes=True).arms]
+    winners = {"1B 1x24", "2B 6x8", "2B 12x6", "2B 12x4", "3B 12x6", "4B 12x8"}
+    assert winners <= set(names) and len(set(names)) == len(names)
+    assert [name.replace("B", "NB") for name in names[1::2]] == names[::2]
+    assert {name[0] for name in names} == set("1234")
 
 
 def test_memory_is_put_on_one_node_of_each_distance_and_the_cpus_stay() -> None:

@@ -73,6 +73,7 @@ class CharacteriseCommand:
     questions: str | None
     runs: RunOptions
     sweep: str | None
+    search_nodes: bool
     change_prefetchers: bool
     cold: bool
     resume: str | None
@@ -95,6 +96,11 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_run_options(parser, repeat=7, warmup=1)
     runs = group(parser, "runs")
     runs.add_argument("--sweep", metavar="NxM,...", help="executors x cores to try, e.g. 2x4,4x2")
+    runs.add_argument(
+        "--search-nodes",
+        action="store_true",
+        help="try 1 to 6 executors on each node, and compare the best (question nodes)",
+    )
     runs.add_argument(
         "--change-prefetchers",
         action="store_true",
@@ -161,7 +167,10 @@ def _asked(
     runs, line = options.runs, options.line
     keys = KEYS if options.questions is None else [k.strip() for k in options.questions.split(",")]
     switching = options.change_prefetchers
-    here = surroundings(line, spark, options.sweep, may_switch=switching, debug=options.debug)
+    here = surroundings(
+        line, spark, options.sweep,
+        may_switch=switching, debug=options.debug, search_nodes=options.search_nodes,
+    )  # fmt: skip
     asked = [
         AskedTarget(subject, questions(replace(here, job=job), keys))
         for subject, job in subjects(line)

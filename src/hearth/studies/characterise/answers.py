@@ -1,7 +1,8 @@
 """Answer a question from its runs; pure, from a comparison to a sentence and its figures."""
 
+import itertools
 import statistics
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypedDict
 
@@ -190,25 +191,51 @@ def _interval(ratio: Ratio, confidence: float) -> str:
 def _nodes(
     comparison: Compared, arms: Sequence[ComparedArm], outcomes: Sequence[Outcome]
 ) -> Answer:
-    """Of each number of nodes, bound (1B, 2B, ...) against left to the kernel (1NB, 2NB, ...)."""
-    names = {arm.name.split(" ")[0]: arm.name for arm in arms}
-    both = {kind[:-1]: (names[kind], names[f"{kind[:-1]}NB"])
-            for kind in names if not kind.endswith("NB") and f"{kind[:-1]}NB" in names}  # fmt: skip
+    """Of each number of nodes, bound (1B, 2B, ...) against left to the kernel (1NB, 2NB, ...).
+
+    Where several sizes of executors were tried, the best one of each is compared, as in Baig 2018.
+    """
+    best = _best_by_kind(arms)
+    both = {kind[:-1]: (best[kind].name, best[f"{kind[:-1]}NB"].name)
+            for kind in best if not kind.endswith("NB") and f"{kind[:-1]}NB" in best}  # fmt: skip
     confidence = each_confidence(comparison.confidence, len(both))
+    searched = len(arms) > len(best)
     parts, why, numbers = [], [], []
     for number, (bound, unbound) in both.items():
         mine, base = pairs(bound, unbound, outcomes)
         if not base:
             continue
         speedup = paired_ratio(base, mine, confidence)
-        shown = _interval(speedup, comparison.confidence)
+        shown = (
+            f" ({bound} to {unbound})" if searched else _interval(speedup, comparison.confidence)
+        )
         parts.append(f"{number} node{'s' * (number != '1')}: {speedup.value:.2f}x{shown}")
         numbers.append(len(base))
         why += moved(bound, unbound, outcomes)
     if not parts:
         return _fastest(comparison, arms, outcomes)
-    text = f"Speed-up of bound over unbound, of {min(numbers)} pairs: {', '.join(parts)}."
-    return Answer(text, why)
+    best_of = f", the best of {len(arms)} configurations," if searched else ""
+    text = f"Speed-up of bound over unbound{best_of} of {min(numbers)} pairs: {', '.join(parts)}."
+    chosen = ["the best were chosen by the runs that compare them: no interval"] if searched else []
+    return Answer(text, [*chosen, *_more_nodes(best), *why])
+
+
+def _best_by_kind(arms: Sequence[ComparedArm]) -> dict[str, ComparedArm]:
+    """Return the arm with the smallest median of each number of nodes, bound and not."""
+    found: dict[str, ComparedArm] = {}
+    for arm in sorted(arms, key=lambda arm: arm.median):
+        found.setdefault(arm.name.split(" ")[0], arm)
+    return {kind: found[kind] for kind in dict.fromkeys(a.name.split(" ")[0] for a in arms)}
+
+
+def _more_nodes(best: Mapping[str, ComparedArm]) -> list[str]:
+    """Return what each further node gains, beside what it could: (current + new) / current."""
+    numbers = [int(kind[:-1]) for kind in best if not kind.endswith("NB")]
+    return [
+        f"{new} nodes instead of {now}, bound: "
+        f"{best[f'{now}B'].median / best[f'{new}B'].median:.2f}x, in theory {new / now:.2f}x"
+        for now, new in itertools.pairwise(numbers)
+    ]
 
 
 def _bandwidth(

@@ -25,12 +25,14 @@ def surroundings(
     *,
     may_switch: bool,
     debug: bool,
+    search_nodes: bool = False,
 ) -> Surroundings:
     """Of the live machine. line, settings: the user's, for the plans. sweep: see `sweep_cells`."""
     machine = topology(debug=debug)
 
     def request(size: Size) -> dict[str, Any]:
-        asked = replace(line.asked, executors=size.executors, cores=size.cores)
+        heap = None if size.heap_mb is None else f"{size.heap_mb}m"
+        asked = replace(line.asked, executors=size.executors, cores=size.cores, memory=heap)
         python, occupied = line.is_python, size.occupied
         return asked.plan_request(settings, python=python, occupied=occupied).document()
 
@@ -47,6 +49,8 @@ def surroundings(
         no_prefetchers=_no_prefetchers(may_switch, sorted(machine.usable_cpus)),
         no_bandwidth=bandwidth.reason if bandwidth.status != "on" else None,
         sweep=sweep_cells(sweep),
+        heap_fixed="spark.executor.memory" in settings,
+        search_nodes=search_nodes,
     )
 
 

@@ -52,8 +52,9 @@ class Part:
 class Reading:
     """Where the value of a published one is found: the seconds of an arm, or one of its measures.
 
-    arm: `best` is the fastest; what ends with `*` stands for the first that begins so. over:
-    another arm, whose value is divided by this one's; over_step: where that is another step's.
+    arm: its name, or how it begins, before a blank or `*`: the fastest of those; `best` is the
+    fastest of all. over: another arm, whose value is divided by this one's; over_step: where
+    that is another step's.
     """
 
     step: str

@@ -1,5 +1,6 @@
 """The document of a published study that ran here: its table beside the published one."""
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated
@@ -122,13 +123,12 @@ def _readings(step: str, lines: Mapping[str, StepLine]) -> Readings:
 
 
 def _arm(found: Readings, name: str, measure: str) -> float:
-    """Return a measure of an arm, whose name may go on behind a blank, or where `*` stands."""
-    if name == "best":
-        name = min(found, key=lambda arm: found[arm]["seconds"])
-    beginning = name.removesuffix("*") if name.endswith("*") else f"{name} "
-    for arm, values in found.items():
-        if arm == name or arm.startswith(beginning):
-            if not values.get(measure):
-                raise LookupError(f"'{measure}' of '{arm}' was not measured here")
-            return values[measure]
-    raise LookupError(f"'{name}' did not run here")
+    """Return a measure of an arm, or of the fastest whose name begins so, see `Reading`."""
+    beginning = {"best": ""}.get(name, name.removesuffix("*") if "*" in name else f"{name} ")
+    named = [name] if name in found else [arm for arm in found if arm.startswith(beginning)]
+    if not named:
+        raise LookupError(f"'{name}' did not run here")
+    arm = min(named, key=lambda arm: found[arm].get("seconds", math.inf))
+    if not found[arm].get(measure):
+        raise LookupError(f"'{measure}' of '{arm}' was not measured here")
+    return found[arm][measure]
