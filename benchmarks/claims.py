@@ -416,7 +416,7 @@ def reading() -> Iterator[Claim]:
 def fleets() -> Iterator[Claim]:
     raw = Raw.of("fleet-plans-2026-11-27-0350", "fleet-plans-2026-11-27-0748")
     yield raw.tables(fleet_plans.page(raw.rows))
-    sets = Raw.of("worker-sets-2026-11-27-0739")
+    sets = Raw.of("worker-sets-2026-11-27-1716", "worker-sets-2026-11-27-1719")
     yield sets.tables(worker_sets.page(sets.rows))
     names = Raw.of("locality-2026-11-27-1343")
     yield names.tables(locality.page(names.rows))

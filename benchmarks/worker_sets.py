@@ -1,6 +1,6 @@
 """What the supervisors of bound Workers cost on many machines: start, loss of a tenth, restarts.
 
-    .venv/bin/python benchmarks/worker_sets.py --machines 1 8 64
+    .venv/bin/python benchmarks/worker_sets.py --machines 1 8 32
 
 Simulated: all machines are this one. Each has its own state and leases and plans for a machine
 that is described, of 64 places, as 'hearth workers start' would; but nothing is bound, and the

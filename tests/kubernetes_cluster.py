@@ -196,6 +196,9 @@ def write_settings(root: Path, group: str) -> None:
         "cgroupDriver": "cgroupfs",
         "cgroupRoot": f"/{group}",
         "containerRuntimeEndpoint": _CONTAINERD,
+        # A pod that asks for whole CPUs, and for as much as it may have, gets them for itself.
+        "cpuManagerPolicy": "static",
+        "reservedSystemCPUs": str(min(os.sched_getaffinity(0))),
         "evictionHard": {"memory.available": "0%", "nodefs.available": "0%"},
         "failSwapOn": False,
         "imageGCHighThresholdPercent": 100,

@@ -186,3 +186,32 @@ def test_the_plugin_binds_pods_to_different_cpus_by_leases_in_a_directory_of_the
         (cpus, cpus) for cpus in held
     }
     assert [each["state"] for each in held.values()] == ["bound", "bound"]
+
+
+@pytest.mark.usefixtures("two_cpus")
+def test_a_pod_that_the_kubelet_gave_a_cpu_of_its_own_is_left_on_it_and_takes_no_lease(
+    site: Site, cluster: Cluster
+) -> None:
+    leases = site.root / "leases"
+    leases.mkdir()
+    leases.chmod(0o1777)
+    outcome = run(
+        site,
+        cluster,
+        pod(site),
+        json.dumps({}),
+        app="inside.py",
+        spark__plugins="io.hearth.plugin.BindingPlugin",
+        spark__executor__instances="1",
+        spark__kubernetes__executor__request__cores="1",
+        spark__kubernetes__executor__limit__cores="1",
+        spark__executorEnv__HEARTH_LEASES=str(leases),
+    )
+    assert outcome.code == 0, outcome.log[-4000:]
+    (said,) = json.loads(outcome.output)
+    (report,) = (site.root / "state" / "bindings").iterdir()
+    (executor,) = json.loads(report.read_text())["executors"]
+    own = str(max(TWO_CPUS))  # the kubelet keeps the other one
+    assert (executor["state"], executor["cpus"]) == ("narrowed", own)
+    assert {(threads, python) for _, threads, python, _ in said["seen"]} == {(own, own)}
+    assert [*leases.iterdir()] == []
