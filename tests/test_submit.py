@@ -202,11 +202,14 @@ def test_a_native_engine_is_loaded_beside_the_users_plugins_and_has_memory_and_s
     hearth: Command, users: str, plugins: str
 ) -> None:
     words = ["submit", "--dry-run", "--engine", "comet", "--conf", f"spark.plugins={users}"]
+    words += ["--conf", "spark.sql.extensions=com.example.B, com.example.A"]
     shown = hearth(*words, "job.py").stdout.replace("\\\n", " ").split()
     last = {key: value for key, _, value in (word.partition("=") for word in shown)}
     assert last["spark.plugins"] == plugins
     assert last["spark.memory.offHeap.enabled"] == "true"
     assert last["spark.shuffle.manager"].endswith(".CometShuffleManager")
+    rule = "io.hearth.sql.QuerySizedShuffles"
+    assert last["spark.sql.extensions"] == f"{rule},com.example.B,com.example.A"
 
 
 def test_a_native_plan_is_plain_spark() -> None:

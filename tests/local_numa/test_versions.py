@@ -117,11 +117,16 @@ def test_comet_runs_a_query_in_bound_executors_with_its_threads_and_its_memory(
 ) -> None:
     confs = [word for key, value in comet.items() for word in ("--conf", f"{key}={value}")]
     words = ["--engine", "comet", *FIXED, "--conf", "spark.hearth.classDataArchive=false"]
+    words += ["--conf", "spark.sql.extensions=com.example.Users"]
     found = site.hearth("submit", *words, *confs, str(APPS / "comet.py"), str(site.root / "data"))
     report = found.report
     ran = {"CometHashAggregate", "CometExchange", "CometSortMergeJoin"}
     assert ran <= set(report["operators"]), "Comet works and shuffles"
     assert not any(name.startswith("Comet") for name in report["sparks"])
+    assert report["partitions"] == [2 * 2], "by what the query reads"
+    ours, *others = report["extensions"]
+    assert ours == "io.hearth.sql.QuerySizedShuffles"
+    assert others == ["com.example.Users", "org.apache.comet.CometSparkSessionExtensions"]
     assert report["rows"] == 10 and report["same"], "its answers are Spark's"
     places = site.document("placement.json")["executors"]
     assert [place["verdict"] for place in places] == ["as planned"] * 2

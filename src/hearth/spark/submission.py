@@ -34,6 +34,8 @@ from hearth.spark.submit_args import Option, SubmitLine, SubmitOptions, late_opt
 _NO_FILES = ("pyspark-shell", "spark-internal", "spark-shell", "sparkr-shell")
 SHUFFLE_PARTITIONS = "spark.sql.shuffle.partitions"
 PARTITIONS_BY_QUERY = "spark.hearth.sql.partitionsByQuery"
+_EXTENSIONS = "spark.sql.extensions"
+_SIZES_SHUFFLES = "io.hearth.sql.QuerySizedShuffles"
 _PLANNED_PARTITIONS = "spark.hearth.internal.shufflePartitions"
 _WHEN_FULL = "spark.hearth.lease.whenFull"
 _LATER = (
@@ -275,6 +277,7 @@ def _additions(
     if plan.is_native:
         return _partitions_by_query(settings, plan)
     additions = {"spark.hearth.plan": str(write_plan(to_json(plan), paths.state_home()))}
+    additions |= _before_an_engine(settings, plan)
     if asked.hosts is not None:
         additions["spark.hearth.hosts"] = asked.hosts
     if asked.is_unbound:
@@ -297,12 +300,27 @@ def _partitions_by_query(
     """What lets plain Spark size each query's shuffles (jvm: QuerySizedShuffles), unless the user
     gives their number, or wants Spark's.
     """
-    wanted = settings.get(PARTITIONS_BY_QUERY, "true").strip().lower() == "true"
-    if SHUFFLE_PARTITIONS in settings or not wanted:
+    if SHUFFLE_PARTITIONS in settings or not _by_query(settings):
         return {}, None
     planned = plan.conf.get(SHUFFLE_PARTITIONS)
     ours = {_PLANNED_PARTITIONS: planned} if planned else {}
-    return {PARTITIONS_BY_QUERY: "true", **ours}, paths.hearth_jar()
+    first = _before_an_engine(settings, plan)
+    return {PARTITIONS_BY_QUERY: "true", **ours, **first}, paths.hearth_jar()
+
+
+def _before_an_engine(settings: Mapping[str, str], plan: Plan) -> dict[str, str]:
+    """Return what names the rule before the user's extensions, where an engine whose plugin puts
+    its own behind them would replace the shuffles first (jvm: Engine.sized).
+    """
+    comet = any((r.decision, r.value) == ("native engine", "Comet") for r in plan.reasons)
+    named = [name.strip() for name in settings.get(_EXTENSIONS, "").split(",") if name.strip()]
+    if not comet or _SIZES_SHUFFLES in named or not _by_query(settings):
+        return {}
+    return {_EXTENSIONS: ",".join([_SIZES_SHUFFLES, *named])}
+
+
+def _by_query(settings: Mapping[str, str]) -> bool:
+    return settings.get(PARTITIONS_BY_QUERY, "true").strip().lower() == "true"
 
 
 def _archives(

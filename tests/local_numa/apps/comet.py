@@ -1,6 +1,7 @@
 """Runs a query on Comet and by Spark itself, and prints what both gave and where Comet ran."""
 
 import json
+import re
 import sys
 from collections import Counter
 from pathlib import Path
@@ -19,14 +20,15 @@ spark.range(5_000).selectExpr("id AS k", "id * 7 AS w").write.parquet(f"{folder}
 
 
 def ran(enabled):
-    """The rows and the operators of a query with two shuffles."""
+    """The rows, the operators and the numbers of shuffle partitions of a query."""
     spark.conf.set("spark.comet.enabled", enabled)
     many, few = spark.read.parquet(f"{folder}/many"), spark.read.parquet(f"{folder}/few")
     groups = many.join(few, "k").groupBy((col("w") % 10).alias("g"))
     frame = groups.agg(total("v").alias("s"), count("*").alias("n")).orderBy("g")
     rows = [tuple(row) for row in frame.collect()]
     plan = frame._jdf.queryExecution().executedPlan().toString().split("Initial Plan")[0]
-    return rows, sorted({word for word in plan.replace("(", " ").split() if word[:1].isupper()})
+    operators = {word for word in plan.replace("(", " ").split() if word[:1].isupper()}
+    return rows, sorted(operators), re.findall(r"hashpartitioning\(.*?, (\d+)\)", plan)
 
 
 def status(task):
@@ -50,8 +52,8 @@ def memory(process):
     return dict(policies)
 
 
-by_comet, operators = ran(True)
-by_spark, sparks = ran(False)
+by_comet, operators, partitions = ran(True)
+by_spark, sparks, _ = ran(False)
 java = spark._jvm.java.lang.ProcessHandle
 running = java.current().descendants().iterator()
 executors = []
@@ -65,6 +67,8 @@ report = {
     "rows": len(by_comet),
     "same": by_comet == by_spark,
     "operators": operators,
+    "partitions": sorted({int(number) for number in partitions}),
+    "extensions": spark.conf.get("spark.sql.extensions").split(","),
     "sparks": sparks,
     "executors": executors,
     "manager": spark.conf.get("spark.shuffle.manager"),

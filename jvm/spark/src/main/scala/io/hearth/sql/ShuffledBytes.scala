@@ -42,7 +42,9 @@ final private[sql] class ShuffledBytes {
   private def counted(plan: SparkPlan): Option[BigInt] = plan match {
     case stage: ShuffleQueryStageExec if stage.isMaterialized =>
       stage.mapStats.map(found => BigInt(found.bytesByPartitionId.sum))
-    case stage: QueryStageExec => of(stage.plan)
+    // A native engine's own broadcast is not known here, but says what it holds.
+    case stage: QueryStageExec =>
+      of(stage.plan).orElse(stage.computeStats().map(_.sizeInBytes))
     case leaf: LeafExecNode => ofLeaf(leaf)
     case expand: ExpandExec => ofChildren(expand).map(_ * expand.projections.size)
     case known if keepsRows(known) => ofChildren(known)

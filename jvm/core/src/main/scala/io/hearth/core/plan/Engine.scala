@@ -40,7 +40,7 @@ object Engine {
         offHeap = true,
         hostSize = None,
         coresAreThreads = true,
-        sized = false
+        sized = true
       )
 
   /** By its documentation (Configuration.md, velox-configuration.md): threads follow the task slots by themselves. */

@@ -32,6 +32,7 @@ import io.hearth.spark.{
   MasterUrl,
   SupportedSpark
 }
+import io.hearth.sql.QuerySizedShuffles
 
 /**
  * The masters `local-numa`, `local-numa[N]` and `local-numa[NxM]`: one executor for each part of the plan,
@@ -59,6 +60,7 @@ private[spark] class LocalNumaClusterManager extends ExternalClusterManager with
     val plan = leased.plan
     TaskProfiles.install(sc, plan)
     plan.reasons.foreach(tell)
+    if (Engine.of(sc.conf.getOption).exists(_.sized)) QuerySizedShuffles.name(sc.conf)
     plan.mode match {
       case PlanMode.Native =>
         ExecutorResources.refuse(sc.conf)
