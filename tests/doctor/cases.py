@@ -317,7 +317,7 @@ CASES = {
         files(f"{CPU}/present", "0-7", f"{CPU}/online", "0-7"),
         files(f"{CPU}/present", "0-7", f"{CPU}/online", "0-5"),
     ),
-    "cpu-quota": Case(Given(topology={"allowed": ALONE}), Given()),
+    "cpu-quota": Case(Given(GROUP, topology={"allowed": ALONE}), Given()),
     "preemption": Case(
         files("proc/version", "Linux version 6.13 SMP PREEMPT_LAZY"),
         files("proc/version", "Linux version 6.1 SMP PREEMPT_RT"),

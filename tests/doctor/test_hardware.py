@@ -405,3 +405,105 @@ def test_what_a_container_may_only_read_is_changed_on_the_host(tmp_path: Path) -
         assert one.command.startswith("on the host: sysctl") == (name == "container")
         (one,) = [f for f in examine(machine, "a capture", {}).findings if f.name == "memory-maps"]
         assert not one.fixable
+
+
+def cppc(*shares: tuple[int, int]) -> Given:
+    """Turbo off, and of each CPU the highest and the nominal performance."""
+    files = {
+        f"{CPU}/cpu{cpu}/acpi_cppc/{name}_perf": str(value)
+        for cpu, both in enumerate(shares)
+        for name, value in zip(("highest", "nominal"), both, strict=True)
+    }
+    return Given({f"{CPU}/cpufreq/boost": "0", **files})
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        (cppc((108, 108), (153, 150)), "turbo: off; CPUs 1 could reach up to 2.0% more"),
+        (cppc((108, 108), (150, 150)),
+         "turbo: off, and no CPU's performance goes above its nominal one"),
+        (cppc((108, 0)), "turbo: off"),
+    ],
+)  # fmt: skip
+def test_turbo_that_is_off_is_told_with_what_the_firmware_says_it_would_give(
+    tmp_path: Path, given: Given, told: str
+) -> None:
+    found = looked(CHECKS["turbo"], given.machine(tmp_path))
+    assert not isinstance(found, Absent) and found.seen == told
+    assert isinstance(found, Fine) == told.startswith("turbo: off, and")
+
+
+def test_one_group_of_cpus_with_another_governor_is_told(tmp_path: Path) -> None:
+    files = {
+        f"{CPU}/cpufreq/policy{n}/{name}": value
+        for n, governor in enumerate(["performance", "performance", "schedutil"])
+        for name, value in {
+            "scaling_governor": governor,
+            "scaling_driver": "cppc_cpufreq",
+            "energy_performance_preference": "power" if n == 1 else "performance",
+        }.items()
+    }
+    machine = Given(files).machine(tmp_path)
+    found = looked(CHECKS["governor"], machine)
+    assert isinstance(found, Problem)
+    assert found.seen == "governor: schedutil of cppc_cpufreq (of 1 of 3 groups of CPUs)"
+    assert found.evidence == f"/{CPU}/cpufreq/policy2/scaling_governor"
+    hint = looked(CHECKS["energy-preference"], machine)
+    assert isinstance(hint, Problem) and "policy1/" in hint.evidence
+
+
+def test_a_processor_whose_memory_has_a_node_of_its_own_does_not_lack_memory(
+    tmp_path: Path,
+) -> None:
+    bare, other, memory = (
+        replace(TOPOLOGY.nodes[0], id=n, cpus=cpus, memory_bytes=size, distances=distances)
+        for n, cpus, size, distances in (
+            (0, "0-3", 0, {"0": 10, "1": 13, "5": 11}),
+            (1, "4-7", 8 << 30, {"0": 13, "1": 10, "5": 21}),
+            (5, "", 8 << 30, {"0": 11, "1": 21, "5": 10}),
+        )
+    )
+    near = Given(topology={"nodes": [bare, other, memory]})
+    found = looked(CHECKS["node-without-memory"], near.machine(tmp_path))
+    assert isinstance(found, Fine) and found.seen.startswith("no memory on nodes 0, and")
+    far = replace(bare, distances={**bare.distances, "5": 17})
+    untold = replace(bare, distances={})
+    for node in (far, untold):
+        given = Given(topology={"nodes": [node, other, memory]})
+        assert isinstance(looked(CHECKS["node-without-memory"], given.machine(tmp_path)), Problem)
+
+
+def test_memory_of_a_virtual_machine_is_its_settings_not_its_modules(tmp_path: Path) -> None:
+    wrong = CASES["uneven-nodes"].wrong
+    for flags, told in (("fpu hypervisor", "give its nodes"), ("fpu", "move modules")):
+        given = replace(wrong, files={"proc/cpuinfo": f"flags\t\t: {flags}\n"})
+        found = looked(CHECKS["uneven-nodes"], given.machine(tmp_path))
+        assert isinstance(found, Problem) and found.command.startswith(told)
+
+
+def test_favoured_cores_of_one_kind_are_not_cores_of_several_kinds(tmp_path: Path) -> None:
+    def outcome(slower: bool) -> Outcome | Absent:
+        cores = [
+            replace(one, kind=f"capacity_{1024 - n % 2}", efficient=slower and n % 2 == 1)
+            for n, one in enumerate(TOPOLOGY.cores)
+        ]
+        return looked(CHECKS["core-kinds"], Given(topology={"cores": cores}).machine(tmp_path))
+
+    assert isinstance(outcome(False), Fine)
+    found = outcome(True)
+    assert isinstance(found, Problem) and "capacity_1023, slower: CPUs" in found.seen
+    assert found.evidence.endswith("cpu_capacity")
+
+
+@pytest.mark.parametrize("name", ["cpu-quota", "group-tasks"])
+def test_limits_of_control_groups_that_cannot_be_seen_are_not_called_none(
+    tmp_path: Path, name: str
+) -> None:
+    alone = {"allowed": replace(TOPOLOGY.allowed, cpu_quota=None, task_limits=[])}
+    mounts = mount(ROOT_MOUNT).files
+    for files in ({}, {"proc/self/cgroup": "0::/\n", **mounts}):
+        found = looked(CHECKS[name], Given(files, topology=alone).machine(tmp_path))
+        assert isinstance(found, Absent)
+    shown = looked(CHECKS[name], Given(GROUP, topology=alone).machine(tmp_path / "other"))
+    assert isinstance(shown, Fine)

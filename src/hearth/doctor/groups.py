@@ -35,3 +35,17 @@ def own_groups(tree: Tree) -> list[str]:
 def limit(tree: Tree, path: str) -> int | None:
     """Return the number of a limit, None for `max`; raise NotSeen."""
     return None if tree.text(path) == "max" else tree.number(path)
+
+
+def need_groups(tree: Tree) -> None:
+    """Raise NotSeen where the limits of control groups cannot be seen: none seen is not none."""
+    tree.table("proc/self/cgroup")
+    # A capture of hwloc's has no list of mounts that is the process's own.
+    if tree.has("proc/self/mountinfo") and not mounted(tree):
+        raise NotSeen("control groups exist and cannot be seen")
+
+
+def mounted(tree: Tree) -> bool:
+    """Return whether a mount of control groups can be seen; another may lie over those listed."""
+    points = [one.point for one in tree.mounts() if one.kind in ("cgroup", "cgroup2")]
+    return any(tree.has(point.lstrip("/")) for point in points)

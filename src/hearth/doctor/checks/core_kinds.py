@@ -5,6 +5,13 @@ from hearth.doctor.check import Check, Fine, Machine, Outcome, Problem
 
 #: Ours: cores of one kind differ by their best ones' extra clock, some percent.
 _ALIKE = 0.85
+#: What the topology calls a kind, and the files that name it.
+_TOLD_BY = {
+    "cpu_": "/sys/devices/cpu_*/cpus",
+    "arm_": "/proc/cpuinfo (CPU part)",
+    "capacity_": "/sys/devices/system/cpu/cpu*/cpu_capacity",
+    "": "hearth topology",
+}
 _ONE_KIND = (
     "taskset with the CPUs of one kind before hearth submit; measure both with hearth compare"
 )
@@ -19,14 +26,15 @@ def _look(machine: Machine) -> Outcome:
             kinds.setdefault(core.kind, set()).update(ours)
     if len(kinds) < 2:
         return _by_clock(machine)
+    told = next(name for name in _TOLD_BY if all(kind.startswith(name) for kind in kinds))
+    slow = {cpu for one in topology.cores if one.efficient for cpu in parse_ids(one.cpus)}
+    if told == "capacity_" and not slow & topology.usable_cpus:
+        return Fine("the kernel's capacities of the cores differ by less than 15 %")
     listed = "; ".join(
-        f"{kind[:40]}: CPUs {brief_ids(show_ids(cpus))}" for kind, cpus in sorted(kinds.items())
+        f"{kind[:40]}{', slower' if cpus <= slow else ''}: CPUs {brief_ids(show_ids(cpus))}"
+        for kind, cpus in sorted(kinds.items())
     )
-    return Problem(
-        f"cores of several kinds: {listed}",
-        "/sys/devices",
-        command=_ONE_KIND,
-    )
+    return Problem(f"cores of several kinds: {listed}", _TOLD_BY[told], command=_ONE_KIND)
 
 
 def _by_clock(machine: Machine) -> Outcome:
@@ -43,7 +51,7 @@ def _by_clock(machine: Machine) -> Outcome:
     low, high = min(clocks.values()) / 1e6, max(clocks.values()) / 1e6
     return Problem(
         f"CPUs {brief_ids(slow)} reach {low:.1f} GHz at most, others up to {high:.1f} GHz",
-        "/sys/devices/system/cpu",
+        "/sys/devices/system/cpu/cpu*/cpufreq/cpuinfo_max_freq",
         command=_ONE_KIND,
     )
 

@@ -1,11 +1,14 @@
 """A quota stops all threads of the group for the rest of a period, a collection's included."""
 
 from hearth.doctor.check import Check, Fine, Machine, Outcome, Problem
+from hearth.doctor.groups import need_groups
 
 
 def _look(machine: Machine) -> Outcome:
     allowed = machine.the_topology().allowed
     quota, cpus = allowed.cpu_quota, len(machine.the_topology().usable_cpus)
+    if quota is None:
+        need_groups(machine.tree)
     if quota is None or quota.cpus >= cpus:
         return Fine(f"no CPU quota below the {cpus} CPUs that may be used")
     throttled = quota.throttled_periods

@@ -1,19 +1,23 @@
 """The processor itself chooses its clock by this hint: towards power it clocks up late and low."""
 
 from hearth.doctor.check import Check, Fine, Machine, Outcome, Problem
+from hearth.doctor.frequency import policies, share
 
-_FILE = "sys/devices/system/cpu/cpu0/cpufreq/energy_performance_preference"
+_FILE = "energy_performance_preference"
 _SAVING = ("power", "balance_power")
 _ALL = ("default", "performance", "balance_performance", *_SAVING)
 
 
 def _look(machine: Machine) -> Outcome:
-    chosen = machine.tree.choice(_FILE, _ALL)
-    if chosen not in _SAVING:
-        return Fine(f"energy preference: {chosen}")
+    every = policies(machine.tree, _FILE)
+    chosen = {policy: machine.tree.choice(f"{policy}/{_FILE}", _ALL) for policy in every}
+    saving = [policy for policy in every if chosen[policy] in _SAVING]
+    what = f"energy preference: {chosen[(saving or every)[0]]}"
+    if not saving:
+        return Fine(what)
     return Problem(
-        f"energy preference: {chosen}",
-        f"/{_FILE}",
+        f"{what}{share(saving, every)}",
+        f"/{saving[0]}/{_FILE}",
         command="sh -c 'for f in "
         "/sys/devices/system/cpu/cpu*/cpufreq/energy_performance_preference; "
         "do echo performance > $f; done'",

@@ -3,8 +3,8 @@ ms.
 """
 
 from hearth.doctor.check import Check, Fine, Machine, Outcome, Problem
+from hearth.doctor.frequency import policies, share
 
-_FOLDER = "sys/devices/system/cpu"
 _NAMES = ("performance", "powersave", "ondemand", "conservative", "schedutil", "userspace")
 #: Their `powersave` uses the whole range of clocks; the energy preference decides (kernel:
 #: intel_pstate).
@@ -12,23 +12,28 @@ _AUTONOMOUS = ("intel_pstate", "amd-pstate-epp")
 
 
 def _look(machine: Machine) -> Outcome:
-    policy = _first(machine)
-    governor = machine.tree.choice(f"{policy}/scaling_governor", _NAMES)
-    driver = machine.tree.text(f"{policy}/scaling_driver")
-    if governor == "performance" or (governor == "powersave" and driver in _AUTONOMOUS):
-        return Fine(f"governor: {governor} of {driver[:40]}")
+    tree, every = machine.tree, policies(machine.tree, "scaling_governor")
+    chosen = {
+        policy: (
+            tree.choice(f"{policy}/scaling_governor", _NAMES),
+            tree.text(f"{policy}/scaling_driver"),
+        )
+        for policy in every
+    }
+    slow = [policy for policy in every if not _is_fast(*chosen[policy])]
+    governor, driver = chosen[(slow or every)[0]]
+    what = f"governor: {governor} of {driver[:40]}"
+    if not slow:
+        return Fine(what)
     return Problem(
-        f"governor: {governor} of {driver[:40]}",
-        f"/{policy}/scaling_governor",
+        f"{what}{share(slow, every)}",
+        f"/{slow[0]}/scaling_governor",
         command="cpupower frequency-set -g performance",
     )
 
 
-def _first(machine: Machine) -> str:
-    if machine.tree.has(f"{_FOLDER}/cpufreq"):
-        for name in machine.tree.names(f"{_FOLDER}/cpufreq", r"policy\d{1,6}"):
-            return f"{_FOLDER}/cpufreq/{name}"
-    return f"{_FOLDER}/cpu0/cpufreq"
+def _is_fast(governor: str, driver: str) -> bool:
+    return governor == "performance" or (governor == "powersave" and driver in _AUTONOMOUS)
 
 
 CHECK = Check(

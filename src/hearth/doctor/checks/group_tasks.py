@@ -1,6 +1,7 @@
 """A control group may hold fewer threads than executors start: Docker's and systemd's often do."""
 
 from hearth.doctor.check import Check, Fine, Machine, Outcome, Problem
+from hearth.doctor.groups import need_groups
 
 #: Ours: an executor has some hundred threads.
 _WANTED, _FEW = 4096, 512
@@ -12,6 +13,7 @@ def _look(machine: Machine) -> Outcome:
     ]
     left = [(one.most - (one.current or 0), one) for one in limits]
     if not left:
+        need_groups(machine.tree)
         return Fine("no control group limits processes and threads")
     room, tightest = min(left, key=lambda pair: pair[0])
     if room >= _WANTED:

@@ -1,15 +1,14 @@
 """Without the mounts of control groups neither hearth nor the JVM sees the container's limits."""
 
 from hearth.doctor.check import Check, Fine, Machine, Outcome, Problem
+from hearth.doctor.groups import mounted
 
 
 def _look(machine: Machine) -> Outcome:
     groups = [line for line in machine.tree.table("proc/self/cgroup") if line.count(":") >= 2]
-    mounts = [one for one in machine.tree.mounts() if one.kind in ("cgroup", "cgroup2")]
     if not groups:
         machine.tree.choice("proc/self/cgroup", ())
-    # Another mount may lie over those that are listed.
-    if any(machine.tree.has(one.point.lstrip("/")) for one in mounts):
+    if mounted(machine.tree):
         return Fine("control groups are mounted")
     return Problem(
         "control groups exist and cannot be seen",

@@ -3,20 +3,18 @@
 import re
 
 from hearth.doctor.check import Check, Fine, Machine, Outcome, Problem
-from hearth.doctor.tree import NotSeen
+from hearth.doctor.virtual import names_hypervisor
 
 #: Ours: hosts with more threads than this on one node are rare.
 _MOST = 64
 
 
 def _look(machine: Machine) -> Outcome:
-    lines = machine.tree.table("proc/cpuinfo")
-    flags = next((line for line in lines if re.match(r"flags\s*:", line)), None)
-    if flags is None:
-        raise NotSeen("/proc/cpuinfo has no flags, which name a hypervisor on x86")
+    is_virtual = names_hypervisor(machine.tree)
     topology = machine.the_topology()
-    if "hypervisor" not in flags.split():
-        return Fine("not a virtual machine")
+    if not is_virtual:
+        return Fine("/proc/cpuinfo names no hypervisor")
+    lines = machine.tree.table("proc/cpuinfo")
     cpus = sum(1 for line in lines if re.match(r"processor\s*:", line))
     if len(topology.nodes) > 1 or cpus <= _MOST:
         return Fine(f"a virtual machine; CPUs: {cpus}, nodes: {len(topology.nodes)}")

@@ -7,7 +7,7 @@ from hearth.doctor.check import Check, Fine, Machine, Outcome, Problem
 def _look(machine: Machine) -> Outcome:
     words = boot_words(machine.tree)
     if "idle=poll" not in words:
-        return Fine("idle CPUs sleep")
+        return Fine("no boot option makes idle CPUs poll")
     return Problem(
         "boot option idle=poll", "/proc/cmdline", command="remove idle=poll from the boot options"
     )

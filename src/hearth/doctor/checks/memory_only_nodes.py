@@ -1,6 +1,6 @@
 """Memory without CPUs of its own (CXL, persistent memory, a GPU's) is slower than a node's DRAM."""
 
-from hearth.base.ids import parse_ids
+from hearth.base.ids import brief_ids, parse_ids, show_ids
 from hearth.base.sizes import show_bytes
 from hearth.doctor.check import Check, Fine, Machine, Outcome, Problem
 
@@ -11,7 +11,8 @@ def _look(machine: Machine) -> Outcome:
     if not far:
         return Fine("all usable memory is on nodes with CPUs")
     planned = {node for one in machine.the_plan().executors for node in parse_ids(one.memory_nodes)}
-    listed = ", ".join(f"node {one.id} of {show_bytes(one.memory_bytes)}" for one in far[:4])
+    ids = brief_ids(show_ids(one.id for one in far))
+    listed = f"nodes {ids} with {show_bytes(sum(one.memory_bytes for one in far))}"
     if not any(one.cpus and one.memory_bytes for one in usable):
         return Fine(f"{listed}: without CPUs, and there is no other memory")
     if not planned & {one.id for one in far}:

@@ -1,9 +1,14 @@
 """Without turbo a stage's last task, alone on its core, runs no faster than all together."""
 
+from hearth.base.ids import brief_ids, show_ids
 from hearth.doctor.check import Change, Check, Fine, Machine, Outcome, Problem
+from hearth.doctor.frequency import CPUS
+from hearth.doctor.tree import NotSeen, Tree
 
 _INTEL = "sys/devices/system/cpu/intel_pstate/no_turbo"
 _OTHERS = "sys/devices/system/cpu/cpufreq/boost"
+#: A register of the firmware's has four bytes at most.
+_MOST = (1 << 32) - 1
 
 
 def _look(machine: Machine) -> Outcome:
@@ -13,7 +18,30 @@ def _look(machine: Machine) -> Outcome:
         path, off, on = _OTHERS, 0, "1"
     if machine.tree.number(path, 1) != off:
         return Fine("turbo: on")
-    return Problem("turbo: off", f"/{path}", changes=(Change(path, on),))
+    told = _told(machine.tree) if path == _OTHERS else {}
+    above = {cpu: share for cpu, share in told.items() if share > 0}
+    if told and not above:
+        return Fine("turbo: off, and no CPU's performance goes above its nominal one")
+    listed = brief_ids(show_ids(above)) if above else ""
+    more = f"; CPUs {listed} could reach up to {max(above.values()):.1%} more" if above else ""
+    return Problem(f"turbo: off{more}", f"/{path}", changes=(Change(path, on),))
+
+
+def _told(tree: Tree) -> dict[int, float]:
+    """Return by how much each CPU's highest performance is above its nominal one, as the firmware
+    tells (acpi_cppc); nothing where it does not tell of all.
+    """
+    try:
+        cpus = [int(name[3:]) for name in tree.names(CPUS, r"cpu\d{1,6}")]
+        found = {}
+        for cpu in cpus:
+            place = f"{CPUS}/cpu{cpu}/acpi_cppc"
+            highest = tree.number(f"{place}/highest_perf", _MOST)
+            nominal = tree.number(f"{place}/nominal_perf", _MOST)
+            found[cpu] = highest / nominal - 1
+    except (NotSeen, ZeroDivisionError):
+        return {}
+    return found
 
 
 CHECK = Check(

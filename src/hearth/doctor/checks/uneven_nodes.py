@@ -6,6 +6,7 @@ from statistics import median
 
 from hearth.base.sizes import show_bytes
 from hearth.doctor.check import Check, Fine, Machine, Outcome, Problem
+from hearth.doctor.virtual import modules_or_settings
 
 #: Ours: a node's own kernel structures and firmware take some percent.
 _MOST = 0.20
@@ -23,7 +24,11 @@ def _look(machine: Machine) -> Outcome:
     return Problem(
         f"{listed}; the median of nodes with CPUs is {show_bytes(int(middle))}",
         "/sys/devices/system/node",
-        command="move modules so that every node has the same",
+        command=modules_or_settings(
+            machine.tree,
+            "move modules so that every node has the same",
+            "give its nodes the same memory (libvirt: <numa>)",
+        ),
     )
 
 
@@ -33,6 +38,6 @@ CHECK = Check(
     concerns="placement",
     better="the same memory on every node",
     source="hearth: a plan gives executors equal heaps; the limit of 20 % is hearth's",
-    touches="the machine has to be opened",
+    touches="the machine has to be opened, or the virtual machine started again",
     reboot=True,
 )
