@@ -33,6 +33,9 @@ TWO = {"cpus": 32, "cores": 16, "sockets": 2, "nodes": 2, "threads": 2, "half": 
        "memory_mb": 256 << 10}  # fmt: skip
 EIGHT = {**TWO, "cpus": 120, "sockets": 8, "nodes": 8, "pairs": 4, "per_pair": 30, "per_socket": 15,
          "memory_mb": 2 << 20}  # fmt: skip
+#: The machine of Baig 2018.
+POWER8 = {**TWO, "cpus": 192, "cores": 24, "nodes": 4, "threads": 8, "per_node": 48,
+          "memory_mb": 1 << 20}  # fmt: skip
 
 
 #: Meets every need that is not a number.
@@ -166,6 +169,25 @@ def test_the_table_stands_beside_the_published_one_and_is_kept(
     assert "1.92" in page.read_text()
     assert main(["runs", "list", "--kind", "study"]) == 0
     assert kept.id[:25] in capsys.readouterr().out
+
+
+def test_each_application_of_a_pair_has_the_executors_of_table_viii_and_the_studys_settings() -> (
+    None
+):
+    pairs = preset("baig-pairs")
+    for step, sizes in [
+        ("2-2 SQL+SVM", [("6", "8"), ("12", "6")]),
+        ("1-3 SVM+PageRank", [("1", "24"), ("18", "3")]),
+        ("3-1 SQL+PageRank", [("6", "8"), ("1", "24")]),
+    ]:
+        (one,) = [one for one in pairs.steps if one.name == step]
+        line = words(pairs, one, Request(0.01), POWER8, cold=False)
+        sides = line[: line.index("--")], line[line.index("--") :]
+        for side, size in zip(sides, sizes, strict=True):
+            assert tuple(side[side.index(name) + 1] for name in ("--executors", "--cores")) == size
+            assert "spark.io.compression.codec=lz4" in side
+        small = words(pairs, one, Request(0.01), {**POWER8, "per_node": 2}, cold=False)
+        assert {small[n + 1] for n, word in enumerate(small) if word == "--cores"} == {"1"}
 
 
 def test_a_searched_configuration_stands_for_all_that_were_tried() -> None:

@@ -3,8 +3,10 @@
 A preset is a file of TOML in `presets`. The command of a step is words with places in braces, which
 the request and the machine fill: a size or a number of the study (`{47g}`, `{376}`, `{180>10}` with
 its least), which `--scale` makes smaller; a name of the machine's numbers (`{nodes}`); a share of
-its memory (`{48/1024 of memory}`); `{ladder}`, local[1], local[2], local[4] up to all CPUs;
-`{how}`, the repetitions and Spark's settings.
+its memory (`{48/1024 of memory}`) or of a node's CPUs (`{8/48 of node}`); executors on some nodes
+(`{2x3 on nodes}`: three on each of two, or as many as a node has CPUs); `{ladder}`, local[1],
+local[2], local[4] up to all CPUs; `{how}`, the repetitions and Spark's settings; `{conf}`, the
+settings alone, for the second application of a pair.
 """
 
 import re
@@ -23,7 +25,8 @@ from hearth.base.sizes import parse_bytes
 
 _PLACE = re.compile(r"\{([^{}]+)\}")
 _SIZE = re.compile(r"(?<!\d)\d+[kmgt]")
-_SHARE = re.compile(r"(?<!\d)(\d+)/(\d+) of memory")
+_SHARE = re.compile(r"(?<!\d)(\d+)/(\d+) of (memory|node)")
+_ON_NODES = re.compile(r"(\d+)x(\d+) on nodes")
 #: The least that is scaled to: bytes, and a count such as partitions.
 _LEAST_BYTES, _LEAST_COUNT = 64 << 10, 2
 #: The units of published values that are computed from two times; any other is seconds or a
@@ -170,10 +173,11 @@ def words(
     found: Preset, step: Step, asked: Request, numbers: Mapping[str, int], *, cold: bool
 ) -> list[str]:
     """Return the command of a step, without `hearth`, on a machine of these numbers."""
-    how = _how(found, step, asked, numbers, cold=cold)
-    filled = []
+    conf = _conf(found, numbers)
+    of_all = {"{how}": [*_how(found, step, asked, cold=cold), *conf], "{conf}": conf}
+    filled: list[str] = []
     for word in shlex.split(step.run):
-        filled += how if word == "{how}" else [fill(word, numbers, asked.scale)]
+        filled += of_all[word] if word in of_all else [fill(word, numbers, asked.scale)]
     return [word for word in filled if word]
 
 
@@ -188,16 +192,17 @@ def data_bytes(step: Step, scale: float) -> int:
     return sum(_scaled_bytes(place, scale) for place in found)
 
 
-def _how(
-    found: Preset, step: Step, asked: Request, numbers: Mapping[str, int], *, cold: bool
-) -> list[str]:
+def _how(found: Preset, step: Step, asked: Request, *, cold: bool) -> list[str]:
     repeat = found.repeat if asked.repeat is None else asked.repeat
     warmup = found.warmup if asked.warmup is None else asked.warmup
     often = ["--repeat", str(repeat), "--warmup", str(warmup)]
     drop = ["--cold"] if cold and step.run.split()[0] in ("compare", "characterise") else []
+    return [*often, *drop]
+
+
+def _conf(found: Preset, numbers: Mapping[str, int]) -> list[str]:
     settings = {key: fill(value, numbers) for key, value in found.settings.items()}
-    confs = [word for key, value in settings.items() for word in ("--conf", f"{key}={value}")]
-    return [*often, *drop, *confs]
+    return [word for key, value in settings.items() for word in ("--conf", f"{key}={value}")]
 
 
 def _filled(place: str, numbers: Mapping[str, int], scale: float) -> str:
@@ -209,7 +214,12 @@ def _filled(place: str, numbers: Mapping[str, int], scale: float) -> str:
         size = _scaled_bytes(place, scale)
         return f"{size >> 20}m" if size >= 1 << 20 else f"{size >> 10}k"
     if share := _SHARE.fullmatch(place):
-        return f"{numbers['memory_mb'] * int(share[1]) // int(share[2])}m"
+        part, whole = int(share[1]), int(share[2])
+        if share[3] == "node":
+            return str(max(1, numbers["per_node"] * part // whole))
+        return f"{numbers['memory_mb'] * part // whole}m"
+    if executors := _ON_NODES.fullmatch(place):
+        return str(int(executors[1]) * min(int(executors[2]), numbers["per_node"]))
     if re.fullmatch(r"\d+\.\d+", place):
         return f"{float(place) * scale:g}"
     count, _, least = place.partition(">")
