@@ -92,6 +92,14 @@ def test_threads_are_judged_by_the_studys_formula() -> None:
     assert "scaling" not in answer("smt", {"one thread": [5.0], "all threads": [4.0]})
 
 
+def test_a_ladder_of_cores_tells_the_effectiveness_on_two_as_the_study_does_and_on_others() -> None:
+    times = {"1x1": [20.0], "1x2": [12.5], "2x1": [10.0], "2x2": [8.0], "4x1": [5.0]}
+    found = answer("smt", times)
+    assert "On 2 cores all threads scale by 1.25, twice the cores by 2.00" in found["sentence"]
+    assert found["scaling"]["effectiveness"] == pytest.approx(1.25 * (0.538 + 0.231))
+    assert found["why"][0] == "on 1 core effectiveness 1.23: all threads scale by 1.60"
+
+
 def test_nodes_are_told_as_speed_ups_of_bound_over_unbound() -> None:
     times = {"1NB 1x4": [10.0], "1B 1x4": [8.0], "2NB 2x4": [6.0], "2B 2x4": [6.0]}
     found = answer("nodes", times)

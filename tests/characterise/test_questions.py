@@ -189,6 +189,15 @@ def test_threads_are_compared_on_the_same_cores_and_with_twice_the_cores() -> No
     assert cpus["half the cores, all threads"] == "0-95"
 
 
+def test_a_ladder_takes_one_to_six_cores_of_a_node_with_its_memory_by_one_and_all_threads() -> None:
+    ladder = {arm.name: arm.prefix for arm in ask("smt", smt_ladder=True).arms}
+    assert list(ladder) == [f"{n}x{threads}" for n in range(1, 7) for threads in (1, 8)]
+    assert ladder["2x1"] == ("numactl", "--physcpubind=0,8", "--membind=0")
+    assert ladder["2x8"] == ("numactl", "--physcpubind=0-15", "--membind=0")
+    refused = ask("smt", smt_ladder=True, no_numactl="numactl is not installed")
+    assert refused.unanswerable == "numactl is not installed"
+
+
 def test_a_core_of_which_one_thread_is_allowed_has_no_further_thread() -> None:
     tree = machine(["0-3"], ["0,2", "1,3"], allowed="0-1")
     assert ask("smt", tree).unanswerable == (
@@ -213,12 +222,14 @@ def test_rates_are_those_of_the_study_and_asked_of_streams_alone() -> None:
     assert "needs a streaming workload" in str(ask("rates").unanswerable)
 
 
-@pytest.mark.parametrize("name", ["word-count", "streaming-network-word-count"])
-def test_either_kind_of_a_workload_is_run_beside_the_other(name: str) -> None:
-    arms = ask("kinds", job=job(name)).arms
-    assert [(arm.name, arm.job) for arm in arms] == [
-        ("batch", "word-count"), ("streaming", "streaming-network-word-count"),
-    ]  # fmt: skip
+def test_either_kind_of_a_workload_is_run_beside_the_other_and_keeps_its_own_parameters() -> None:
+    def jobs(name: str) -> list[tuple[str, str | None]]:
+        return [(arm.name, arm.job) for arm in ask("kinds", job=job(name)).arms]
+
+    # An arm without a job is the one that was named, with the parameters of the command line.
+    stream = "streaming-network-word-count"
+    assert jobs("word-count") == [("batch", None), ("streaming", stream)]
+    assert jobs(stream) == [("batch", "word-count"), ("streaming", None)]
     assert "does not exist in both kinds" in str(ask("kinds", job=job("sort")).unanswerable)
 
 

@@ -74,6 +74,7 @@ class CharacteriseCommand:
     runs: RunOptions
     sweep: str | None
     search_nodes: bool
+    smt_ladder: bool
     change_prefetchers: bool
     cold: bool
     resume: str | None
@@ -100,6 +101,11 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--search-nodes",
         action="store_true",
         help="try 1 to 6 executors on each node, and compare the best (question nodes)",
+    )
+    runs.add_argument(
+        "--smt-ladder",
+        action="store_true",
+        help="take 1 to 6 cores of one node, with its memory (question smt)",
     )
     runs.add_argument(
         "--change-prefetchers",
@@ -169,7 +175,8 @@ def _asked(
     switching = options.change_prefetchers
     here = surroundings(
         line, spark, options.sweep,
-        may_switch=switching, debug=options.debug, search_nodes=options.search_nodes,
+        may_switch=switching, debug=options.debug,
+        search_nodes=options.search_nodes, smt_ladder=options.smt_ladder,
     )  # fmt: skip
     asked = [
         AskedTarget(subject, questions(replace(here, job=job), keys))

@@ -154,26 +154,58 @@ def _measures(arm: ComparedArm) -> Measures:
 
 def _smt(comparison: Compared, arms: Sequence[ComparedArm], outcomes: Sequence[Outcome]) -> Answer:
     """Return whether the further threads pay, and Awan's effectiveness of them."""
-    found = _fastest(comparison, arms, outcomes)
-    half, both, one = "half the cores", "half the cores, all threads", "one thread"
-    times = counted_times(outcomes)
+    found, times = _fastest(comparison, arms, outcomes), counted_times(outcomes)
+    scales = {name: _scale(three, times, comparison.confidence)
+              for name, three in _threes([arm.name for arm in arms]).items()}  # fmt: skip
+    known = {name: scale for name, scale in scales.items() if scale is not None}
+    if not known:
+        return found
+    name, (smt, cores, effective) = max(known.items(), key=lambda one: one[0] in _ASKED_OF)
+    shown = _interval(effective, comparison.confidence)
+    sentence = (
+        f"{found.sentence} On {name} all threads scale by {smt:.2f}, twice the cores by "
+        f"{cores:.2f}: effectiveness {effective.value:.2f}{shown} (Awan 2016, formula 3), "
+        f"{_pay(effective)}."
+    )
+    others = [f"on {other} effectiveness {ratio.value:.2f}: all threads scale by {threads:.2f}"
+              for other, (threads, _, ratio) in known.items() if other != name]  # fmt: skip
+    return Answer(sentence, [*others, *found.why], scaling=Scaling(smt, cores, effective.value))
+
+
+#: The cores whose answer is the sentence.
+_HALF, _TWO = "half the cores", "2 cores"
+_ASKED_OF = (_HALF, _TWO)
+
+
+def _threes(names: Sequence[str]) -> dict[str, tuple[str, str, str]]:
+    """Return, of some cores, the arms with one thread, with all, and with one on twice the cores.
+
+    Arms are those of half the cores, or of a ladder: `2x1` is two cores, one thread of each.
+    """
+    found = {_HALF: (_HALF, f"{_HALF}, all threads", "one thread")}
+    for name in names:
+        number, _, threads = name.partition("x")
+        if number.isdecimal() and threads.isdecimal() and int(threads) > 1:
+            cores = f"{number} core{'s' * (number != '1')}"
+            found[cores] = (f"{number}x1", name, f"{2 * int(number)}x1")
+    return found
+
+
+def _scale(
+    three: tuple[str, str, str], times: Mapping[tuple[str, int], float], confidence: float
+) -> tuple[float, float, Ratio] | None:
+    """Return the scaling over threads and over cores, and the effectiveness; None without runs."""
+    half, both, one = three
     whole = [r for name, r in times if name == half and {(both, r), (one, r)} <= times.keys()]
     if not whole:
-        return found
+        return None
     halves = [times[half, r] for r in whole]
     of_threads = [h / times[both, r] for h, r in zip(halves, whole, strict=True)]
     of_cores = [h / times[one, r] for h, r in zip(halves, whole, strict=True)]
     each = [smt_effectiveness(*two) for two in zip(of_threads, of_cores, strict=True)]
     ones = [1.0] * len(whole)
     smt, cores = paired_ratio(of_threads, ones).value, paired_ratio(of_cores, ones).value
-    effective = paired_ratio(each, ones, comparison.confidence)
-    effectiveness = effective.value
-    sentence = (
-        f"{found.sentence} On half the cores all threads scale by {smt:.2f}, twice the cores by "
-        f"{cores:.2f}: effectiveness {effectiveness:.2f}"
-        f"{_interval(effective, comparison.confidence)} (Awan 2016, formula 3), {_pay(effective)}."
-    )
-    return Answer(sentence, found.why, scaling=Scaling(smt, cores, effectiveness))
+    return smt, cores, paired_ratio(each, ones, confidence)
 
 
 def _pay(effectiveness: Ratio) -> str:

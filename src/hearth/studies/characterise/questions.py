@@ -36,6 +36,8 @@ COUNTERPARTS = {
     "k-means": "streaming-kmeans",
     "logistic-regression": "streaming-logistic-regression",
 }
+#: Cores of one node that are taken one after the other (Awan 2016).
+_LADDER = 6
 #: Executors on a node, and the shares of its CPUs that they have in all, where several are tried:
 #: on nodes of 48 hardware threads Baig 2018 found 1 to 6 executors best, on 16 to 36 threads.
 _ON_A_NODE, _SHARES_OF_A_NODE = (1, 2, 3, 4, 6), (1.0, 0.75, 0.5)
@@ -71,6 +73,7 @@ class Surroundings:
     sweep: tuple[tuple[int, int], ...] = ()
     heap_fixed: bool = False
     search_nodes: bool = False
+    smt_ladder: bool = False
 
     @property
     def cpus(self) -> list[int]:
@@ -126,8 +129,10 @@ def _kinds(here: Surroundings) -> Question:
         pairs = ", ".join(COUNTERPARTS)
         return _not(asked, f"{here.job.name} does not exist in both kinds; these do: {pairs}")
     job = batch[here.job.name]
-    arms = (Arm("batch", job=job), Arm("streaming", job=COUNTERPARTS[job]))
-    return replace(asked, arms=arms)
+    sides = {"batch": job, "streaming": COUNTERPARTS[job]}
+    # The user's parameters are of the job that was named.
+    arms = (Arm(kind, job=None if one == here.job.name else one) for kind, one in sides.items())
+    return replace(asked, arms=tuple(arms))
 
 
 def _rates(here: Surroundings) -> Question:
@@ -168,6 +173,8 @@ def _smt(here: Surroundings) -> Question:
     cores = here.cores
     if all(len(core) < 2 for core in cores):
         return _not(asked, "no core has a second hardware thread that may be used here")
+    if here.smt_ladder:
+        return _smt_ladder(here, asked)
     arms = [
         _restricted("one thread", [core[:1] for core in cores]),
         _restricted("all threads", cores),
@@ -181,6 +188,24 @@ def _smt(here: Surroundings) -> Question:
         _restricted("half the cores, all threads", half),
     ]
     return replace(asked, arms=tuple(arms))
+
+
+def _smt_ladder(here: Surroundings, asked: Question) -> Question:
+    """Ask it of 1 to 6 cores of one node, with its memory: `2x1` is two cores, one thread each."""
+    if here.no_numactl is not None:
+        return _not(asked, here.no_numactl)
+    node, cpus = next((node, cpus) for node, cpus in here.nodes if cpus)
+    cores = [core for core in here.cores if set(core) <= set(cpus)][:_LADDER]
+    arms = []
+    for number in range(1, len(cores) + 1):
+        taken = cores[:number]
+        threads = max(len(core) for core in taken)
+        of_each = dict.fromkeys((1, threads))
+        arms += [
+            _on([cpu for core in taken for cpu in core[:n]], node, f"{number}x{n}") for n in of_each
+        ]
+    note = f"cores x threads of each, of node {node.id}, with its memory"
+    return replace(asked, arms=tuple(arms), notes=(note,))
 
 
 def _restricted(name: str, cores: Iterable[Sequence[int]]) -> Arm:

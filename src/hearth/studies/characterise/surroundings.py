@@ -26,6 +26,7 @@ def surroundings(
     may_switch: bool,
     debug: bool,
     search_nodes: bool = False,
+    smt_ladder: bool = False,
 ) -> Surroundings:
     """Of the live machine. line, settings: the user's, for the plans. sweep: see `sweep_cells`."""
     machine = topology(debug=debug)
@@ -51,6 +52,7 @@ def surroundings(
         sweep=sweep_cells(sweep),
         heap_fixed="spark.executor.memory" in settings,
         search_nodes=search_nodes,
+        smt_ladder=smt_ladder,
     )
 
 
