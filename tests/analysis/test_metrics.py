@@ -17,9 +17,11 @@ from hearth.base.codec import to_json
 from hearth.record.counters import parse_perf_line, topdown_metric
 from hearth.record.probes.base import Roots, SampledProcess
 from hearth.record.probes.counters import CountersProbe
+from hearth.record.store import read_record
 from hearth.report.html.processor import processor_view
 from hearth.report.terminal.profile import show_profile
 from hearth.report.terminal.screen import Screen
+from hearth.studies.engine.measures import measures
 from support import validate
 
 #: Of one second: 10 % of the cycles for local and 20 % for remote DRAM by Awan's latencies.
@@ -96,6 +98,17 @@ def test_the_formulas_of_the_study_stand_in_the_analysis_for_each_executor_and_i
         "mem_load_uops_llc_miss_retired.local_dram", "cycles",
     ]  # fmt: skip
     assert first["retiring"]["absent"].startswith("slots: none of its events was tried")
+
+
+def test_the_counters_of_a_stream_count_from_the_end_of_its_ramp_up(tmp_path: Path) -> None:
+    early = rows(7, {"cycles": 100.0, "instructions": 10.0})[:6]
+    steady = rows(7, {"cycles": 100.0, "instructions": 80.0})
+    late = [{**row, "t": row["t"] + 10} for row in steady]
+    analysed_run(tmp_path / "run", early + late)
+    record = read_record(tmp_path / "run")
+    assert measures(record)["cpi"] == pytest.approx(130 / 83)
+    begins_ms = record.head.clock.wall_ns // 1_000_000
+    assert measures(record, begins_ms + 10_000)["cpi"] == pytest.approx(100 / 80)
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from dataclasses import fields, replace
 from pathlib import Path
 
 from hearth.analysis import metrics
-from hearth.analysis.counts import Counts
+from hearth.analysis.counts import Counts, read_counts
 from hearth.analysis.document import (
     AnalysedRun,
     Analysis,
@@ -33,7 +33,7 @@ from hearth.analysis.executors import executors
 from hearth.analysis.failure import cause_of
 from hearth.analysis.findings import findings
 from hearth.analysis.kept_analysis import keep, kept, key_of
-from hearth.analysis.samples import Key
+from hearth.analysis.samples import Key, SampleFile
 from hearth.analysis.sqlplan import PlanNode, resolved
 from hearth.analysis.stages import StageTally
 from hearth.analysis.taskrows import STATES, Slots
@@ -77,6 +77,17 @@ def analyse(directory: Path) -> Analysis:
         analysis = compose(gather(record.directory))
         keep(record, key, analysis)
     return analysis
+
+
+def analyse_counted_after(directory: Path, wall_ms: int) -> Analysis:
+    """Return the analysis of one record whose counters begin at a moment, in ms since 1970."""
+    evidence = gather(directory.resolve())
+    if evidence.record is None or isinstance(evidence.counters, Absent):
+        return analyse(directory)
+    after_s = wall_ms / 1000 - evidence.record.head.clock.wall_ns / 1e9
+    samples = SampleFile(evidence.record.directory / "samples" / "counters.jsonl")
+    evidence.counters = read_counts(samples, after_s)
+    return replace(analyse(directory), counters=_counters(evidence), metrics=_metrics(evidence))
 
 
 def analyse_event_log(path: Path) -> Analysis:

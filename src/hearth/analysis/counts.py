@@ -68,8 +68,8 @@ class Counts:
     metrics: dict[Key, dict[str, Mean]] = field(default_factory=dict)
 
 
-def read_counts(file: SampleFile) -> Counts:
-    """Read samples/counters.jsonl or samples/scheduler.jsonl.
+def read_counts(file: SampleFile, after_s: float | None = None) -> Counts:
+    """Read samples/counters.jsonl or samples/scheduler.jsonl; after_s: leave out what is earlier.
 
     A metric's row follows the row of the cycles of its interval, whose number is its weight.
     """
@@ -77,6 +77,8 @@ def read_counts(file: SampleFile) -> Counts:
     cycles: dict[Key, float | None] = {}
 
     def take(row: dict[str, Any]) -> None:
+        if after_s is not None and row["t"] < after_s:
+            return
         key = (whole(row, "pid"), whole(row, "start_ticks"))
         value, share = row.get("value"), row.get("running_share")
         numbers((value, share))

@@ -153,7 +153,8 @@ def _run_arm(
     kept = read_record(record)
     comparison.check_alike(kept, _switched(kept, arms))
     log.unlink(missing_ok=True)
-    return replace(outcome, measures=measures(kept), plan=_executors(kept.head.plan))
+    found = measures(kept, outcome.ramp_up_end_ms)
+    return replace(outcome, measures=found, plan=_executors(kept.head.plan))
 
 
 def _switched(record: Record, arms: Mapping[str, Arm]) -> set[str]:

@@ -4,7 +4,7 @@ import statistics
 from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
-from hearth.analysis.analysis import analyse
+from hearth.analysis.analysis import analyse, analyse_counted_after
 from hearth.analysis.document import Analysis, Bandwidth, Counted, Executor, Metrics, Use
 from hearth.analysis.findings import other_load
 from hearth.base.absent import Absent, Measured
@@ -17,11 +17,19 @@ _NO_EVENT_LOG = Absent("no event log")
 _NO_SAMPLE = Absent("no sample of the bandwidth")
 
 
-def measures(record: Record) -> dict[str, Measured[float]]:
-    """What may explain a difference, of one run."""
+def measures(record: Record, counted_after_ms: int | None = None) -> dict[str, Measured[float]]:
+    """What may explain a difference, of one run.
+
+    counted_after_ms: since 1970: what the processor's counters say of the time before is left out.
+    """
     machine = record.machine
     allowed = None if isinstance(machine, Absent) else machine.allowed
-    found = measured(analyse(record.directory), len(parse_ids(allowed.cpus)) if allowed else None)
+    analysis = (
+        analyse(record.directory)
+        if counted_after_ms is None
+        else analyse_counted_after(record.directory, counted_after_ms)
+    )
+    found = measured(analysis, len(parse_ids(allowed.cpus)) if allowed else None)
     return {**found, **_whole_cpu(record)}
 
 

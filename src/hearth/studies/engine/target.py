@@ -124,7 +124,11 @@ def _outcome(turn: Turn, document: dict[str, Any]) -> Outcome:
     median = stream["processing_ms"].get("median")
     if median is None:
         return Outcome(turn, failure="no batch was measured: give a longer --duration-s")
-    return Outcome(turn, seconds=median / 1000, answer=verdict["status"], streaming=stream)
+    due = [batch["time_ms"] for batch in stream.get("batches", ()) if not batch["warm_up"]]
+    return Outcome(
+        turn, seconds=median / 1000, answer=verdict["status"], streaming=stream,
+        ramp_up_end_ms=min(due, default=None),
+    )  # fmt: skip
 
 
 def tuned_as(line: SubmitLine) -> str:

@@ -36,7 +36,7 @@ class Outcome:
 
     record: the id of its record. plan: the executors that ran, in a few words. answer: what the
     check of a workload's answer says. result: the whole document of a workload. stopped: it was
-    ended on purpose, which `failure` says.
+    ended on purpose, which `failure` says. ramp_up_end_ms: of a stream, since 1970; not kept.
     """
 
     turn: Turn
@@ -49,6 +49,7 @@ class Outcome:
     streaming: Streaming | None = None
     result: CaseResult | None = None
     stopped: bool = False
+    ramp_up_end_ms: int | None = None
 
     @property
     def arm(self) -> str:
