@@ -114,6 +114,16 @@ def test_what_a_machine_lacks_is_said_with_its_number(two_nodes: Path) -> None:
     assert first.missing == ["its data of 47 GB exceed the memory of 8 GB: --scale 0.09"]
 
 
+def test_heaps_are_the_studys_scaled_and_a_machine_that_is_too_small_for_them_says_so() -> None:
+    whole, small = (
+        ready(preset("chiba-kmeans"), Request(scale), Here(TWO, MET))[0] for scale in (1.0, 0.01)
+    )
+    heaps = [one.command[one.command.index("--memory") + 1] for one in (whole, small)]
+    assert heaps == ["49152m", "1024m"] and not whole.missing
+    (tight,) = ready(preset("chiba-kmeans"), Request(), Here({**TWO, "memory_mb": 96 << 10}, MET))
+    assert tight.missing == ["its heaps of 96 GB do not fit into 96 GB: --scale 0.5"]
+
+
 def test_a_study_of_which_nothing_can_run_says_so_before_it_makes_anything(
     two_nodes: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -13,9 +13,11 @@ from hearth.record.probes.base import Roots
 from hearth.studies.compare.study import cannot_drop_caches
 from hearth.studies.engine import kernel_settings
 from hearth.studies.engine.arms import cannot_switch, no_docker
-from hearth.studies.published.preset import Step, data_bytes
+from hearth.studies.published.preset import Step, data_bytes, heap_mb
 
 _COUNTED = re.compile(r"(?<!\d)(\d+) ([a-z]+)")
+#: The share of a machine's memory that heaps of executors on every node may have.
+_FOR_HEAPS = 2 / 3
 #: What of it has a number, and the words for one of it.
 _WORDS = {
     "nodes": "NUMA nodes with CPUs and memory", "sockets": "sockets", "cpus": "CPUs",
@@ -82,6 +84,13 @@ class Here:
             fits = max(memory / size * scale / 2, 1e-6)
             found.append(
                 f"its data of {show_bytes(size)} exceed the memory of {show_bytes(memory)}: "
+                f"--scale {fits:.1g}"
+            )
+        heaps = heap_mb(step, scale) * self.numbers["nodes"] << 20
+        if heaps > memory * _FOR_HEAPS:
+            fits = max(memory / 2 / heaps * scale, 1e-6)
+            found.append(
+                f"its heaps of {show_bytes(heaps)} do not fit into {show_bytes(memory)}: "
                 f"--scale {fits:.1g}"
             )
         return [reason for reason in found if reason is not None]

@@ -1,12 +1,12 @@
 """A published experiment as data: its steps, each a command of hearth's, and what was published.
 
 A preset is a file of TOML in `presets`. The command of a step is words with places in braces, which
-the request and the machine fill: a size or a number of the study (`{47g}`, `{376}`, `{180>10}` with
-its least), which `--scale` makes smaller; a name of the machine's numbers (`{nodes}`); a share of
-its memory (`{48/1024 of memory}`) or of a node's CPUs (`{8/48 of node}`); executors on some nodes
-(`{2x3 on nodes}`: three on each of two, or as many as a node has CPUs); `{ladder}`, local[1],
-local[2], local[4] up to all CPUs; `{how}`, the repetitions and Spark's settings; `{conf}`, the
-settings alone, for the second application of a pair.
+the request and the machine fill. `--scale` makes a size or a number of the study smaller (`{47g}`,
+`{376}`, `{180>10}` with its least, `{48g>1g}` for a heap). The machine gives its numbers
+(`{nodes}`), a share of its memory (`{48/1024 of memory}`) or of a node's CPUs (`{8/48 of node}`),
+executors on some nodes (`{2x3 on nodes}`: three on each of two, or as many as a node has CPUs), and
+`{ladder}`, local[1], local[2], local[4] up to all CPUs. `{how}`: the repetitions and Spark's
+settings; `{conf}`: the settings alone, for the second application of a pair.
 """
 
 import re
@@ -25,6 +25,7 @@ from hearth.base.sizes import parse_bytes
 
 _PLACE = re.compile(r"\{([^{}]+)\}")
 _SIZE = re.compile(r"(?<!\d)\d+[kmgt]")
+_HEAP = re.compile(r"(\d+[kmgt])>(\d+[kmgt])")
 _SHARE = re.compile(r"(?<!\d)(\d+)/(\d+) of (memory|node)")
 _ON_NODES = re.compile(r"(\d+)x(\d+) on nodes")
 #: The least that is scaled to: bytes, and a count such as partitions.
@@ -192,6 +193,12 @@ def data_bytes(step: Step, scale: float) -> int:
     return sum(_scaled_bytes(place, scale) for place in found)
 
 
+def heap_mb(step: Step, scale: float) -> int:
+    """Return the heap of an executor that a step names, in MiB; 0 where it names none."""
+    places = [_HEAP.fullmatch(place) for place in _PLACE.findall(step.run)]
+    return max((_scaled_heap_mb(found, scale) for found in places if found), default=0)
+
+
 def _how(found: Preset, step: Step, asked: Request, *, cold: bool) -> list[str]:
     repeat = found.repeat if asked.repeat is None else asked.repeat
     warmup = found.warmup if asked.warmup is None else asked.warmup
@@ -213,6 +220,8 @@ def _filled(place: str, numbers: Mapping[str, int], scale: float) -> str:
     if _SIZE.fullmatch(place):
         size = _scaled_bytes(place, scale)
         return f"{size >> 20}m" if size >= 1 << 20 else f"{size >> 10}k"
+    if heap := _HEAP.fullmatch(place):
+        return f"{_scaled_heap_mb(heap, scale)}m"
     if share := _SHARE.fullmatch(place):
         part, whole = int(share[1]), int(share[2])
         if share[3] == "node":
@@ -228,6 +237,11 @@ def _filled(place: str, numbers: Mapping[str, int], scale: float) -> str:
 
 def _doubled(most: int) -> list[int]:
     return sorted({*(1 << n for n in range(most.bit_length())), most})
+
+
+def _scaled_heap_mb(heap: re.Match[str], scale: float) -> int:
+    whole, least = (parse_bytes(part, "size") for part in heap.groups())
+    return max(int(whole * scale), least) >> 20
 
 
 def _scaled_bytes(place: str, scale: float) -> int:
