@@ -272,10 +272,15 @@ def test_the_page_cache_is_dropped_where_the_study_did_so_unless_it_is_to_stay_w
     assert CharacterisationRuns(repeat=1, warmup=0, seed=1, cold=True).of(subject).cold
 
 
-def test_jobs_of_a_series_may_have_parameters_of_their_own() -> None:
+def test_jobs_of_a_series_may_have_parameters_and_settings_of_their_own() -> None:
     offer: Any = SimpleNamespace(job=lambda name: SimpleNamespace(name=name))
     entries = suites.named("k-means --api rdd,k-means", offer)
     assert [entry.label for entry in entries] == ["k-means --api rdd", "k-means"]
+    (wire,) = suites.named("sort-by --maps 4 --conf spark.shuffle.manager=wire", offer)
+    assert (wire.parameters, wire.conf) == ({"maps": "4"}, {"spark.shuffle.manager": "wire"})
+    assert wire.label == "sort-by --maps 4 --conf spark.shuffle.manager=wire"
+    with pytest.raises(UserError, match="write KEY=VALUE"):
+        suites.named("sort-by --conf", offer)
     with pytest.raises(UserError, match="k-means --api rdd is given twice"):
         suites.named("k-means --api rdd, k-means --api rdd", offer)
 

@@ -1,6 +1,7 @@
 """The suites of `hearth bench`: which jobs, with which settings."""
 
 import shlex
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from hearth.base.errors import UserError
@@ -10,15 +11,17 @@ from hearth.workloads.parameters import pairs
 
 @dataclass(frozen=True)
 class SuiteEntry:
-    """A job of a suite, with what the suite sets."""
+    """A job of a suite, with what the suite sets. conf: Spark's settings for its runs alone."""
 
     job: Job
     parameters: dict[str, str] = field(default_factory=dict)
+    conf: dict[str, str] = field(default_factory=dict)
 
     @property
     def label(self) -> str:
         """`sort-by`, or with settings `tpch --queries 5`: names a row of the table."""
         settings = [f"--{key} {value}" for key, value in sorted(self.parameters.items())]
+        settings += [f"--conf {key}={value}" for key, value in sorted(self.conf.items())]
         return " ".join([self.job.name, *settings])
 
 
@@ -67,16 +70,32 @@ def _other_apis(job: Job) -> list[SuiteEntry]:
 
 
 def named(text: str, offer: Catalogue) -> list[SuiteEntry]:
-    """Return the jobs of `A,B --PARAMETER VALUE`.
+    """Return the jobs of `A,B --PARAMETER VALUE --conf KEY=VALUE`.
 
     Raises UserError for one that is unknown or given twice.
     """
     entries = []
     for part in text.split(","):
         name, *rest = shlex.split(part) or [""]
-        entries.append(SuiteEntry(offer.job(name), pairs(rest)))
+        conf, rest = _settings(rest)
+        entries.append(SuiteEntry(offer.job(name), pairs(rest), conf))
     labels = [entry.label for entry in entries]
     twice = {label for label in labels if labels.count(label) > 1}
     if twice:
         raise UserError(f"--jobs: {', '.join(sorted(twice))} is given twice: give each once")
     return entries
+
+
+def _settings(words: Sequence[str]) -> tuple[dict[str, str], list[str]]:
+    """Return the settings of `--conf KEY=VALUE` among the words of a job, and the other words."""
+    conf, rest = {}, []
+    left = iter(words)
+    for word in left:
+        if word != "--conf":
+            rest.append(word)
+            continue
+        key, equals, value = next(left, "").partition("=")
+        if not key or not equals:
+            raise UserError("--jobs: --conf: write KEY=VALUE behind it")
+        conf[key] = value
+    return conf, rest

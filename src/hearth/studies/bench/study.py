@@ -34,6 +34,7 @@ class SeriesEntry:
     label: str  #: names a row of the table
     job: str
     set: dict[str, str]  #: its parameters
+    conf: dict[str, str] | None = field(default=None, metadata=LEFT_OUT)  #: for its runs alone
 
 
 @dataclass(frozen=True)
@@ -128,7 +129,12 @@ class Series:
             schema=SCHEMA,
             record="series",
             suite=self.name,
-            entries=[SeriesEntry(e.label, e.job.name, e.parameters) for e in self.entries],
+            entries=[
+                SeriesEntry(
+                    e.label, e.job.name, e.parameters, self.redaction.settings(e.conf) or None
+                )
+                for e in self.entries
+            ],
             masters=self.masters,
             settings=SeriesSettings(self.repeat, self.warmup, self.seed, self.size_bytes, conf),
             machine=machine,
@@ -257,7 +263,8 @@ def run(
 def _outcome(
     offer: catalogue.Catalogue, series: Series, entry: suites.SuiteEntry, turn: Turn
 ) -> Outcome:
-    case = cases.Case(entry.job, entry.parameters, series.size_bytes, series.seed, series.conf)
+    conf = {**series.conf, **entry.conf}
+    case = cases.Case(entry.job, entry.parameters, series.size_bytes, series.seed, conf)
     try:
         result: Any = cases.run(offer, case, turn.arm).document
     except (UserError, runner.RunError) as failure:
