@@ -66,7 +66,10 @@ def _characterised(found: Characterised) -> Readings:
     for question in found.questions:
         if question.comparison is None:
             continue
+        sustained = question.comparison.settings.sustained_gb_s
         for arm, values in _compared(question.comparison).items():
+            if sustained and "bandwidth_gb_s" in values:
+                values["bandwidth_share"] = values["bandwidth_gb_s"] / sustained
             read[f"{question.subject}, {arm}" if several else arm] = values
         if question.scaling is not None:
             numbers = vars(question.scaling).items()
