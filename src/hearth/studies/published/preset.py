@@ -177,7 +177,7 @@ def words(
     conf = _conf(found, numbers)
     of_all = {"{how}": [*_how(found, step, asked, cold=cold), *conf], "{conf}": conf}
     filled: list[str] = []
-    for word in shlex.split(step.run):
+    for word in shlex.split(" ".join(step.run.split())):
         filled += of_all[word] if word in of_all else [fill(word, numbers, asked.scale)]
     return [word for word in filled if word]
 
