@@ -25,8 +25,9 @@ Its steps are commands of hearth's (`hearth characterise`, `compare`, `bench`, `
 `plan`), so their runs alternate, are recorded and can be resumed as usual. What this machine
 cannot do is a line with its reason before anything runs. `--scale 0.01` takes a hundredth of the
 study's data, partitions, durations and counts, so that a task reads about as much as it did
-there. Executors, cores and heaps follow from your machine's nodes, cores and memory. The study is
-kept: `hearth runs` lists it, and `hearth report ID` shows it again.
+there. Executors and cores follow from your machine's nodes and cores, and heaps from its memory,
+except Chiba's, which are the study's, scaled. The study is kept: `hearth runs` lists it, and
+`hearth report ID` shows it again.
 
 Below is every number that the studies published, with an answer:
 
