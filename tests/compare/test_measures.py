@@ -32,7 +32,8 @@ def executor(name: str, use: Measured[Use], local: float | None) -> Executor:
 def use(user: float, voluntary: int | None) -> Use:
     known = _WHOLE.executors[0].use
     assert not isinstance(known, Absent)
-    return replace(known, cpu_s=CpuTime(user, 1.0), voluntary=voluntary, involuntary=7)
+    times = CpuTime(user, 1.0)
+    return replace(known, cpu_s=times, voluntary=voluntary, involuntary=7, rss_max_mb=1536)
 
 
 def analysis(
@@ -67,6 +68,7 @@ def test_times_and_switches_are_summed_and_shares_averaged_over_jvms() -> None:
     assert found["voluntary"] == 150
     assert found["involuntary"] == 14
     assert found["remote_share"] == pytest.approx(0.3)
+    assert found["memory_gb"] == 3.0
 
 
 def test_use_of_the_cpus_is_absent_where_the_machine_was_not_read() -> None:

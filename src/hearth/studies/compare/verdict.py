@@ -63,6 +63,8 @@ MEASURES = (
     Measure("front_end", "share of slots bound by the front end", "{:.1%}"),
     Measure("bandwidth_gb_s", "GB/s from and to memory", "{:.1f}"),
 )
+#: Kept of each arm, and no ground for a verdict: it follows from the heap.
+KEPT = (Measure("memory_gb", "GB that the JVMs held at most", "{:.1f}"),)
 #: What the processor's counters say besides, where they say it; the last one, where they are
 #: silent, is the kernel's. No verdict rests on them: of so many, some change by chance.
 COUNTED = (
@@ -315,7 +317,7 @@ def _medians(name: str, outcomes: Sequence[Outcome]) -> dict[str, Measured[float
         measured = [(o.measures or {}).get(measure.key) for o in _counted(name, outcomes)]
         reasons = [value for value in measured if isinstance(value, Absent)]
         found[measure.key] = reasons[0] if reasons else Absent("not recorded")
-    for measure in COUNTED:
+    for measure in (*COUNTED, *KEPT):
         values = _values(name, measure.key, outcomes)
         if values:
             found[measure.key] = statistics.median(values)

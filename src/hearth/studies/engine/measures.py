@@ -53,6 +53,7 @@ def measured(analysis: Analysis, cpus: int | None) -> dict[str, Measured[float]]
         "remote_share": _remote_share(executors),
         "involuntary": _total(executors, lambda use: use.involuntary),
         "voluntary": _total(executors, lambda use: use.voluntary),
+        "memory_gb": _memory_gb(executors),
         "cpu_s": cpu_s,
         "cpu_use": _cpu_use(cpu_s, analysis.record.wall_s, cpus),
         "cpi": _per(analysis.counters, "cycles", "instructions"),
@@ -129,6 +130,12 @@ def _remote_share(executors: Sequence[Executor]) -> Measured[float]:
     """Of the time of threads, the mean over JVMs."""
     local = _known((one.memory for one in executors), lambda memory: memory.local_share)
     return local if isinstance(local, Absent) else 1 - statistics.fmean(local)
+
+
+def _memory_gb(executors: Sequence[Executor]) -> Measured[float]:
+    """Return the sum of what each JVM held at most, at whatever time that was."""
+    most = _total(executors, lambda use: use.rss_max_mb)
+    return most if isinstance(most, Absent) else most / 1024
 
 
 def _cpu_s(executors: Sequence[Executor]) -> Measured[float]:
