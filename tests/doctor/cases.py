@@ -24,6 +24,7 @@ CLOCK = "sys/devices/system/clocksource/clocksource0"
 HUGE = "sys/kernel/mm/hugepages/hugepages-2048kB"
 POLICY = f"{CPU}/cpufreq/policy0"
 LIMITS = "proc/self/limits"
+PROFILE = "sys/firmware/acpi/platform_profile"
 MOUNTS = "proc/self/mountinfo"
 DISK = "sys/dev/block/8:1"
 HOST = "proc/sys/kernel/hostname"
@@ -157,6 +158,35 @@ def nic(rps: str, speed: str = "25000", flows: str = "32768") -> Given:
 
 def registers(value: int) -> bytes:
     return bytes(0x1A4) + value.to_bytes(8, "little")
+
+
+def nvme(lanes: str) -> Given:
+    place = "sys/class/nvme/nvme0/device"
+    return files(
+        f"{place}/current_link_speed", "8.0 GT/s PCIe", f"{place}/max_link_speed", "16.0 GT/s PCIe",
+        f"{place}/current_link_width", lanes, f"{place}/max_link_width", "4",
+    )  # fmt: skip
+
+
+def heat(milliseconds: str) -> Given:
+    counter = "thermal_throttle/package_throttle_total_time_ms"
+    return files("proc/uptime", "9000.50 70000.10", f"{CPU}/cpu0/{counter}", milliseconds)
+
+
+def overflows(number: int) -> Given:
+    counts = (
+        f"TcpExt: SyncookiesSent ListenOverflows\nTcpExt: 0 {number}\nIpExt: InOctets\nIpExt: 9\n"
+    )
+    return files("proc/sys/net/core/somaxconn", "128", "proc/net/netstat", counts)
+
+
+def adapter(speed: str, duplex: str = "full") -> Given:
+    place = "sys/class/net/eth0"
+    given = files(
+        f"{place}/speed", speed, f"{place}/duplex", duplex, f"{place}/operstate", "up",
+        f"{place}/device/vendor", "x",
+    )  # fmt: skip
+    return replace(given, own={"environment": {"YARN_CONF_DIR": "/etc/hadoop"}})
 
 
 GROUP = {"proc/self/cgroup": "0::/a\n", "sys/fs/cgroup/a/cgroup.controllers": "memory"}
@@ -308,6 +338,18 @@ CASES = {
     "energy-bias": Case(energy_bias("6"), energy_bias("15")),
     "turbo": Case(files(f"{CPU}/intel_pstate/no_turbo", "0"), files(f"{CPU}/cpufreq/boost", "0")),
     "idle-polling": Case(files("proc/cmdline", "quiet"), files("proc/cmdline", "quiet idle=poll")),
+    "clock-limit": Case(
+        files(f"{POLICY}/scaling_max_freq", "3900000", f"{POLICY}/cpuinfo_max_freq", "3900000"),
+        files(f"{POLICY}/scaling_max_freq", "2100000", f"{POLICY}/cpuinfo_max_freq", "3900000"),
+    ),
+    "platform-profile": Case(
+        files(PROFILE, "balanced", f"{PROFILE}_choices", "low-power balanced performance"),
+        files(PROFILE, "low-power", f"{PROFILE}_choices", "low-power balanced performance"),
+    ),
+    "heat": Case(heat("900"), heat("90000")),
+    "device-links": Case(nvme("4"), nvme("2")),
+    "listen-queue": Case(overflows(0), overflows(7)),
+    "nic-speed": Case(adapter("25000"), adapter("100")),
     "hardware-threads": Case(files(f"{CPU}/smt/control", "on"), files(f"{CPU}/smt/control", "off")),
     "isolated-cpus": Case(
         files(f"{CPU}/isolated", "0"), files(f"{CPU}/isolated", "3,7"), harm=True

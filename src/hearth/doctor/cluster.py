@@ -1,6 +1,8 @@
 """Whether applications of this user run on other machines too."""
 
+from hearth.base.absent import Absent
 from hearth.doctor.check import Machine
+from hearth.doctor.tree import NotSeen
 
 _MASTERS = ("spark://", "yarn", "k8s://")
 _VARIABLES = ("YARN_CONF_DIR", "HADOOP_CONF_DIR")
@@ -16,3 +18,10 @@ def is_in_a_cluster(machine: Machine) -> bool:
     own = machine.the_own()
     master = own.settings.get("spark.master", "")
     return master.startswith(_MASTERS) or any(own.environment.get(name) for name in _VARIABLES)
+
+
+def matters(machine: Machine) -> bool:
+    """Return the same; raise NotSeen for a capture that is looked at alone."""
+    if isinstance(machine.own, Absent) and not machine.of_fleet:
+        raise NotSeen("of interest in a cluster only: 'hearth fleet plan' judges captures together")
+    return is_in_a_cluster(machine)

@@ -2,16 +2,13 @@
 logs cannot be put in order.
 """
 
-from hearth.base.absent import Absent
 from hearth.doctor.check import Check, Fine, Machine, Outcome, Problem, known
-from hearth.doctor.cluster import is_in_a_cluster
+from hearth.doctor.cluster import matters
 from hearth.doctor.tree import NotSeen
 
 
 def _look(machine: Machine) -> Outcome:
-    if isinstance(machine.own, Absent) and not machine.of_fleet:
-        raise NotSeen("of interest in a cluster only: 'hearth fleet plan' judges captures together")
-    if not is_in_a_cluster(machine):
+    if not matters(machine):
         return Fine("of interest in a cluster only, and no setting of Spark leads to one")
     clock = known(machine.clock)
     if clock.synchronised is None:
