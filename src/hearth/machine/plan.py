@@ -66,6 +66,7 @@ class PlanRequest:
             "executors": self.executors,
             "cores": self.cores,
             "memory_mb": memory,
+            "memory_typed": self.memory,
             "conf": with_engine(self.engine, with_binding(self.bind, dict(self.conf))),
             "environment": _java_options() if self.machine is None else None,
         }

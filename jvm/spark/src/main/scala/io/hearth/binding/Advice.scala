@@ -1,5 +1,6 @@
 package io.hearth.binding
 
+import io.hearth.core.Counted
 import io.hearth.core.topology.IdSet
 
 /** Which settings of an executor do not fit where it runs, each with the setting to change: pure. */
@@ -14,21 +15,21 @@ object Advice {
     val cores = view.cores.getOrElse(0)
     Vector(
       Option.when(nodes.sizeIs > 1)(
-        s"its CPUs $cpus span the memory nodes $names, so part of its memory is remote: " +
+        s"its CPUs $cpus span the ${names.named("memory node")}, so part of its memory is remote: " +
           (if (cores > widest) s"set spark.executor.cores to at most $widest, as many as a node has"
            else "have its cluster manager narrow it to one node, or leave it free to be bound")
       ),
       Option.when(cores > cpus.size)(
-        s"$cores tasks at a time share ${cpus.size} CPUs: set spark.executor.cores to ${cpus.size}"
+        s"$cores tasks at a time share ${Counted(cpus.size, "CPU")}: set spark.executor.cores to ${cpus.size}"
       ),
       Option.when(memoryMb > 0 && view.jvm.heapMb > memoryMb)(
-        s"its heap of ${view.jvm.heapMb} MB is larger than the $memoryMb MB of memory node $names: set " +
+        s"its heap of ${view.jvm.heapMb} MB is larger than the $memoryMb MB of ${names.named("memory node")}: set " +
           s"spark.executor.memory to less than ${memoryMb}m"
       ),
       view.jvm.collectorThreads
         .filter(_ > cpus.size)
         .map(threads =>
-          s"it has $threads collector threads for ${cpus.size} CPUs, sized before it was bound: put " +
+          s"it has $threads collector threads for ${Counted(cpus.size, "CPU")}, sized before it was bound: put " +
             s"-XX:ActiveProcessorCount=${cpus.size} into spark.executor.extraJavaOptions"
         ),
       Option.when(view.jvm.useNuma && view.topology.nodes.sizeIs > 1)(

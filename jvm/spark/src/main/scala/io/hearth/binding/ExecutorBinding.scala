@@ -65,7 +65,8 @@ final case class Outcome(
 
   def sentence: String = state match {
     case BindingState.Bound =>
-      val memory = if (lost.isEmpty) s"memory of node ${place.memoryNodes}" else "no memory"
+      val memory =
+        if (lost.isEmpty) s"memory of ${place.memoryNodes.named("node")}" else "no memory"
       s"bound to CPUs ${place.cpus}, $memory"
     case BindingState.Narrowed => s"left as it is: it has been narrowed to CPUs ${place.cpus}"
     case _ => s"not bound: ${because.getOrElse("")}"

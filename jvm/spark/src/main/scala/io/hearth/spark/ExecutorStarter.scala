@@ -56,7 +56,7 @@ final class ExecutorStarter(
     val where =
       if (!executor.bound) "not bound"
       else if (!executor.memoryBound) s"bound to CPUs ${place.cpus}, its memory not bound"
-      else s"bound to CPUs ${place.cpus}, memory nodes ${place.memoryNodes}"
+      else s"bound to CPUs ${place.cpus}, ${place.memoryNodes.named("memory node")}"
     log.info(
       s"Started executor $id in place ${place.id} as process ${executor.process.pid}, $where"
     )

@@ -1,5 +1,7 @@
 package io.hearth.spark
 
+import io.hearth.core.Counted
+
 /** How many lost executors an application survives. */
 sealed trait LossLimit
 
@@ -42,6 +44,9 @@ final case class LossHistory(
     copy(losses = counted :+ nowMs, finishers = finishers - executorId)
   }
 
+  private def lost(number: Int) =
+    s"${Counted(number, "executor")} ${if (number == 1) "was" else "were"} lost"
+
   /**
    * Why the application cannot go on; to be asked after a loss.
    *
@@ -50,12 +55,12 @@ final case class LossHistory(
   def exhausted(running: Set[String]): Option[String] = limit match {
     case LossLimit.InAll(most) =>
       Option.when(losses.size > most)(
-        s"${losses.size} executors were lost, more than the $most allowed by spark.executor.maxNumFailures"
+        s"${lost(losses.size)}, more than the $most allowed by spark.executor.maxNumFailures"
       )
     case LossLimit.InARow(fewerThan) =>
       val idle = !finishers.exists(running.contains)
       Option.when(fewerThan >= 0 && losses.size >= fewerThan && idle)(
-        s"${losses.size} executors were lost in a row and no task was finished in between; " +
+        s"${lost(losses.size)} in a row and no task was finished in between; " +
           s"spark.deploy.maxExecutorRetries is $fewerThan"
       )
   }

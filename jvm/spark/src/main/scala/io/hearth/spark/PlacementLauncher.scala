@@ -45,8 +45,8 @@ final class PlacementLauncher(binding: BindingMode, jvms: JvmStarter, kernel: Ke
     if (refused.ofMemory && kernel.hasOnlyNodes(place.memoryNodes)) {
       if (!nothingToBindSaid.getAndSet(true))
         log.info(
-          s"Executors have no memory policy, and need none: memory nodes ${place.memoryNodes} are all that " +
-            s"they may use (${refused.getMessage})"
+          s"Executors have no memory policy, and need none: all that they may use is ${place.memoryNodes.named("memory node")} " +
+            s"(${refused.getMessage})"
         )
       start(OnCpus).copy(memoryBound = true)
     } else if (binding != BindingMode.Preferred)

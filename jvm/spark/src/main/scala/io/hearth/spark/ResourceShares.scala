@@ -2,6 +2,7 @@ package io.hearth.spark
 
 import scala.annotation.tailrec
 
+import io.hearth.core.Counted
 import io.hearth.core.UserError
 import io.hearth.core.plan.ExecutorPlan
 
@@ -29,7 +30,8 @@ object ResourceShares {
   ): Map[Int, Vector[String]] = {
     if (amount.toLong * places.size > addresses.size)
       throw new UserError(
-        s"$setting: ${places.size} executors of $amount each need " +
+        s"$setting: ${Counted(places.size, "executor")} of $amount each ${if (places.size == 1) "needs"
+          else "need"} " +
           s"${amount.toLong * places.size}, and this machine has ${addresses.size} " +
           s"(${addresses.take(8).mkString(", ")}${if (addresses.size > 8) ", ..." else ""}); ask for fewer executors with " +
           s"$fewer, or for less in each"

@@ -165,7 +165,7 @@ class BindingSuite extends AnyFunSuite {
       val kernel = new Asked
       val outcome = binding(view(twoNodes, Some(8), "8-15"), kernel, registry)
       assert((outcome.state, kernel.calls.size) == ((BindingState.Narrowed, 0)))
-      assert(outcome.drift.exists(_.contains("99.0 % of its anonymous memory outside nodes 1")))
+      assert(outcome.drift.exists(_.contains("99.0 % of its anonymous memory outside node 1")))
       assert(outcome.refusal.isEmpty && registry.read().isEmpty)
     }
   }

@@ -125,7 +125,7 @@ class RunningApplicationSuite extends FixtureAnyFunSuite {
     assert(world.reaper.read.last == s"process ${executor.process.pid} ${executor.startTicks}")
     assert(
       world.log.of("info").last ==
-        s"Started executor 3 in place 1 as process ${executor.process.pid}, bound to CPUs 2-3, memory nodes 0"
+        s"Started executor 3 in place 1 as process ${executor.process.pid}, bound to CPUs 2-3, memory node 0"
     )
   }
 

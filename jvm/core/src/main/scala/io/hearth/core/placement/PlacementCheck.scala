@@ -1,5 +1,6 @@
 package io.hearth.core.placement
 
+import io.hearth.core.Counted
 import io.hearth.core.launch.Binding
 import io.hearth.core.topology.IdSet
 
@@ -63,7 +64,7 @@ object PlacementCheck {
     Option.when(missing.nonEmpty)(
       Deviation(
         "nodes",
-        s"may not use memory nodes $missing of its plan: its cpuset allows $allowed"
+        s"may not use ${missing.named("memory node")} of its plan: its cpuset allows $allowed"
       )
     )
   }
@@ -139,7 +140,7 @@ object PlacementCheck {
     inside(expected, actual.threads, lent).groupMapReduce(_.cpus)(_ => 1)(_ + _)
 
   private def count(some: Vector[ThreadPlacement], all: Vector[ThreadPlacement]): String =
-    s"${some.size} of ${all.size} threads"
+    s"${some.size} of ${Counted(all.size, "thread")}"
 
   /** A cpuset with only the planned nodes binds whatever the policy is, as in a container. */
   private def policyDrift(expected: Binding, actual: ProcessPlacement): Option[Deviation] = {
@@ -160,7 +161,7 @@ object PlacementCheck {
     Option.when(share > AnonymousElsewhere)(
       Deviation(
         "memory",
-        f"has ${share * 100}%.1f %% of its anonymous memory outside nodes ${expected.memoryNodes}"
+        f"has ${share * 100}%.1f %% of its anonymous memory outside ${expected.memoryNodes.named("node")}"
       )
     )
   }

@@ -11,7 +11,7 @@ final private[plan] case class Arrangement(pools: Pools, layout: Layout) {
       .fold("")(bytes =>
         s" or of the cgroup's limit (${Sizes.show(bytes >> 20)}), shared in proportion"
       )
-    val of = s"${Pools.UsablePercent} % of the memory of nodes ${pools.memoryNodes}$limit"
+    val of = s"${Pools.UsablePercent} % of the memory of ${pools.memoryNodes.named("node")}$limit"
     val part =
       if (native) of
       else if (constraints.heapMb.isEmpty) s"its share, by task slots, of $of, less the driver's"
@@ -34,7 +34,7 @@ final private[plan] case class Arrangement(pools: Pools, layout: Layout) {
   }
 
   private def lent = Option.unless(pools.borrowed.isEmpty)(
-    s"CPUs of nodes ${pools.borrowed} use the nearest nodes with enough memory"
+    s"CPUs of ${pools.borrowed.named("node")} use the nearest nodes with enough memory"
   )
 
   /** Which nodes with memory no executor uses, and why; a native JVM is not bound to any. */
@@ -43,11 +43,12 @@ final private[plan] case class Arrangement(pools: Pools, layout: Layout) {
     val poor = pools.leftOut &~ bare
     Vector(
       Option.unless(bare.isEmpty)(
-        s"memory of nodes $bare is not used: no executor runs there, it is farther away, and the " +
+        s"memory of ${bare.named("node")} is not used: no executor runs there, it is farther away, and the " +
           "plan has as many task slots without it"
       ),
       Option.unless(poor.isEmpty)(
-        s"nodes $poor are not used: each has less memory${unclaimed(usable, poor)} than the smallest executor needs"
+        s"${poor.named("node")} ${if (poor.size == 1) "is not used: it" else "are not used: each"} has less memory" +
+          s"${unclaimed(usable, poor)} than the smallest executor needs"
       )
     ).flatten
   }

@@ -1,5 +1,7 @@
 package io.hearth.core.plan
 
+import io.hearth.core.Counted
+
 /** Limits of the machine that a plan keeps to, or that the user's numbers exceed. */
 object BoundReasons {
   val Quota = "cpu quota"
@@ -19,7 +21,7 @@ final private[plan] class BoundReasons(draft: PlanDraft) {
   private val used = usable.topology.allowed.cpuQuota
     .flatMap(_.throttledPeriods)
     .filter(_ > 0)
-    .fold("")(times => s"; it has been used up in $times periods so far")
+    .fold("")(times => s"; it has been used up in ${Counted(times, "period")} so far")
 
   private def quota: Option[Reason] = usable.quota.map { cpus =>
     val worth = usable.quotaSlots.getOrElse(usable.slots)
@@ -34,7 +36,7 @@ final private[plan] class BoundReasons(draft: PlanDraft) {
       )
     if (layout.slots > worth)
       reason(
-        s"${asked.mkString(" and ")} make ${layout.slots} task slots, and the cgroup's CPU time is worth $worth: $stops",
+        s"${asked.mkString(" and ")} ${if (asked.size == 1) "makes" else "make"} ${Counted(layout.slots, "task slot")}, and the cgroup's CPU time is worth $worth: $stops",
         "user"
       )
     else

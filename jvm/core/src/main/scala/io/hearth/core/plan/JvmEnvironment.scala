@@ -59,8 +59,8 @@ object JvmEnvironment {
         Left(
           Unfit(
             asked.name,
-            Sizes.exact(asked.value),
-            s"${found.name} is ${Sizes.exact(found.value)}, which every JVM takes instead",
+            Sizes.asked(asked),
+            s"${found.name} is ${Sizes.asked(found)}, which every JVM takes instead",
             "give one of the two"
           )
         )
@@ -71,10 +71,9 @@ object JvmEnvironment {
     }
 
   private def heapIn(environment: Map[String, String], variable: String): Option[UserValue[Long]] =
-    flags(environment, variable).reverseIterator
-      .collectFirst { case Heap(size) => Sizes.mib(size, 'b') }
-      .flatten
-      .map(mb => UserValue(mb, s"-Xmx in $variable"))
+    flags(environment, variable).reverseIterator.collectFirst { case Heap(size) =>
+      Sizes.mib(size, 'b').map(mb => UserValue(mb, s"-Xmx in $variable", Some(size)))
+    }.flatten
 
   private val Heap = "-(?:Xmx|XX:MaxHeapSize=)(.+)".r
 

@@ -1,5 +1,7 @@
 package io.hearth.core.plan
 
+import io.hearth.core.Counted
+
 /**
  * Whether one JVM runs everything, and why.
  *
@@ -63,7 +65,7 @@ private[plan] object Partitioning {
   private def forced(constraints: UserConstraints, occupied: Boolean): Option[Partitioning] = {
     def bound(because: String, source: String) =
       Some(Partitioning(native = false, because, source, forced = true))
-    if (constraints.shaped) bound(s"${asked(constraints)} needs separate executors", "user")
+    if (constraints.shaped) bound(s"${asked(constraints)} separate executors", "user")
     else if (twoHeaps(constraints))
       bound("executor and driver heaps are both fixed and differ", "user")
     else if (occupied)
@@ -74,11 +76,11 @@ private[plan] object Partitioning {
     else None
   }
 
-  private def asked(constraints: UserConstraints): String =
-    ((constraints.executors ++ constraints.cores).map(_.name) ++ constraints.dynamic.map(_ =>
-      "dynamic allocation"
-    ))
-      .mkString(" and ")
+  private def asked(constraints: UserConstraints): String = {
+    val names = (constraints.executors ++ constraints.cores).map(_.name) ++
+      constraints.dynamic.map(_ => "dynamic allocation")
+    s"${names.mkString(" and ")} ${if (names.size == 1) "needs" else "need"}"
+  }
 
   private def twoHeaps(constraints: UserConstraints): Boolean =
     (constraints.heapMb ++ constraints.driverHeapMb).map(_.value).toSet.size > 1
@@ -94,7 +96,9 @@ private[plan] object Partitioning {
   ): Option[Partitioning] = {
     val slots = slotsOf(usable)
     val what =
-      usable.quotaSlots.fold(s"$slots task slots")(n => s"the CPU quota is worth $n tasks at once,")
+      usable.quotaSlots.fold(Counted(slots, "task slot"))(n =>
+        s"the CPU quota is worth ${Counted(n, "task")} at once,"
+      )
     def native(because: String, source: String) =
       Some(Partitioning(native = true, because, source))
     if (usable.nodes.sizeIs == 1 && slots < FewSlots)
@@ -109,7 +113,7 @@ private[plan] object Partitioning {
         )
       }
     else if (slots <= VeryFewSlots) {
-      val are = if (usable.quotaSlots.isEmpty) "are " else ""
+      val are = if (usable.quotaSlots.nonEmpty) "" else if (slots == 1) "is " else "are "
       native(s"$what ${are}too few to divide", "Kyong 2017; hearth")
     } else None
   }
@@ -147,7 +151,7 @@ private[plan] object Partitioning {
   /** Why there are several executors, in terms of the layout that was found. */
   def several(usable: UsableMachine, layout: Layout, workload: Workload): Partitioning = {
     val nodes = usable.nodes.size
-    val slots = s"${layout.slots} task slots"
+    val slots = Counted(layout.slots, "task slot")
     if (nodes == 1)
       HeapNeed.of(workload).mb match {
         case Some(need) if layout.slots < FewSlots =>
@@ -182,8 +186,8 @@ private[plan] object Partitioning {
   /** Where one executor would have every CPU, one JVM does it all: a second one gains nothing. */
   def one(usable: UsableMachine, constraints: UserConstraints): Partitioning = {
     val count = usable.cores.size
-    val cores = if (count == 1) "1 core" else s"$count cores"
-    val slots = if (usable.slots == 1) "1 task slot" else s"${usable.slots} task slots"
+    val cores = Counted(count, "core")
+    val slots = Counted(usable.slots, "task slot")
     val because =
       if (
         usable.slots <= Widths.MostSlots && constraints.heapMb.isEmpty && constraints.taskCpus == 1

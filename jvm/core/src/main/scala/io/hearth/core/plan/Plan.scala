@@ -34,13 +34,15 @@ object WorkloadKind {
  * @param memoryMb heap of each executor
  * @param conf every Spark key that the user set
  * @param environment the user's values of [[JvmEnvironment.Variables]]
+ * @param memoryTyped how the user wrote `memoryMb`, for messages
  */
 final case class Limits(
     executors: Option[Int],
     cores: Option[Int],
     memoryMb: Option[Long],
     conf: Map[String, String],
-    environment: Map[String, String] = Map.empty
+    environment: Map[String, String] = Map.empty,
+    memoryTyped: Option[String] = None
 )
 
 object Limits {

@@ -101,13 +101,14 @@ object PlanRequest {
   )
 
   private[plan] def readLimits(field: PlanField): Limits = {
-    field.only("executors", "cores", "memory_mb", "conf", "environment")
+    field.only("executors", "cores", "memory_mb", "memory_typed", "conf", "environment")
     Limits(
       field.optional("executors").map(_ => field.int("executors")),
       field.optional("cores").map(_ => field.int("cores")),
       field.optional("memory_mb").map(_ => field.long("memory_mb")),
       field.optional("conf").fold(Map.empty[String, String])(_.texts),
-      field.optional("environment").fold(Map.empty[String, String])(_.texts)
+      field.optional("environment").fold(Map.empty[String, String])(_.texts),
+      field.optional("memory_typed").map(_ => field.text("memory_typed"))
     )
   }
 }

@@ -1,5 +1,6 @@
 package io.hearth.core.plan
 
+import io.hearth.core.Counted
 import io.hearth.core.Redaction
 
 /** Why each decision of a plan was made: a sentence and its source, in the order of the decisions. */
@@ -35,10 +36,14 @@ final private[plan] class Reasons(draft: PlanDraft, executors: Vector[ExecutorPl
     val taken = usable.allowed.size - usable.cpus.size
     val notes = Vector(
       Option.when(outside > 0)(
-        s"$outside CPUs of the machine are outside this process's affinity or cpuset"
+        s"${Counted(outside, "CPU")} of the machine ${if (outside == 1) "is" else "are"} outside this process's affinity or cpuset"
       ),
-      Option.when(taken > 0)(s"$taken are occupied by other applications"),
-      Option.when(usable.spared.nonEmpty)(s"${usable.spared.size} are isolated"),
+      Option.when(taken > 0)(
+        s"$taken ${if (taken == 1) "is" else "are"} occupied by other applications"
+      ),
+      Option.when(usable.spared.nonEmpty)(
+        s"${usable.spared.size} ${if (usable.spared.size == 1) "is" else "are"} isolated"
+      ),
       Option.when(outside == 0 && taken == 0 && usable.spared.isEmpty)(
         "this process may use every CPU of the machine"
       )
@@ -170,7 +175,9 @@ final private[plan] class Reasons(draft: PlanDraft, executors: Vector[ExecutorPl
   /** How many executors have their CPUs or their memory elsewhere than on one node, and why. */
   private def spreadPlacement(places: Vector[Locality]) = {
     def count(n: Int, what: String) =
-      Option.when(n > 0)(s"$n of ${places.size} executors have $what")
+      Option.when(n > 0)(
+        s"$n of ${Counted(places.size, "executor")} ${if (n == 1) "has" else "have"} $what"
+      )
     val notes = Vector(
       count(places.count(!_.cpusOnOneNode), "CPUs on several NUMA nodes"),
       count(places.count(_.memoryNodes.size > 1), "memory on several NUMA nodes"),

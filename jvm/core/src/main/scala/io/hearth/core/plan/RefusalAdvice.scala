@@ -25,7 +25,7 @@ final private[plan] class RefusalAdvice(
         largest(asked.value)(mb => constraints.copy(driverHeapMb = Some(asked.copy(value = mb))))
       Unfit(
         asked.name,
-        Sizes.exact(asked.value),
+        Sizes.asked(asked),
         s"driver and executors share ${Sizes.show(all)}",
         remedy(most.filter(_ >= Memory.LeastHeapMb).map(Sizes.exact))
       )

@@ -1,5 +1,6 @@
 package io.hearth.core.plan
 
+import io.hearth.core.Counted
 import io.hearth.core.Redaction
 
 /** What the user asked for and no plan can honour, refused by name. */
@@ -35,7 +36,7 @@ private[plan] object RequestChecks {
       .map { asked =>
         Unfit(
           asked.name,
-          Sizes.exact(asked.value),
+          Sizes.asked(asked),
           s"Spark needs ${Memory.SparkLeastMb} MB of heap, which takes -Xmx${least}m with this collector",
           s"give at least ${least}m"
         )
@@ -61,7 +62,7 @@ private[plan] object RequestChecks {
       Unfit(
         "spark.cores.max",
         s"${max.value}",
-        s"$name asks for $product task slots",
+        s"$name asks for ${Counted(product, "task slot")}",
         s"raise it to $product or ask for fewer"
       )
     }
@@ -83,7 +84,7 @@ private[plan] object RequestChecks {
       if dynamic.atLeast > most
     } yield Unfit(
       "spark.dynamicAllocation",
-      s"at least ${dynamic.atLeast} executors to start with",
+      s"at least ${Counted(dynamic.atLeast, "executor")} to start with",
       s"at most $most are allowed",
       "make minExecutors, initialExecutors and spark.executor.instances at most maxExecutors"
     )

@@ -1,5 +1,7 @@
 package io.hearth.core.plan
 
+import io.hearth.core.Counted
+
 /** The partitions of a shuffle; none leaves Spark's own number. */
 final private[plan] case class ShufflePartitions(number: Option[Int], reason: Reason)
 
@@ -21,6 +23,8 @@ object ShufflePartitions {
    */
   def of(atOnce: Int, workload: Workload, constraints: UserConstraints): ShufflePartitions = {
     val waves = rounded(BigInt(2) * atOnce, atOnce)
+    val tasksAtOnce =
+      s"${Counted(atOnce, "task")} that ${if (atOnce == 1) "runs" else "run"} at once"
     (constraints.conf.get(Key), workload.inputBytes) match {
       case (Some(users), _) => ShufflePartitions(None, reason(users, Reasons.FixedByUser, "user"))
       case (None, Some(bytes)) =>
@@ -28,19 +32,19 @@ object ShufflePartitions {
           (BigInt(bytes) + DerivedSettings.PartitionBytes - 1) / DerivedSettings.PartitionBytes
         set(
           rounded(tasks, atOnce),
-          s"one for each 128 MB of input, as a multiple of the $atOnce tasks that run at once, so " +
+          s"one for each 128 MB of input, as a multiple of the $tasksAtOnce, so " +
             s"that the last wave is full; $Fewer"
         )
       case (None, None) if waves > Sparks =>
         set(
           waves,
-          s"two for each of the $atOnce tasks that run at once: Spark's own number of $Sparks is " +
+          s"two for each of the $tasksAtOnce: Spark's own number of $Sparks is " +
             s"less; $Fewer"
         )
       case (None, None) =>
         val because =
           s"the input is unknown, and Spark's own number of $Sparks is at least two for " +
-            s"each of the $atOnce tasks that run at once; $Fewer"
+            s"each of the $tasksAtOnce; $Fewer"
         ShufflePartitions(None, reason(s"at most $Sparks", because, Guide))
     }
   }

@@ -49,6 +49,14 @@ private[plan] object Sizes {
     if (sizesMb.min == sizesMb.max) show(sizesMb.min)
     else s"${show(sizesMb.min)} to ${show(sizesMb.max)}"
 
+  /** As the user typed it; a number alone gets the unit in which it was read. */
+  def asked(size: UserValue[Long]): String = size.typed
+    .map(_.trim)
+    .filter(_.lastOption.exists(_.isLetter))
+    .fold(exact(size.value))(text =>
+      if (text.takeWhile(_.isDigit).length > 4) s"$text (${show(size.value)})" else text
+    )
+
   /** To the MiB and as it can be typed: `31g`, `9500m`; with a readable size after large ones. */
   def exact(mb: Long): String =
     if (mb % 1024 == 0 && mb > 0) s"${mb / 1024}g"

@@ -1,5 +1,6 @@
 package io.hearth.core.plan
 
+import io.hearth.core.Counted
 import io.hearth.core.topology.TaskLimit
 
 /**
@@ -44,7 +45,7 @@ final private[plan] class Tasks(draft: PlanDraft) {
   }
 
   private def needs = if (native) "threads of one JVM are "
-  else s"threads of ${layout.placements.size} executors and a driver are "
+  else s"threads of ${Counted(layout.placements.size, "executor")} and a driver are "
 
   private def used(limit: TaskLimit): String = limit.current.fold(
     "all processes of the user count against it; "

@@ -1,7 +1,7 @@
 package io.hearth.core.plan
 
-/** A number that the user fixed, and the name of the option or key. */
-final private[plan] case class UserValue[A](value: A, name: String)
+/** A number that the user fixed, the name of the option or key, and how it was typed, where that is known. */
+final private[plan] case class UserValue[A](value: A, name: String, typed: Option[String] = None)
 
 /** Dynamic allocation as the user set it; counts are executors. */
 final private[plan] case class Dynamic(atLeast: Int, atMost: Option[Int])
@@ -105,6 +105,7 @@ private[plan] object UserConstraints {
       cores <- agree(limits.cores, "--cores", confCores)
       confHeap <- conf.size("spark.executor.memory", 'm', least = 1)
       setHeap <- agree(limits.memoryMb, "--memory", confHeap)
+        .map(_.map(heap => heap.copy(typed = heap.typed.orElse(limits.memoryTyped))))
       heap <- JvmEnvironment.executorHeap(limits, setHeap)
       overhead <- conf.size("spark.executor.memoryOverhead", 'm')
       factor <- conf.fraction("spark.executor.memoryOverheadFactor")
@@ -223,7 +224,7 @@ final private[plan] class UserConf(conf: Map[String, String]) {
       case None => Right(None)
       case Some(text) =>
         parse(text)
-          .map(a => Some(UserValue(a, key)))
+          .map(a => Some(UserValue(a, key, Some(text))))
           .toRight(Unfit(key, s"'$text'", rule, "correct it or leave it out"))
     }
 }

@@ -1,5 +1,7 @@
 package io.hearth.core.plan
 
+import io.hearth.core.Counted
+
 /** The constraint that stops every layout, by the name that the user knows. */
 private[plan] object Violation {
   private val Options = "--executors x --cores"
@@ -8,7 +10,7 @@ private[plan] object Violation {
     constraints.executors.fold("--executors")(_.name),
     constraints.executors.fold("")(e => s"${e.value}"),
     cpusLeft(usable),
-    s"ask for at most ${usable.cpus.size} executors"
+    s"ask for at most ${Counted(usable.cpus.size, "executor")}"
   )
 
   def product(usable: UsableMachine, constraints: UserConstraints): Unfit = {
@@ -18,7 +20,7 @@ private[plan] object Violation {
       if (names.isEmpty) Options else names,
       s"$n x $m = ${n.toLong * m}",
       cpusLeft(usable),
-      s"ask for at most ${usable.cpus.size} task slots in all"
+      s"ask for at most ${Counted(usable.cpus.size, "task slot")} in all"
     )
   }
 
@@ -44,7 +46,7 @@ private[plan] object Violation {
         HearthKeys.BindingScopeKey,
         "'package'",
         wide.fold("executors would need the memory of several packages")(placement =>
-          s"an executor of ${placement.slots} task slots would have its CPUs in ${many(placement)} packages"
+          s"an executor of ${Counted(placement.slots, "task slot")} would have its CPUs in ${many(placement)} packages"
         ),
         if (constraints.executors.isEmpty && constraints.cores.isEmpty) "leave it out"
         else "ask for executors that fit a package, or leave it out"
@@ -56,7 +58,7 @@ private[plan] object Violation {
     val allowed = usable.allowed.size
     val occupied = allowed - usable.cpus.size
     val taken = if (occupied > 0) s" and $occupied of them occupied" else ""
-    s"$allowed CPUs are allowed$taken, ${usable.cpus.size} can be used"
+    s"$allowed ${if (allowed == 1) "CPU is" else "CPUs are"} allowed$taken, ${usable.cpus.size} can be used"
   }
 
   /** What keeps a layout from working, if anything does. */
@@ -68,20 +70,23 @@ private[plan] object Violation {
         Unfit(
           "spark.task.cpus",
           s"${constraints.taskCpus}",
-          s"the narrowest executor has ${layout.narrowest} task slots, so no task could run there",
+          s"the narrowest executor has ${Counted(layout.narrowest, "task slot")}, so no task could run there",
           s"set it to at most ${layout.narrowest} or ask for fewer executors"
         )
       )
 
   private def memory(layout: Layout, constraints: UserConstraints, pools: Pools): Unfit = {
     val least = layout.roomsMb.min
-    val room = s"each of ${layout.placements.size} executors can have ${Sizes.show(least)}"
+    val who =
+      if (layout.placements.size == 1) "one executor"
+      else s"each of ${layout.placements.size} executors"
+    val room = s"$who can have ${Sizes.show(least)}"
     val largest = constraints.heapWithin(least)
     constraints.heapMb match {
       case Some(heap) if largest >= Memory.LeastHeapMb =>
         Unfit(
           heap.name,
-          Sizes.exact(heap.value),
+          Sizes.asked(heap),
           s"$room${besides(constraints)}",
           s"ask for at most ${Sizes.exact(largest)}"
         )
@@ -105,13 +110,13 @@ private[plan] object Violation {
       (constraints.offHeapMb.filter(
         _.value > 0
       ) ++ constraints.overheadMb ++ constraints.engineHost ++ constraints.heapMb)
-        .map(size => size.name -> Sizes.exact(size.value))
+        .map(size => size.name -> Sizes.asked(size))
     (counted ++ sized).headOption match {
       case Some((name, value)) => Unfit(name, value, limit, "ask for less")
       case None =>
         Unfit(
           "memory",
-          s"${Sizes.show(pools.usableMb)} usable on nodes ${pools.memoryNodes}",
+          s"${Sizes.show(pools.usableMb)} usable on ${pools.memoryNodes.named("node")}",
           limit,
           "raise the memory limit of this process's cgroup, or use a machine with more memory"
         )

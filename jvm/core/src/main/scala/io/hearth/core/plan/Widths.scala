@@ -1,5 +1,7 @@
 package io.hearth.core.plan
 
+import io.hearth.core.Counted
+
 /**
  * How many executors a pool of CPUs has.
  *
@@ -57,7 +59,7 @@ private[plan] object WidthRule {
       )
   final case class HeapOfKind(slots: Int)
       extends WidthRule(
-        s"about $slots task slots each: machine learning and graphs keep their data on the heap, and at 4 GB for " +
+        s"about ${Counted(slots, "task slot")} each: machine learning and graphs keep their data on the heap, and at 4 GB for " +
           "each slot (hearth's figure) a heap below the compressed-oops limit serves 8",
         "hearth; Baig 2018; JVM: compressed oops"
       )

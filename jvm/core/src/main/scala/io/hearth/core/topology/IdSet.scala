@@ -48,6 +48,9 @@ final class IdSet private (private val bounds: Array[Int]) {
     }
     .mkString(",")
 
+  /** Its ids behind their noun: `node 3`, `nodes 0-1`. */
+  def named(noun: String): String = if (size == 1) s"$noun $this" else s"${noun}s $this"
+
   /** Each run's first id and the first after it. */
   private def runs: Iterator[(Int, Int)] =
     Iterator.range(0, bounds.length, 2).map(at => bounds(at) -> bounds(at + 1))

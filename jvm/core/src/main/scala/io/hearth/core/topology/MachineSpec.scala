@@ -1,5 +1,6 @@
 package io.hearth.core.topology
 
+import io.hearth.core.Counted
 import io.hearth.core.{Brief, UserError}
 
 /**
@@ -159,13 +160,18 @@ final private[topology] case class Clauses(
       refuse("the memory is given with the packages: with nodes, write 'nodes of SIZE'")
     if (nodeCount * coreCount % packageCount != 0 || !dividing(nodeCount, packageCount))
       refuse(
-        s"$nodeCount nodes of $coreCount cores cannot be divided evenly among $packageCount packages"
+        s"${Counted(nodeCount, "node")} of ${Counted(coreCount, "core")} cannot be divided evenly among " +
+          Counted(packageCount, "package")
       )
     cacheCores.filter(coreCount % _ != 0).foreach { size =>
-      refuse(s"$coreCount cores of a node cannot be divided evenly into caches of $size cores")
+      refuse(
+        s"${Counted(coreCount, "core")} of a node cannot be divided evenly into caches of ${Counted(size, "core")}"
+      )
     }
     devices.filter(_._2 >= allNodes).foreach { case (name, node) =>
-      refuse(s"$name is on node $node, and the nodes are 0 to ${allNodes - 1}")
+      refuse(
+        s"$name is on node $node, and the machine has ${IdSet.from(0 until allNodes.toInt).named("node")}"
+      )
     }
     Shape(
       packageCount,
@@ -190,7 +196,10 @@ final private[topology] case class Clauses(
     val all = named.toLong * packageCount
     if (!perPackage) named
     else if (all % nodeCount == 0) (all / nodeCount).toInt
-    else refuse(s"$named cores of each package cannot be divided evenly among $nodeCount nodes")
+    else
+      refuse(
+        s"${Counted(named, "core")} of each package cannot be divided evenly among ${Counted(nodeCount, "node")}"
+      )
   }
 
   private def dividing(a: Int, b: Int) = a % b == 0 || b % a == 0

@@ -1,5 +1,6 @@
 package io.hearth.core.topology
 
+import io.hearth.core.Counted
 import io.hearth.core.{Brief, UserError}
 
 /** NUMA nodes with their memory and distances. */
@@ -32,7 +33,10 @@ final private[topology] class NodeReader(tree: SysTree, online: IdSet, warnings:
     val present = tree.ids(base, "node")
     val listed = tree.list(s"$base/online").filter(_.nonEmpty)
     val missing = listed.getOrElse(IdSet.empty) &~ present
-    if (missing.nonEmpty) warnings.add(s"NUMA nodes $missing are online but not described")
+    if (missing.nonEmpty)
+      warnings.add(
+        s"${missing.named("NUMA node")} ${if (missing.size == 1) "is" else "are"} online but not described"
+      )
     val all = listed.getOrElse(present)
     if (all.size > NodeReader.MostNodes)
       throw new UserError(
@@ -111,7 +115,9 @@ final private[topology] class NodeReader(tree: SysTree, online: IdSet, warnings:
             low.fold("")(d =>
               s": $d is below ${NodeReader.LocalDistance}, a node's own (ACPI SLIT)"
             )
-          warnings.add(s"NUMA node $id has no readable distances to the ${ids.size} nodes$why")
+          warnings.add(
+            s"NUMA node $id has no readable distances to the ${Counted(ids.size, "node")}$why"
+          )
           Map.empty
         case Some(columns) =>
           val all = columns.zip(values.flatten).toMap
@@ -132,7 +138,7 @@ final private[topology] class NodeReader(tree: SysTree, online: IdSet, warnings:
     val near = all.toVector.sorted.collect { case (to, d) if to != id && d <= all(id) => to }
     if (near.nonEmpty)
       warnings.add(
-        s"NUMA node $id is no farther from nodes ${IdSet.from(near)} than from itself: " +
+        s"NUMA node $id is no farther from ${IdSet.from(near).named("node")} than from itself: " +
           "the firmware's distances are wrong"
       )
   }

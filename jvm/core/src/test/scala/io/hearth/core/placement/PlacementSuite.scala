@@ -93,7 +93,7 @@ class PlacementSuite extends AnyFunSuite {
     assert(PlacementCheck.drift(planned, right.copy(policies = policies)).nonEmpty)
     assert(
       drift(contained.copy(anonymousBytes = Map(0 -> 20L, 1 -> 980L))) ==
-        Vector("has 2.0 % of its anonymous memory outside nodes 1")
+        Vector("has 2.0 % of its anonymous memory outside node 1")
     )
   }
 
@@ -104,14 +104,14 @@ class PlacementSuite extends AnyFunSuite {
     )
     assert(
       drift(right.copy(anonymousBytes = Map(0 -> 20L, 1 -> 980L))) ==
-        Vector("has 2.0 % of its anonymous memory outside nodes 1")
+        Vector("has 2.0 % of its anonymous memory outside node 1")
     )
     assert(drift(right.copy(anonymousBytes = Map(0 -> 9L, 1 -> 991L))).isEmpty)
     val both = Binding(planned.cpus, IdSet(0, 1))
     val narrowed = right.copy(memsAllowed = IdSet(0), policies = Map("bind:0-1" -> 9))
     assert(
       PlacementCheck.drift(both, narrowed).map(_.sentence) ==
-        Vector("may not use memory nodes 1 of its plan: its cpuset allows 0")
+        Vector("may not use memory node 1 of its plan: its cpuset allows 0")
     )
   }
 

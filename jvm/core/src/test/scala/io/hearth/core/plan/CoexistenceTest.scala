@@ -67,6 +67,11 @@ class CoexistenceTest extends AnyFunSuite {
     for (availableMb <- Seq(1843L, 4L << 10, 20L << 10)) {
       val plan = whileFree(availableMb)
       assert(taken(plan) <= availableMb)
+      for (e <- plan.executors)
+        assert(
+          (e.heapMb - Memory.ReservedMb) / Memory.LeastTaskMb >= e.taskSlots,
+          "heap for a task"
+        )
       assert(said(plan).map(_.value) == Vector(s"${Sizes.show(availableMb)} of memory available"))
       assert(said(plan).head.because.contains("so the plan takes at most "))
     }

@@ -151,7 +151,7 @@ class PlannerTest extends AnyFunSuite {
     val got = plan(power8, shape(1, 96))
     assert(slots(got) == Vector(96) && nodes(got) == Vector("0-3"))
     assert(got.reasons.exists(r => r.decision == "placement" && r.value == "several NUMA nodes"))
-    assert(because(got, "placement").startsWith("1 of 1 executors have CPUs on several NUMA nodes"))
+    assert(because(got, "placement").startsWith("1 of 1 executor has CPUs on several NUMA nodes"))
     assert(
       because(got, "placement").endsWith(
         "an executor is wider than a node, or a node has too little usable memory"
@@ -283,8 +283,8 @@ class PlannerTest extends AnyFunSuite {
       change = t => t.copy(nodes = t.nodes.map(n => if (n.id == 0) n.copy(memoryBytes = 0) else n))
     )
     assert(nodes(poor) == Vector("2", "1", "2", "3"))
-    assert(because(poor, "memory").contains("memory of nodes 4 is not used"))
-    assert(because(poor, "memory").contains("CPUs of nodes 0 use the nearest node"))
+    assert(because(poor, "memory").contains("memory of node 4 is not used"))
+    assert(because(poor, "memory").contains("CPUs of node 0 use the nearest node"))
   }
 
   test("a node whose memory belongs to occupied CPUs serves nobody, and the reason names them") {
@@ -598,7 +598,7 @@ class PlannerTest extends AnyFunSuite {
     assert(slots(poor) == Vector(8, 8) && poor.executors.forall(_.memoryNodes.contains(2)))
     val rich = plan("2 nodes of 64 GB, 8 cores, 1 memory-only node of 256 GB")
     assert(
-      because(rich, "memory").contains("memory of nodes 2 is not used: no executor runs there")
+      because(rich, "memory").contains("memory of node 2 is not used: no executor runs there")
     )
   }
 
@@ -701,9 +701,32 @@ class PlannerTest extends AnyFunSuite {
     assert(!said(32768, "-XX:ObjectAlignmentInBytes=16").contains("references"))
   }
 
+  test("what there is one of is told in the singular") {
+    val small = plan("1 node of 4 GB, 1 core", Limits.none)
+    val said = small.reasons.map(r => s"${r.value}, ${r.because}").mkString("; ")
+    assert(
+      said.contains("memory of node 0") && !said.matches(
+        ".*\\b1 (cores|nodes|task slots|tasks|CPUs|executors)\\b.*"
+      ),
+      said
+    )
+    assert(
+      refused("1 node of 4 GB, 1 core", executors(2)).message ==
+        "--executors: 2 does not fit: 1 CPU is allowed, 1 can be used; ask for at most 1"
+    )
+    val both = plan(power8, shape(2, 4))
+    assert(because(both, "partition").startsWith("--executors and --cores need "))
+    val one = plan(power8, executors(2))
+    assert(because(one, "partition").startsWith("--executors needs "))
+  }
+
   test("sizes in refusals are read at a glance") {
     val unfit = refused(power8, Limits(None, None, Some(90000000L), Map.empty))
     assert(unfit.message.contains("85 TB") && !unfit.limit.matches(".*\\d{5,}.*"))
+    val typed = conf("spark.executor.memory" -> "4096t")
+    assert(refused(power8, typed).message.startsWith("spark.executor.memory: 4096t does not fit"))
+    val option = Limits.none.copy(memoryMb = Some(4096L << 20), memoryTyped = Some("4096t"))
+    assert(refused(power8, option).message.startsWith("--memory: 4096t does not fit"))
     assert(Sizes.show(1048576 * 3 / 2) == "1.5 TB" && Sizes.exact(31744) == "31g")
     assert(Seq("8 g", "1.5g", "8gx").forall(Sizes.mib(_, 'm').isEmpty), "as Spark reads them")
   }

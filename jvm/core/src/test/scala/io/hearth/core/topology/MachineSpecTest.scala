@@ -78,7 +78,7 @@ class MachineSpecTest extends AnyFunSuite {
     def refusal(text: String) = intercept[UserError](spec(text)).getMessage
     assert(
       refusal("2 nodes of 1 GB, 1 core, eth0 on node 2").contains(
-        "eth0 is on node 2, and the nodes are 0 to 1"
+        "eth0 is on node 2, and the machine has nodes 0-1"
       )
     )
     assert(refusal("1 node of 1 GB, 1 core, eth0 on").contains("it ends where node is expected"))

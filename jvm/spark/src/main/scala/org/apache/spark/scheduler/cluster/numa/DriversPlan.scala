@@ -8,6 +8,7 @@ import org.apache.spark.SparkConf
 import org.apache.spark.internal.Logging
 import org.apache.spark.internal.config.{EXECUTOR_CORES, EXECUTOR_INSTANCES, EXECUTOR_MEMORY}
 
+import io.hearth.core.Counted
 import io.hearth.core.UserError
 import io.hearth.core.json.Json
 import io.hearth.core.leases.Leases
@@ -162,7 +163,7 @@ private[spark] object DriversPlan extends Logging {
     val executors = plan.executors.size
     if (url.executors.exists(_ != executors))
       throw new UserError(
-        s"spark.hearth.plan: $file has $executors executors, the master asks for ${url.executors.get}; " +
+        s"spark.hearth.plan: $file has ${Counted(executors, "executor")}, the master asks for ${url.executors.get}; " +
           "use master local-numa, or remove the key to plan anew"
       )
     plan
