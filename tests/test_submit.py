@@ -515,6 +515,21 @@ def test_the_exit_code_is_the_applications(hearth: Command, tmp_path: Path) -> N
     done = hearth("submit", "--executors", "1", "--cores", "1", "seven.py", "--cores", "x y")
     assert done.returncode == 7
     assert "ran --cores x y" in done.stdout
+    assert "plan: 1 bound executor (local-numa[1x1])" in done.stderr
+    last = next(line for line in reversed(done.stderr.splitlines()) if line.startswith("hearth: "))
+    assert re.fullmatch(
+        r"hearth: failed after .* s, .* CPU s \(.* user, .* system\), exit code 7; "
+        "to record what fails and where: hearth profile seven.py",
+        last,
+    )
+
+
+@pytest.mark.spark
+def test_a_quiet_submit_says_nothing_of_its_own(hearth: Command, tmp_path: Path) -> None:
+    (tmp_path / "empty.py").write_text("print('ran')\n")
+    done = hearth("submit", "--quiet", "--executors", "1", "--cores", "1", "empty.py")
+    assert (done.returncode, done.stdout) == (0, "ran\n")
+    assert "hearth: " not in done.stderr and "plan: " not in done.stderr
 
 
 def test_a_driver_with_a_place_of_its_own_is_bound_to_it() -> None:
