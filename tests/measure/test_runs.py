@@ -243,7 +243,7 @@ def test_the_list_is_cut_by_kind_and_number_and_fits_a_terminal(
     assert all(any(name[:30] in line for line in narrow) for name in (*runs, alone.head.id))
     (_, only) = hearth("runs", "list", "--kind", "comparison").stdout.splitlines()
     assert alone.head.id in only
-    (_, first, second) = hearth("runs", "list", "--kind", "run", "--last", "2").stdout.splitlines()
+    (_, first, second) = hearth("runs", "--kind", "run", "--last", "2").stdout.splitlines()
     assert {first.split()[0], second.split()[0]} <= set(runs)
     assert "--last: 0 is below 1" in hearth("runs", "list", "--last", "0").stderr
 

@@ -13,24 +13,24 @@ _CUTOFF = 0.75
 
 
 def commands_with() -> dict[str, list[str]]:
-    """Return the commands that have each option, by the option's name."""
+    """Return the commands, each with its action, that have each option, by the option's name."""
     found: dict[str, list[str]] = {}
     for name in [name for names in GROUPS.values() for name in names]:
         parser = ArgumentParser(add_help=False, allow_abbrev=False)
         importlib.import_module(f"hearth.cli.commands.{name}").add_arguments(parser)
-        for option in {*_options(parser)}:
-            found.setdefault(option, []).append(name)
+        for option, having in dict.fromkeys(_options(parser, name)):
+            found.setdefault(option, []).append(having)
     return found
 
 
-def _options(parser: ArgumentParser) -> Iterator[str]:
-    """The options of a parser and of its actions, such as `hearth runs delete`."""
+def _options(parser: ArgumentParser, name: str) -> Iterator[tuple[str, str]]:
+    """The options of a parser and of its actions, such as `hearth runs delete`, and whose."""
     # argparse has no public list of them.
-    yield from parser._option_string_actions
+    yield from ((option, name) for option in parser._option_string_actions)
     for action in parser._actions:
         if isinstance(action.choices, dict):
-            for below in action.choices.values():
-                yield from _options(below)
+            for below, its in action.choices.items():
+                yield from _options(its, f"{name} {below}")
 
 
 def elsewhere(word: str, own: str | None) -> str | None:

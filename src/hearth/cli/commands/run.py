@@ -23,8 +23,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from hearth.base.errors import UserError
+from hearth.base.errors import UserError, nearest
 from hearth.base.sizes import parse_bytes
+from hearth.cli.hints import commands_with, elsewhere
 from hearth.cli.options import from_namespace
 from hearth.machine import paths
 from hearth.machine.plan import parse_conf
@@ -37,16 +38,16 @@ from hearth.workloads.parameters import pairs
 
 @dataclass(frozen=True)
 class RunCommand:
-    """What the user typed; the fields are the options of these names. parameters: of the job.
+    """What the user typed; the fields are the options of these names.
 
-    explained: whether to show the job's own help.
+    parameters: of the job, as typed. explained: whether to show the job's own help.
     """
 
     job: str | None
     list: bool
     markdown: bool
     explained: bool
-    parameters: dict[str, str]
+    parameters: Sequence[str]
     size: str | None
     master: str
     tuned: bool
@@ -112,7 +113,7 @@ def parse(parser: ArgumentParser, words: list[str]) -> RunCommand:
     given, rest = parser.parse_known_args([words[0]] if explained else words)
     if rest and not named:
         parser.error(f"'{rest[0]}' is not an option of hearth run: give the job's name first")
-    return from_namespace(RunCommand, given, parameters=pairs(rest), explained=explained)
+    return from_namespace(RunCommand, given, parameters=rest, explained=explained)
 
 
 def run(options: RunCommand) -> int:
@@ -150,12 +151,28 @@ def _tuned(options: RunCommand, job: str) -> RunCommand:
     return replace(options, master=found["master"] or f"local-numa{size}", conf=conf)
 
 
+def _check_names(job: catalogue.Job, words: Sequence[str]) -> None:
+    """Refuse, with what may be meant, a name that the job has no parameter of."""
+    known = [f"--{parameter.name}" for parameter in job.parameters]
+    left = iter(words)
+    for word in left:
+        name, equals, _ = word.partition("=")
+        if name.startswith("--") and name not in known:
+            own = [option for option, having in commands_with().items() if "run" in having]
+            hint = elsewhere(name, nearest(name, [*known, *own]))
+            those = f"it has {', '.join(known) or 'none'}"
+            raise UserError(f"{name}: {job.name} has no such parameter: {hint or those}")
+        if not equals:
+            next(left, None)
+
+
 def _run(options: RunCommand, offer: catalogue.Catalogue, job: catalogue.Job) -> int:
     if options.tuned:
         options = _tuned(options, job.name)
+    _check_names(job, options.parameters)
     case = cases.Case(
         job=job,
-        parameters=options.parameters,
+        parameters=pairs(options.parameters),
         size_bytes=None if options.size is None else parse_bytes(options.size, "--size"),
         seed=options.seed,
         conf=parse_conf(list(options.conf)),

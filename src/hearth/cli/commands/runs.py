@@ -6,7 +6,7 @@ for the latest run. Only runs can be exported.
 
 examples:
   hearth runs
-  hearth runs list --kind comparison --last 5
+  hearth runs --kind comparison --last 5
   hearth runs show last
   hearth runs export last --format csv --output tables
   hearth runs delete 20261121-134500-my-job-3fa9
@@ -63,6 +63,12 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--older-than", metavar="AGE", help="delete runs older than AGE: 12h, 30d, 4w, ..."
     )
     delete.add_argument("--yes", action="store_true", help="do not ask for confirmation")
+
+
+def parse(parser: ArgumentParser, words: list[str]) -> Namespace:
+    """The options; those of `list` need no `list` before them."""
+    bare = bool(words) and words[0].startswith("-") and words[0] not in ("-h", "--help")
+    return parser.parse_args(["list", *words] if bare else words)
 
 
 def run(options: Namespace) -> int:
