@@ -138,6 +138,26 @@ def test_on_a_phone_each_lane_says_to_its_last_word_what_it_shows(
     assert shown.evaluate(_CUT) == []
 
 
+#: Numbers of a scale that lie on one another, and names that are cut off.
+_CROWDED = """() => [...document.querySelectorAll(".head .track")].flatMap(track => {
+  const boxes = [...track.children].map(it => [it.innerText, it.getBoundingClientRect()]);
+  const seen = boxes.filter(([, box]) => box.width > 0);
+  return seen.filter(([, box], at) => at > 0 && box.left < seen[at - 1][1].right).map(it => it[0]);
+}).concat([...document.querySelectorAll(".row .name")]
+    .filter(it => it.scrollWidth > it.clientWidth + 1).map(it => it.innerText))"""
+
+
+def test_on_a_phone_no_number_of_a_scale_lies_on_another_and_no_name_is_cut_off(
+    browser: Any, tmp_path: Path
+) -> None:
+    example = ROOT / "contract" / "examples" / "characterisation.json"
+    questions = typed(json.loads(example.read_text()), Characterised)
+    runs = [constructed.analysis(arm="unbound"), constructed.analysis(arm="bound", seed=2)]
+    html = page(runs, constructed.comparison(), questions)
+    shown, _ = opened(browser, tmp_path / "r.html", html, viewport=_PHONE)
+    assert shown.evaluate(_CROWDED) == []
+
+
 def test_a_process_id_is_written_as_an_id() -> None:
     analysis = constructed.analysis()
     executors = [replace(e, pid=12345) for e in analysis.executors]

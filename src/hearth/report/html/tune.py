@@ -53,7 +53,8 @@ def _order(found: Tuned) -> View | None:
             }
         )
     ticks = [(tick / most, f"{tick:.4g}") for tick in steps(most)]
-    return {"intervals": rows, "one": best / most, "band": None, "ticks": ticks}
+    unit = "core-seconds" if found.settings.objective == "core-seconds" else "seconds"
+    return {"intervals": rows, "one": best / most, "band": None, "ticks": ticks, "unit": unit}
 
 
 def _untried(found: Tuned) -> list[list[Cell]]:

@@ -8,7 +8,7 @@ from hearth.report.terminal.screen import Screen, table
 from hearth.studies.models.space import DRIVERS_JAVA_OPTIONS, JAVA_OPTIONS
 from hearth.studies.tune.result import ConfigurationForecast, Tuned, TunedTrial
 
-_REST = ["expected", "GC share", "CPU use", ""]
+_REST = ["expected", "GC share", "CPU use", "note"]
 #: By the objective, what heads the columns of a trial behind its configuration.
 HEAD = {
     "time": ["seconds", *_REST],
