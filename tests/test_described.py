@@ -1,5 +1,7 @@
 """`--machine` of a file that holds what `lscpu` and `numactl -H` print."""
 
+import os
+import threading
 from pathlib import Path
 
 import pytest
@@ -44,15 +46,27 @@ def test_what_lscpu_and_numactl_print_becomes_a_description(tmp_path: Path) -> N
         "2 packages, 2 nodes of 128800 MB, 4 cores x 2 threads, distances 10 21 / 21 10, x86_64"
     )
     assert described(tmp_path, NUMACTL) == (
-        "2 packages, 2 nodes of 128800 MB, 8 cores x 1 threads, distances 10 21 / 21 10"
+        "2 packages, 2 nodes of 128800 MB, 8 cores x 1 thread, distances 10 21 / 21 10"
     )
+
+
+def test_it_may_come_through_a_pipe_or_as_the_text_itself(tmp_path: Path) -> None:
+    one = "2 packages, 2 nodes of 128800 MB, 8 cores x 1 thread, distances 10 21 / 21 10"
+    assert machine_source(NUMACTL) == one
+    assert machine_source("2 sockets of 64 GB,\n 8 cores") == "2 sockets of 64 GB, 8 cores"
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=pipe.write_text, args=(NUMACTL,), daemon=True)
+    writer.start()
+    assert machine_source(str(pipe)) == one
+    writer.join()
 
 
 def test_a_node_without_cpus_is_one_of_memory_only(tmp_path: Path) -> None:
     more = NUMACTL.replace("node distances", "node 2 cpus:\nnode 2 size: 65536 MB\nnode distances")
     more = more.replace("10  21\n", "10  21  31\n").replace("21  10\n", "21  10  31\n")
     found = described(tmp_path, f"{more}  2:  31  31  10\n")
-    assert "1 memory-only nodes of 65536 MB, distances 10 21 31 / 21 10 31 / 31 31 10" in found
+    assert "1 memory-only node of 65536 MB, distances 10 21 31 / 21 10 31 / 31 31 10" in found
 
 
 @pytest.mark.parametrize(

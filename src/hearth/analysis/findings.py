@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from hearth.analysis.advice import PLAN_RULES, STAGE_RULES, PlanRule, StageRule
 from hearth.analysis.document import Analysis, Executor, Finding, Stage, Times, Totals, Use
 from hearth.base.absent import Absent
+from hearth.base.counted import counted
 from hearth.base.errors import UserError
 from hearth.base.ids import parse_ids
 from hearth.base.sizes import parse_bytes
@@ -444,7 +445,7 @@ def _lost_executors(analysis: Analysis) -> Iterator[Finding]:
             yield Finding(
                 f"executor-lost-{executor.id}", "warning",
                 f"Executor {executor.id} was lost at {executor.removed_s:.1f} s with"
-                f" {executor.failed} tasks failed: {reason.partition(chr(10))[0][:300]}",
+                f" {counted(executor.failed, 'task')} failed: {reason.partition(chr(10))[0][:300]}",
                 [f"/executors/{place}/reason", f"/executors/{place}/removed_s"],
                 "exit code 137 means killed, mostly for memory: lower the heap or the cores",
             )  # fmt: skip

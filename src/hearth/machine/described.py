@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 
+from hearth.base.counted import counted
 from hearth.base.errors import UserError
 from hearth.base.ids import parse_ids
 
@@ -10,6 +11,7 @@ _MOST_BYTES = 1 << 20
 _LSCPU = re.compile(
     r"^(Architecture|CPU\(s\)|(?:Socket|NUMA node)\(s\)|Thread\(s\) per core): +(\S+)", re.M
 )
+_PRINTED = re.compile(r"^available: \d+ nodes?|\AArchitecture:", re.M)
 _NODE = re.compile(r"^node (\d+) (cpus|size): ?(.*)$", re.M)
 _DISTANCES = re.compile(r"^ *\d+: +([\d ]+)$", re.M)
 _GATHER = "capture the machine with 'hearth gather' instead"
@@ -18,17 +20,21 @@ _GATHER = "capture the machine with 'hearth gather' instead"
 def machine_source(text: str) -> str:
     """Return what `--machine` names as hearth reads it: a capture's path, or a description.
 
-    A file with the output of `numactl -H`, of `lscpu`, or of both becomes a description. Raises
-    UserError for one that says too little.
+    The output of `numactl -H`, of `lscpu`, or of both becomes a description, whether it is in a
+    file, comes through a pipe or is `text` itself. Raises UserError for one that says too little.
     """
+    if "\n" in text:
+        return _described(text, "...") if _PRINTED.search(text) else " ".join(text.split())
     file = Path(text)
     try:
-        if not file.is_file() or file.stat().st_size > _MOST_BYTES:
+        piped = file.is_fifo()
+        if not piped and (not file.is_file() or file.stat().st_size > _MOST_BYTES):
             return text
-        said = file.read_bytes().decode("utf-8", "replace")
+        with file.open("rb") as opened:
+            said = opened.read(_MOST_BYTES).decode("utf-8", "replace")
     except OSError:
         return text  # what reads captures says what is wrong
-    if re.search(r"^available: \d+ nodes?", said, re.M) or said.startswith("Architecture:"):
+    if piped or _PRINTED.search(said):
         return _described(said, text)
     return text
 
@@ -38,10 +44,8 @@ def _described(said: str, name: str) -> str:
     lscpu = dict(_LSCPU.findall(said))
     cpus, sizes = _nodes(said, name)
     if not sizes:
-        raise UserError(
-            f"--machine: '{name}' is lscpu's output, which does not tell memory: add that of "
-            "numactl -H to the file"
-        )
+        what = "lscpu's output, which does not tell memory: add that of" if lscpu else "not that of"
+        raise UserError(f"--machine: '{name}' is {what} numactl -H")
     working = [node for node, ids in cpus.items() if ids]
     empty = [node for node in sizes if node not in working]
     counts = {len(cpus[node]) for node in working}
@@ -50,12 +54,14 @@ def _described(said: str, name: str) -> str:
     if len(counts) != 1 or (count := counts.pop()) % threads or max(working) >= len(working):
         raise UserError(f"--machine: the nodes of '{name}' are not alike: {_GATHER}")
     parts = [
-        f"{packages} packages",
-        f"{len(working)} nodes of {min(sizes[node] for node in working)} MB",
-        f"{count // threads} cores x {threads} threads",
+        counted(packages, "package"),
+        f"{counted(len(working), 'node')} of {min(sizes[node] for node in working)} MB",
+        f"{counted(count // threads, 'core')} x {counted(threads, 'thread')}",
     ]
     if empty:
-        parts.append(f"{len(empty)} memory-only nodes of {min(sizes[n] for n in empty)} MB")
+        parts.append(
+            f"{counted(len(empty), 'memory-only node')} of {min(sizes[n] for n in empty)} MB"
+        )
     rows = [" ".join(row.split()) for row in _DISTANCES.findall(said)]
     parts += [f"distances {' / '.join(rows)}"] if len(rows) > 1 else []
     return ", ".join([*parts, *([lscpu["Architecture"]] if "Architecture" in lscpu else [])])

@@ -1,5 +1,6 @@
 """With one queue, one CPU takes all packets of a fast network in."""
 
+from hearth.base.counted import counted
 from hearth.doctor.check import Check, Fine, Machine, Outcome, Problem
 from hearth.doctor.tree import NotSeen
 
@@ -17,7 +18,7 @@ def _look(machine: Machine) -> Outcome:
             continue
         queues = [q for q in tree.names(f"{place}/queues") if q.startswith("rx-")]
         speed = _speed(machine, f"{place}/speed")
-        seen.append(f"{name}: {len(queues)} queues")
+        seen.append(f"{name}: {counted(len(queues), 'queue')}")
         if len(queues) == 1 and speed >= _FAST and len(machine.the_topology().usable_cpus) >= _CPUS:
             found = _steered(machine, name, speed)
             if found:

@@ -1,14 +1,15 @@
 """A lease that cannot be believed is not counted: two applications may then get the same CPUs."""
 
+from hearth.base.counted import counted
 from hearth.doctor.check import Check, Fine, Machine, Outcome, Problem, known
 
 
 def _look(machine: Machine) -> Outcome:
     found = known(machine.the_own().leases)
     if not found.problems:
-        return Fine(f"{len(found.leases)} leases in {found.directory}")
+        return Fine(f"{counted(len(found.leases), 'lease')} in {found.directory}")
     return Problem(
-        f"{len(found.problems)} leases not counted: {found.problems[0][:120]}",
+        f"{counted(len(found.problems), 'lease')} not counted: {found.problems[0][:120]}",
         found.directory,
         command=f"hearth leases; remove the file in {found.directory} if no application uses it",
     )

@@ -19,6 +19,7 @@ from hearth.analysis.document import (
     Totals,
 )
 from hearth.base.absent import Absent, Measured, known
+from hearth.base.counted import counted
 from hearth.base.durations import show_moment
 from hearth.base.ids import parse_ids
 from hearth.base.sizes import show_bytes, show_mb
@@ -276,7 +277,11 @@ def _machine(
     if isinstance(machine, Absent):
         return machine
     nodes = len(machine.nodes)
-    about = [machine.architecture, f"{machine.packages} packages", f"{nodes} NUMA nodes"]
+    about = [
+        machine.architecture,
+        counted(machine.packages, "package"),
+        counted(nodes, "NUMA node"),
+    ]
     return {
         "words": ", ".join(words.removesuffix("s") if words[:2] == "1 " else words
                            for words in about if words),
@@ -367,7 +372,7 @@ def _axis_label(run: Analysis) -> str:
     words = [f"{seconds(run.record.wall_s)} of {run.record.application}"]
     if not isinstance(run.tasks_sample, Absent):
         count, stragglers = len(run.tasks_sample.start_s), sum(run.tasks_sample.straggler)
-        words.append(f"{count:,} tasks, {stragglers:,} stragglers")
+        words.append(f"{counted(count, 'task')}, {counted(stragglers, 'straggler')}")
     if not isinstance(run.threads, Absent):
         moves = sum(run.threads.node_transitions.values())
         words.append(f"threads were seen to change node {moves:,} times")

@@ -4,6 +4,7 @@ with the reason."""
 from collections.abc import Sequence
 from itertools import groupby
 
+from hearth.base.counted import counted
 from hearth.report.terminal.compare import interval, spread, warned
 from hearth.report.terminal.screen import Screen, table
 from hearth.studies.characterise.answers import CountedMeasure, StreamedRate
@@ -81,7 +82,7 @@ def _unanswered(questions: Sequence[AnsweredQuestion], screen: Screen) -> list[s
 def _note(document: Characterised, screen: Screen) -> list[str]:
     settings = document.settings
     note = (
-        f"Medians of {settings.repeat} runs of each way, in random order (seed "
+        f"Medians of {counted(settings.repeat, 'run')} of each way, in random order (seed "
         f"{settings.seed}), after {settings.warmup} warm-up; ratios to the first way, "
         "with 95 % intervals over paired repetitions, for all ways of a question together. Every "
         "run is recorded."

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from hearth.base.counted import counted
 from hearth.doctor.examine import Examined, Finding
 from hearth.report.terminal.screen import Screen
 
@@ -60,7 +61,8 @@ def headline(found: Examined) -> str:
     counts = [f"{harm} that do harm", f"{len(found.telling) - harm} with advice"]
     counts += [f"{less} of no matter to it"] if less else []
     counts += [f"{len(found.silenced)} silenced"] if found.silenced else []
-    rest = f"{len(found.sound)} checks found nothing, {len(found.not_checked)} could not look"
+    fine, unseen = counted(len(found.sound), "check"), len(found.not_checked)
+    rest = f"{fine} found nothing, {unseen} could not look"
     return f"{where}: findings: {', '.join(counts)}; {rest}"
 
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from itertools import groupby
 from string import ascii_lowercase, ascii_uppercase
 
+from hearth.base.counted import counted
 from hearth.base.errors import UserError
 from hearth.base.ids import brief_ids, parse_ids, show_ids
 from hearth.base.sizes import show_mb
@@ -54,7 +55,9 @@ def _decided(plan: Plan, screen: Screen, unbound: bool) -> list[str]:
     executors = plan.executors
     first = executors[0]
     slots = sum(executor.task_slots for executor in executors)
-    shape = f"{len(executors)} x {_each(executors, 'task_slots')} task slots, {slots} in all"
+    each = _each(executors, "task_slots")
+    slots_of_each = f"{each} task slot{'' if each == '1' else 's'}"
+    shape = f"{len(executors)} x {slots_of_each}, {slots} in all"
     beside = [f"off-heap {show_mb(first.off_heap_mb)}, "] if first.off_heap_mb else []
     memory = f"heap {show_mb(first.heap_mb)}, {''.join(beside)}overhead "
     reasons = {reason.decision: reason for reason in plan.reasons}
@@ -142,7 +145,7 @@ def show_plan_briefly(
     bound = plan.mode == "partitioned" and " bound " in _mode_text(plan, unbound)
     return [
         f"plan: {_mode_text(plan, unbound)}",
-        f"  slots   {slots} task slot{'' if slots == 1 else 's'} in all, "
+        f"  slots   {counted(slots, 'task slot')} in all, "
         f"{_each(executors, 'task_slots')} per executor",
         f"  memory  heap {show_mb(first.heap_mb)}, off-heap {show_mb(first.off_heap_mb)}, "
         f"overhead {show_mb(first.overhead_mb)} per executor",
@@ -160,7 +163,7 @@ def _mode_text(plan: Plan, unbound: bool) -> str:
     # Executors that share CPUs with those of a lease are not bound either.
     shared = any(reason.decision == "sharing" for reason in plan.reasons)
     bound = "unbound" if unbound or shared else "bound"
-    return f"{number} {bound} executor{'' if number == 1 else 's'} ({plan.master})"
+    return f"{counted(number, f'{bound} executor')} ({plan.master})"
 
 
 def _each(executors: list[PlannedExecutor], key: str) -> str:

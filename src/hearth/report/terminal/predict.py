@@ -1,6 +1,7 @@
 """A prediction in the terminal: partitionings, the fastest first, or a table of node counts."""
 
 from hearth.base.absent import Absent
+from hearth.base.counted import counted
 from hearth.report.terminal.screen import Screen, table
 from hearth.studies.models.prediction import (
     NodesOfRun,
@@ -20,7 +21,7 @@ def show_prediction(found: PredictedPartitionings | PredictedScalings, screen: S
     name = run.id or run.application or "the event log"
     text = (
         f"From {name}: {run.seconds:.1f} s with {run.executors}x{run.cores}, "
-        f"{run.tasks} tasks in {run.stages} stages."
+        f"{counted(run.tasks, 'task')} in {counted(run.stages, 'stage')}."
     )
     rows = [
         [f"{one.executors}x{one.cores}", f"{one.value:.1f}", f"{one.low:.1f} to {one.high:.1f}",

@@ -18,6 +18,7 @@ from hearth.analysis.document import (
     Times,
 )
 from hearth.base.absent import Absent, Measured, known
+from hearth.base.counted import counted
 from hearth.base.durations import show_seconds
 from hearth.base.ids import brief_ids
 from hearth.base.sizes import show_bytes, show_mb
@@ -64,7 +65,7 @@ def _head(analysis: Analysis, screen: Screen) -> list[str]:
     whole = totals.time.duration
     shares = {words: part(totals.time) / whole for words, part in _PARTS.items() if whole}
     parts = [f"{words} {share:.0%}" for words, share in shares.items() if share >= 0.005]
-    tasks = f"{totals.tasks} tasks took {show_seconds(whole / 1000)}"
+    tasks = f"{counted(totals.tasks, 'task')} took {show_seconds(whole / 1000)}"
     lines.append(screen.paragraph(f"{tasks}: {', '.join(parts)}", "  ", "    "))
     idle = totals.idle_slot_share
     if idle is not None:

@@ -8,6 +8,7 @@ from typing import TypedDict
 
 from hearth.base.absent import Absent
 from hearth.base.codec import LEFT_OUT
+from hearth.base.counted import counted
 from hearth.base.limits import Count, Positive
 from hearth.record.counters import bandwidth_region, peak_bandwidth, smt_effectiveness
 from hearth.studies.compare.result import Compared, ComparedArm
@@ -133,7 +134,7 @@ def _sweep(
     few = min(len(arm.seconds) for arm in arms)
     sentence = (
         f"{best.name} (executors x cores) has the smallest median, {best.median:.2f} s; "
-        f"{near} of {len(cells) - 1} others are within 10 % of it ({few} runs of each)."
+        f"{near} of {len(cells) - 1} others are within 10 % of it ({counted(few, 'run')} of each)."
     )
     blind = not_told(_measures(best))
     why = (
