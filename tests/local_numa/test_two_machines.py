@@ -119,7 +119,7 @@ def test_an_application_goes_on_while_its_executor_a_worker_and_the_master_are_k
     os.killpg(master.pid, signal.SIGKILL)
     master.wait()
     big1.master(**kept)
-    eventually("it knows all workers", lambda: big1.leads(4))
+    eventually("it knows all", lambda: big1.leads(4) and cores_used(big1) == 4)
     goes_on(big2)
     killed = big2.running(EXECUTOR)[0]
     big2.kill(killed)
