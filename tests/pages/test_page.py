@@ -73,7 +73,9 @@ def _only_file(url: str, complaints: list[str]) -> None:
 def test_the_page_fits_its_screen_and_complains_of_nothing(
     browser: Any, tmp_path: Path, viewport: dict[str, int], scheme: str
 ) -> None:
-    html = page([constructed.analysis()])
+    run = constructed.document()
+    run["counters"] = {"absent": f"not in /{'state_of_a_user' * 9}/records"}
+    html = page([typed(run, Analysis)])
     shown, complaints = opened(
         browser, tmp_path / "r.html", html, viewport=viewport, color_scheme=scheme
     )
