@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Generic, TypeVar
 
+from hearth.base.counted import counted
 from hearth.base.ids import brief_ids, parse_ids, show_ids
 from hearth.base.sizes import show_bytes
 from hearth.machine.topology import Cache, Core, CpuQuota, Device, NumaNode, Package, Topology
@@ -39,17 +40,13 @@ def summary(machine: Topology) -> str:
     cpus = len(parse_ids(machine.cpus))
     memory = sum(node.memory_bytes for node in machine.nodes)
     counts = [
-        _count(len(machine.packages), "package"),
-        _count(len(machine.nodes), "NUMA node"),
-        _count(len(cores), "core"),
-        _count(cpus, "CPU"),
+        counted(len(machine.packages), "package"),
+        counted(len(machine.nodes), "NUMA node"),
+        counted(len(cores), "core"),
+        counted(cpus, "CPU"),
         show_bytes(memory),
     ]
     return ", ".join(counts)
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def _machine_tree(machine: Topology, screen: Screen) -> Branch:
@@ -104,7 +101,7 @@ def _cores_text(cores: list[Core]) -> str:
     texts = []
     for (kind, threads), number in sorts.items():
         name = kind + "s" if kind == "core" and number != 1 else kind
-        texts.append(f"{number} {name} x {_count(threads, 'thread')}")
+        texts.append(f"{number} {name} x {counted(threads, 'thread')}")
     return " + ".join(texts)
 
 
@@ -138,7 +135,7 @@ def _distances(nodes: list[NumaNode], screen: Screen) -> list[str]:
         return title + table(screen, head, [_row(n, nodes, screen) for n in nodes], " ".join(head))
     lines = []
     for kind, count in sorted(_distance_counts(nodes).items()):
-        lines.append(f"  {kind:>3}  {_count(count, 'pair')} of nodes")
+        lines.append(f"  {kind:>3}  {counted(count, 'pair')} of nodes")
     return title + lines
 
 
@@ -185,7 +182,7 @@ def _allowed(machine: Topology, screen: Screen) -> list[str]:
     all_nodes = [node.id for node in machine.nodes if node.memory_bytes]
     nodes = parse_ids(allowed.nodes)
     whole = set(usable) == online
-    cpus_text = f"all {len(usable)} CPUs" if whole else f"{len(usable)} of {len(online)} CPUs"
+    cpus_text = f"{'all ' if whole else f'{len(usable)} of '}{counted(len(online), 'CPU')}"
     node_text = f"all {len(nodes)}" if set(nodes) >= set(all_nodes) else f"{allowed.nodes} only"
     limit = allowed.memory_limit_bytes
     limit_text = show_bytes(limit) if limit is not None else "none"
@@ -223,7 +220,7 @@ def _quota_text(quota: CpuQuota) -> str:
     if quota.throttled_periods:
         took = quota.throttled_usec
         lasted = f", for {took / 1e6:.1f} s in all" if took is not None else ""
-        text += f"; used up {_count(quota.throttled_periods, 'time')} so far{lasted}"
+        text += f"; used up {counted(quota.throttled_periods, 'time')} so far{lasted}"
     return text
 
 
