@@ -42,6 +42,8 @@ class NumaNode:
     gpu_memory: bool = field(default=False, metadata=LEFT_OUT)
     #: what of it is set aside as huge pages, which executors do not use; absent means none
     huge_page_bytes: Count = field(default=0, metadata=LEFT_OUT)
+    #: of a node without CPUs: its memory beside that of nodes with CPUs; absent where unknown
+    tier: Literal["faster", "slower", "alike"] | None = field(default=None, metadata=LEFT_OUT)
 
 
 @dataclass(frozen=True)

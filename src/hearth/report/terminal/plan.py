@@ -81,7 +81,8 @@ def _decided(plan: Plan, screen: Screen, unbound: bool) -> list[str]:
 
 def _limits(plan: Plan) -> list[str]:
     """Say how quotas, isolated CPUs, limits of threads and of heaps change this plan."""
-    named = ("cpu quota", "isolated CPUs", "threads", "unused memory")
+    limits = ("cpu quota", "isolated CPUs", "nohz_full CPUs", "threads")
+    named = (*limits, "memory tiers", "unused memory")
     return [
         f"{reason.decision} {reason.value}: {reason.because}"
         for reason in plan.reasons

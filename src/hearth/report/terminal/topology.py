@@ -69,6 +69,8 @@ def _machine_tree(machine: Topology, screen: Screen) -> Branch:
     for node in machine.nodes:
         if node.id not in placed:
             kind = "GPU memory, no CPU" if node.gpu_memory else "no CPU"
+            if node.tier in ("faster", "slower"):
+                kind = f"no CPU, {node.tier} memory"
             root.add(f"{_node_text(node, screen)}  {screen.paint(kind, 'yellow')}")
     return root
 

@@ -1,6 +1,6 @@
 package io.hearth.core.plan
 
-import io.hearth.core.topology.IdSet
+import io.hearth.core.topology.{IdSet, MemoryTier, NumaNode}
 
 /** Executors, and the memory from which theirs is taken. */
 final private[plan] case class Arrangement(pools: Pools, layout: Layout) {
@@ -25,6 +25,42 @@ final private[plan] case class Arrangement(pools: Pools, layout: Layout) {
     )
   }
 
+  /** Of nodes without CPUs, how fast each is and whether it is used; nothing where there are none. */
+  def tiers(usable: UsableMachine): Option[Reason] = {
+    val bare = usable.topology.nodes.filter(node =>
+      node.cpus.isEmpty && node.memoryBytes > 0 && usable.topology.allowed.nodes.contains(node.id)
+    )
+    def group(which: NumaNode => Boolean, what: String) = {
+      val (used, left) = bare.filter(which).partition(node => pools.memoryNodes.contains(node.id))
+      Vector(used -> "used beside it", left -> "not used").collect {
+        case (nodes, fate) if nodes.nonEmpty =>
+          s"${IdSet.from(nodes.map(_.id)).named("node")}, $fate: $what"
+      }
+    }
+    def tier(wanted: Option[MemoryTier])(node: NumaNode) = !node.gpuMemory && node.tier == wanted
+    val told =
+      group(
+        tier(Some(MemoryTier.Faster)),
+        "faster than the memory beside CPUs, as HBM is, but a policy that binds takes the nearest first (where the " +
+          "firmware can make it a cache of the rest, no policy is needed)"
+      ) ++
+        group(tier(Some(MemoryTier.Slower)), "slower than the memory beside CPUs, as CXL's is") ++
+        group(tier(Some(MemoryTier.Alike)), "as fast as the memory beside CPUs") ++
+        group(
+          tier(None),
+          "the kernel does not say how fast (access0/initiators, memory_tiering)"
+        ) ++
+        group(_.gpuMemory, "a GPU's, which no heap takes")
+    Option.when(told.nonEmpty)(
+      Reason(
+        "memory tiers",
+        s"${bare.size} without CPUs",
+        told.mkString("; "),
+        "kernel: numaperf, memory tiers"
+      )
+    )
+  }
+
   /** Set aside for programs that ask for them: a JVM does with -XX:+UseLargePages only. */
   private def hugePages(usable: UsableMachine): String = {
     val of = usable.topology.nodes.filter(n => pools.memoryNodes.contains(n.id))
@@ -43,8 +79,8 @@ final private[plan] case class Arrangement(pools: Pools, layout: Layout) {
     val poor = pools.leftOut &~ bare
     Vector(
       Option.unless(bare.isEmpty)(
-        s"memory of ${bare.named("node")} is not used: no executor runs there, it is farther away, and the " +
-          "plan has as many task slots without it"
+        s"memory of ${bare.named("node")} is not used: no executor runs there, and the plan has as " +
+          "many task slots without it"
       ),
       Option.unless(poor.isEmpty)(
         s"${poor.named("node")} ${if (poor.size == 1) "is not used: it" else "are not used: each"} has less memory" +

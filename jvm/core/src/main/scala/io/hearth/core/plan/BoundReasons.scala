@@ -6,6 +6,7 @@ import io.hearth.core.Counted
 object BoundReasons {
   val Quota = "cpu quota"
   val Isolated = "isolated CPUs"
+  val Tickless = "nohz_full CPUs"
   val Threads = "threads"
   val Unused = "unused memory"
   val Decisions: Set[String] = Set(Quota, Isolated, Threads)
@@ -16,7 +17,8 @@ final private[plan] class BoundReasons(draft: PlanDraft) {
   import BoundReasons._
   import draft._
 
-  def all: Vector[Reason] = Vector(quota, isolated, new Tasks(draft).reason, unused).flatten
+  def all: Vector[Reason] =
+    Vector(quota, isolated, tickless, new Tasks(draft).reason, unused).flatten
 
   private val used = usable.topology.allowed.cpuQuota
     .flatMap(_.throttledPeriods)
@@ -74,6 +76,21 @@ final private[plan] class BoundReasons(draft: PlanDraft) {
           "kernel: kernel-parameters, isolcpus"
         )
       )
+  }
+
+  /** The kernel still spreads threads over them, so they are used. */
+  private def tickless: Option[Reason] = {
+    val used = usable.cpus & usable.topology.tickless
+    Option.when(used.nonEmpty)(
+      Reason(
+        Tickless,
+        s"$used used",
+        "the kernel balances threads over them, but entering and leaving it costs more there, and their timer is " +
+          "off for one thread alone only (nohz_full); to leave them to the programs that they were set for, start " +
+          "hearth on the others with taskset -c",
+        "kernel: timers/no_hz"
+      )
+    )
   }
 
   /** What the largest heaps leave, with what would use it; nothing where the user chose the heap. */

@@ -16,7 +16,7 @@ private[plan] object Collector {
     "-XX:+UseG1GC",
     s"on a heap above ${Sizes.show(Memory.CompressedOopsMb)} the pauses of a parallel collection " +
       "grow too long",
-    "JVM: G1"
+    "hearth"
   )
 
   def choice(heapMb: Long): Choice = if (heapMb <= Memory.CompressedOopsMb) Parallel else G1

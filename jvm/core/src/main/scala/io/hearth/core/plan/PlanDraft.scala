@@ -18,6 +18,7 @@ final private[plan] class PlanDraft(
     inputs: PlanInputs
 ) {
   val memoryReason: Reason = arrangement.reason(usable, constraints, inputs.choice.native)
+  val tiersReason: Option[Reason] = arrangement.tiers(usable)
   val pools: Pools = arrangement.pools
   val layout: Layout = arrangement.layout
   val workload: Workload = inputs.workload

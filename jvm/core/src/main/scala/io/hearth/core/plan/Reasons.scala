@@ -25,7 +25,8 @@ final private[plan] class Reasons(draft: PlanDraft, executors: Vector[ExecutorPl
       ) ++ locality ++ hosts ++ handOver ++ users
 
   private def memory =
-    Vector(memoryReason, heaps.reason, offHeap.reason, overhead.reason, pageCache.reason)
+    (memoryReason +: tiersReason.toVector) ++
+      Vector(heaps.reason, offHeap.reason, overhead.reason, pageCache.reason)
 
   private def partition =
     Reason("partition", if (native) "native" else "partitioned", choice.because, choice.source)

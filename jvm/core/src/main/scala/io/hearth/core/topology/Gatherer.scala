@@ -96,7 +96,7 @@ final private class CaptureContents(tree: SysTree, clock: Option[String]) {
         Vector("isolated", "nohz_full").map(f => s"$cpuBase/$f")
     val monitors =
       tree.names("sys/devices").filter(_.startsWith("cpu_")).map(name => s"sys/devices/$name/cpus")
-    (lists ++ ofCpus ++ ofNodes ++ hugePages ++ monitors).flatMap(path =>
+    (lists ++ ofCpus ++ ofNodes ++ hugePages ++ MemoryTiers.files(tree) ++ monitors).flatMap(path =>
       tree.text(path).map(path -> _)
     )
   }

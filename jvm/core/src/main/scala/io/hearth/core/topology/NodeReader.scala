@@ -6,6 +6,7 @@ import io.hearth.core.{Brief, UserError}
 /** NUMA nodes with their memory and distances. */
 final private[topology] class NodeReader(tree: SysTree, online: IdSet, warnings: Warnings) {
   private val base = "sys/devices/system/node"
+  private val tiers = new MemoryTiers(tree)
 
   def read(): MachineMemory = {
     val ids = nodeIds
@@ -23,7 +24,7 @@ final private[topology] class NodeReader(tree: SysTree, online: IdSet, warnings:
   }
 
   private def nodes(ids: IdSet, kept: Vector[Int], sets: Map[Int, IdSet]): Vector[NumaNode] = {
-    val nodes = kept.map(id => node(id, sets(id), ids.toVector, kept))
+    val nodes = tiers.judged(kept.map(id => node(id, sets(id), ids.toVector, kept)))
     val homeless = online &~ IdSet.union(nodes.map(_.cpus))
     if (homeless.nonEmpty) warnings.add(s"CPUs $homeless belong to no NUMA node")
     nodes

@@ -55,6 +55,7 @@ final case class Die(id: Int, cpus: IdSet)
  *                  are unreadable
  * @param gpuMemory whether this is the memory of a GPU, which no heap should be bound to
  * @param hugePageBytes what of it is set aside as huge pages (`vm.nr_hugepages`), which no heap gets unless it asks
+ * @param tier how fast the memory of a node without CPUs is; absent where the kernel does not say
  */
 final case class NumaNode(
     id: Int,
@@ -63,7 +64,8 @@ final case class NumaNode(
     freeBytes: Option[Long],
     distances: Map[Int, Int],
     gpuMemory: Boolean = false,
-    hugePageBytes: Long = 0L
+    hugePageBytes: Long = 0L,
+    tier: Option[MemoryTier] = None
 )
 
 final case class CacheGroup(level: Int, sizeBytes: Option[Long], cpus: IdSet)

@@ -111,6 +111,7 @@ object TopologyJson {
     n.freeBytes.foreach(node.put("free_bytes", _))
     if (n.gpuMemory) node.put("gpu_memory", true)
     if (n.hugePageBytes > 0) node.put("huge_page_bytes", n.hugePageBytes)
+    n.tier.foreach(tier => node.put("tier", tier.name))
     val distances = Json.obj()
     n.distances.toVector.sorted.foreach { case (to, distance) => distances.put(s"$to", distance) }
     node.set[ObjectNode]("distances", distances)
@@ -123,8 +124,15 @@ object TopologyJson {
     field.optionalLong("free_bytes"),
     field.numbers("distances"),
     field.optional("gpu_memory").exists(_.asBoolean),
-    field.count("huge_page_bytes").getOrElse(0L)
+    field.count("huge_page_bytes").getOrElse(0L),
+    field.optional("tier").map(_ => readTier(field))
   )
+
+  private def readTier(field: Field): MemoryTier = {
+    val name = field.text("tier")
+    def problem = s"is '${Brief(name)}', not one of ${MemoryTier.all.map(_.name).mkString(", ")}"
+    MemoryTier.all.find(_.name == name).getOrElse(field.refuse("tier", problem))
+  }
 
   private def writeCache(c: CacheGroup): ObjectNode = {
     val node = Json.obj().put("level", c.level).put("cpus", c.cpus.toString)

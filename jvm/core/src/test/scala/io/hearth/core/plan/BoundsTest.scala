@@ -110,6 +110,16 @@ class BoundsTest extends AnyFunSuite {
     assert(reason(planned(large), "isolated CPUs").isEmpty)
   }
 
+  test("CPUs without a timer are used, and a plan says what that costs; isolated ones stay out") {
+    val tickless = large.copy(tickless = IdSet.from(2 to 5))
+    val plan = planned(tickless)
+    assert(IdSet.union(plan.executors.map(_.cpus)) == large.cpus)
+    assert(reason(plan, "nohz_full CPUs").exists(_.value == "2-5 used"))
+    val both = planned(tickless.copy(isolated = IdSet.from(0 to 3)))
+    assert(reason(both, "nohz_full CPUs").exists(_.value == "4-5 used"))
+    assert(reason(planned(large), "nohz_full CPUs").isEmpty)
+  }
+
   test(
     "limits of tasks that a plan's threads exceed are said before it runs; too few to start are refused"
   ) {

@@ -7,7 +7,7 @@ import scala.jdk.CollectionConverters._
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.hearth.core.json.Json
-import io.hearth.core.topology.{IdSet, MachineSpec}
+import io.hearth.core.topology.{IdSet, MachineSpec, MemoryTier, Topology}
 
 /** Whole plans of described machines, kept in `fixtures/plans`. */
 class GoldenPlansTest extends AnyFunSuite {
@@ -17,7 +17,8 @@ class GoldenPlansTest extends AnyFunSuite {
   private case class Case(
       machine: String,
       workload: Workload = Workload.unknown,
-      limits: Limits = Limits.none
+      limits: Limits = Limits.none,
+      change: Topology => Topology = identity
   )
 
   private val cases = Map(
@@ -75,6 +76,11 @@ class GoldenPlansTest extends AnyFunSuite {
     Golden.check(file, text)
   }
 
+  private val Hbm = "2 x Xeon Max, 56 cores, SNC4, HBM as nodes"
+  private val Cxl = "2 x Xeon 6, 96 cores, memory behind CXL as nodes"
+  private val GpuMemory = "Grace Hopper, one module"
+  private val Hybrid = "laptop, 6 faster cores x 2 threads, 8 slower cores"
+
   /** Described, none captured: what their makers say of them. */
   private val today = Vector(
     "2 x EPYC 9005, 128 cores, NPS1" ->
@@ -92,8 +98,10 @@ class GoldenPlansTest extends AnyFunSuite {
     "Graviton, 192 CPUs" -> "2 packages, 2 nodes of 768 GB, 96 cores, ARM64",
     "Ampere, 192 cores" -> "1 node of 512 GB, 192 cores, ARM64",
     "Grace, two chips" -> "2 packages, 2 nodes of 240 GB, 72 cores, ARM64",
-    "2 x Xeon Max, 56 cores, SNC4, HBM as nodes" ->
-      "2 packages, 8 nodes of 64 GB, 14 cores x 2 threads, 8 memory-only nodes of 16 GB",
+    Hbm -> "2 packages, 8 nodes of 64 GB, 14 cores x 2 threads, 8 memory-only nodes of 16 GB",
+    Cxl -> "2 packages, 2 nodes of 512 GB, 96 cores x 2 threads, 2 memory-only nodes of 256 GB",
+    GpuMemory -> "1 node of 480 GB, 72 cores, ARM64, 1 memory-only node of 96 GB",
+    Hybrid -> "1 node of 32 GB, 14 cores x 2 threads",
     "8 sockets of 60 cores" -> "8 packages, 8 nodes of 1400 GB, 60 cores x 2 threads",
     "cloud, 4 CPUs" -> "1 node of 16 GB, 2 cores x 2 threads",
     "cloud, 8 CPUs" -> "1 node of 32 GB, 4 cores x 2 threads",
@@ -105,10 +113,34 @@ class GoldenPlansTest extends AnyFunSuite {
     "cloud, 192 CPUs" -> "2 nodes of 384 GB, 48 cores x 2 threads"
   )
 
+  /** What a description cannot say of them. */
+  private val beyond = Map[String, Topology => Topology](
+    Hbm -> withoutCpus(MemoryTier.Faster),
+    Cxl -> withoutCpus(MemoryTier.Slower),
+    GpuMemory -> (t => t.copy(nodes = t.nodes.map(n => n.copy(gpuMemory = n.cpus.isEmpty)))),
+    Hybrid -> { t =>
+      val (fast, slow) = t.cores.splitAt(6)
+      val single =
+        slow.map(c => c.copy(cpus = IdSet(c.cpus.head), kind = Some("cpu_atom"), efficient = true))
+      val cores = fast.map(_.copy(kind = Some("cpu_core"))) ++ single
+      val cpus = IdSet.union(cores.map(_.cpus))
+      t.copy(
+        cores = cores,
+        nodes = t.nodes.map(_.copy(cpus = cpus)),
+        allowed = t.allowed.copy(cpus = cpus)
+      )
+    }
+  ).withDefaultValue(identity[Topology] _)
+
+  private def withoutCpus(tier: MemoryTier)(t: Topology) =
+    t.copy(nodes = t.nodes.map(n => n.copy(tier = Option.when(n.cpus.isEmpty)(tier))))
+
   test(
     "the plans of machines of today, and the reasons for their shape, are those that were agreed on"
   ) {
-    val text = today.map { case (name, machine) => shaped(name, machine) }.mkString("\n")
+    val text = today
+      .map { case (name, machine) => shaped(name, machine, change = beyond(name)) }
+      .mkString("\n")
     Golden.check(Project.file("fixtures/plans-of-today.txt"), text)
   }
 
@@ -150,16 +182,23 @@ class GoldenPlansTest extends AnyFunSuite {
   private val told = WorkloadKind.all
     .filter(k => k != WorkloadKind.Etl && k != WorkloadKind.Graph)
 
-  private def shaped(name: String, machine: String, of: Seq[WorkloadKind] = told): String = {
+  private def shaped(
+      name: String,
+      machine: String,
+      of: Seq[WorkloadKind] = told,
+      change: Topology => Topology = identity
+  ): String = {
     val kinds = None +: of.map(Option(_)).toVector
-    val plans = kinds.map(kind => kind -> plan(Case(machine, Workload(kind, None))))
+    val plans =
+      kinds.map(kind => kind -> plan(Case(machine, Workload(kind, None), change = change)))
     val rows = plans.map { case (kind, plan) =>
       val first = plan.executors.head
       val memory = s"heap ${Sizes.show(first.heapMb)}, off-heap ${Sizes.show(first.offHeapMb)} each"
       s"  ${kind.fold("any")(_.name)}: ${plan.master}, $memory"
     }
     val reasons = Set("partition", "expected gain", "executors", "unused memory", "memory tiers")
-    val why = plans.head._2.reasons.filter(r => reasons(r.decision)).map { r =>
+    def shown(r: Reason) = reasons(r.decision) || r.because.contains("slower cores")
+    val why = plans.head._2.reasons.filter(shown).map { r =>
       s"  ${r.decision} ${r.value}: ${r.because} [${r.source}]"
     }
     (s"$name ($machine)" +: (rows ++ why)).mkString("", "\n", "\n")
@@ -167,6 +206,11 @@ class GoldenPlansTest extends AnyFunSuite {
 
   private def plan(wanted: Case): Plan =
     Planner
-      .plan(MachineSpec.parse(wanted.machine), wanted.workload, wanted.limits, IdSet.empty)
+      .plan(
+        wanted.change(MachineSpec.parse(wanted.machine)),
+        wanted.workload,
+        wanted.limits,
+        IdSet.empty
+      )
       .fold(u => fail(u.message), identity)
 }

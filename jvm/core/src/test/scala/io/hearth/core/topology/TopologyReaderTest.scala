@@ -5,6 +5,7 @@ import java.nio.file.{Files, Path}
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.hearth.core.UserError
+import io.hearth.core.testing.Temporary
 import io.hearth.core.topology.Fixture.{Cpu, Node}
 
 class TopologyReaderTest extends AnyFunSuite {
@@ -207,6 +208,36 @@ class TopologyReaderTest extends AnyFunSuite {
       .set("proc/meminfo", "MemTotal: 134217728 kB\nHugePages_Total: 512\nHugepagesize: 2048 kB")
     assert(whole.read().nodes.map(_.hugePageBytes >> 20) == Vector(1024))
     assert(Machines.twoNodes.read().nodes.forall(_.hugePageBytes == 0))
+  }
+
+  test(
+    "of nodes without CPUs it is known which are faster and which slower, by firmware or kernel"
+  ) {
+    def node(id: Int, mbps: Int, ns: Int)(f: Fixture) = f
+      .set(s"$Node/node$id/access0/initiators/read_bandwidth", s"$mbps")
+      .set(s"$Node/node$id/access0/initiators/read_latency", s"$ns")
+    val machine = Machines.powerWithGpuMemory // nodes 0 and 8 with CPUs, 250 to 255 without
+    val told = Seq((0, 100, 90), (8, 100, 90), (250, 300, 120), (251, 40, 250), (252, 100, 200))
+      .foldLeft(machine) { case (f, (id, mbps, ns)) => node(id, mbps, ns)(f) }
+    def tiers(f: Fixture) = f.read().nodes.flatMap(n => n.tier.map(n.id -> _))
+    import MemoryTier._
+    assert(tiers(told) == Vector(250 -> Faster, 251 -> Slower, 252 -> Slower))
+    val kernels = Seq("2" -> "253", "4" -> "0,8,254", "22" -> "255").foldLeft(told) {
+      case (f, (tier, nodes)) =>
+        f.set(s"sys/devices/virtual/memory_tiering/memory_tier$tier/nodelist", nodes)
+    }
+    val byKernel = Vector(253 -> Faster, 254 -> Alike, 255 -> Slower)
+    assert(tiers(kernels) == tiers(told) ++ byKernel)
+    val read = kernels.read()
+    assert(TopologyJson.read(TopologyJson.write(read)) == read)
+    assert(kernels.in { root =>
+      Temporary.directory { to =>
+        val file = new Gatherer(root).write(to.resolve("m.tar.gz"), force = false).output
+        TopologyReader.load(Some(file.toString)).nodes == read.nodes
+      }
+    })
+    val gpus = Machines.powerWithGpuDriver
+    assert(tiers(node(250, 900, 90)(node(0, 100, 90)(gpus))).isEmpty, "a GPU's are no tier")
   }
 
   test("hybrid cores carry the kernel's kind: by x86's monitors, by Arm's part, by capacity") {
