@@ -201,7 +201,8 @@ def test_a_record_that_names_another_file_writes_nothing(
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("nothing", "'nothing' is not a check"),
+        ("nothing", "--fix: 'nothing' is not a check: 'hearth doctor --all' lists them"),
+        ("turbos", "did you mean 'turbo'?"),
         ("turbo", "there is nothing to fix in turbo: there is no /sys"),
         ("microcode", "hearth cannot change microcode itself: install"),
     ],

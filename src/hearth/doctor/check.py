@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeVar, get_args
 
 from hearth.base.absent import Absent, Measured
+from hearth.base.errors import UserError, nearest
 from hearth.base.java import OPTION_VARIABLES
 from hearth.doctor import checks
 from hearth.doctor.clock import Clock
@@ -225,6 +226,16 @@ def all_checks() -> tuple[Check, ...]:
     """Return every check: one file of `hearth.doctor.checks` each, in the order of their groups."""
     found = [check_of(module.name) for module in pkgutil.iter_modules(checks.__path__)]
     return tuple(sorted(found, key=lambda check: (GROUPS.index(check.group), check.name)))
+
+
+def named(name: str, option: str) -> Check:
+    """Return the check of a name that `option` was given; raise UserError where there is none."""
+    known = {check.name: check for check in all_checks()}
+    if name not in known:
+        near = nearest(name, known)
+        hint = f"did you mean '{near}'?" if near else "'hearth doctor --all' lists them"
+        raise UserError(f"{option}: '{name}' is not a check: {hint}")
+    return known[name]
 
 
 def check_of(module_name: str) -> Check:

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Literal
 
 from hearth.base.codec import read_typed, to_json
-from hearth.base.errors import UserError, nearest
+from hearth.base.errors import UserError
 from hearth.base.private_files import private_directory, write_private
-from hearth.doctor.check import all_checks
+from hearth.doctor.check import named
 
 _LONGEST = 200
 
@@ -38,7 +38,7 @@ def read_silenced(file: Path) -> Mapping[str, str]:
 
 def silence(file: Path, name: str, reason: str) -> None:
     """Keep that a check is silenced; raise UserError for one that is unknown, or without reason."""
-    _known(name, "--silence")
+    named(name, "--silence")
     text = " ".join(reason.split())
     if not text or len(text) > _LONGEST:
         raise UserError(f"--reason: give 1 to {_LONGEST} characters: it is shown with the finding")
@@ -51,14 +51,6 @@ def speak(file: Path, name: str) -> None:
     if reasons.pop(name, None) is None:
         raise UserError(f"--unsilence: {name} is not silenced: 'hearth doctor' lists what is")
     _write(file, reasons)
-
-
-def _known(name: str, option: str) -> None:
-    names = [check.name for check in all_checks()]
-    if name not in names:
-        near = nearest(name, names)
-        hint = f"did you mean '{near}'?" if near else "'hearth doctor --all' lists them"
-        raise UserError(f"{option}: '{name}' is not a check: {hint}")
 
 
 def _read(file: Path) -> Silenced:

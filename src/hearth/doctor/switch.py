@@ -21,7 +21,7 @@ from hearth.base.codec import LEFT_OUT, load_typed, to_json
 from hearth.base.errors import UserError
 from hearth.base.guardian import start_guardian
 from hearth.base.private_files import private_directory, write_private
-from hearth.doctor.check import Change, Machine, Problem, all_checks, looked, sysctl_name
+from hearth.doctor.check import Change, Machine, Problem, all_checks, looked, named, sysctl_name
 from hearth.doctor.tree import NotSeen, Tree
 from hearth.record.store import write_document
 
@@ -304,9 +304,7 @@ def _names() -> set[str]:
 
 
 def _changes(name: str, machine: Machine) -> Sequence[Change]:
-    check = next((one for one in all_checks() if one.name == name), None)
-    if check is None:
-        raise UserError(f"--fix: '{name}' is not a check: 'hearth doctor --all' lists them")
+    check = named(name, "--fix")
     outcome = looked(check, machine)
     if not isinstance(outcome, Problem):
         why = getattr(outcome, "reason", None) or getattr(outcome, "seen", "")
