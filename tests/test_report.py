@@ -113,8 +113,14 @@ def test_executors_that_are_not_bound_are_not_called_bound() -> None:
     assert "2 bound executors" in show_plan_briefly(PLAN)[0]
 
 
-def test_the_brief_plan_has_five_lines() -> None:
+def test_the_brief_plan_has_five_lines_and_counts_in_the_singular_too() -> None:
     assert len(show_plan_briefly(PLAN)) == 5
+    wide = replace(PLAN.executors[0], memory_nodes="0-1", task_slots=1)
+    one = replace(PLAN, executors=[wide])
+    brief = show_plan_briefly(one)
+    assert "1 bound executor (" in brief[0] and "1 task slot in all, 1 per" in brief[1]
+    assert brief[3].endswith(" on nodes 0-1")
+    assert "1 x 1 task slot, 1 in all" in show_plan(one, PLANNED, Screen(100))[2]
 
 
 def test_colour_changes_no_width_and_no_text() -> None:

@@ -173,7 +173,12 @@ def _each(executors: list[PlannedExecutor], key: str) -> str:
 
 
 def _place(executor: PlannedExecutor) -> str:
-    return f"CPUs {brief_ids(executor.cpus, 24)} on node {executor.memory_nodes}"
+    return f"CPUs {brief_ids(executor.cpus, 24)} on {_nodes(executor.memory_nodes)}"
+
+
+def _nodes(ids: str) -> str:
+    """`node 1`, `nodes 0-1`."""
+    return f"node{'' if len(parse_ids(ids)) == 1 else 's'} {ids}"
 
 
 def partitions(plan: Plan, screen: Screen) -> list[str]:
@@ -185,7 +190,7 @@ def partitions(plan: Plan, screen: Screen) -> list[str]:
         hidden = sum(map(len, groups[_ROWS_SHOWN:]))
         lines.append(f"  ... and {hidden} more: --json lists all")
     driver = plan.driver
-    bound = f"on node {driver.memory_nodes}" if driver.bound else "not bound"
+    bound = f"on {_nodes(driver.memory_nodes)}" if driver.bound else "not bound"
     where = f"CPUs {brief_ids(driver.cpus)}, {bound}"
     return [*lines, f"  driver    {where}, heap {show_mb(driver.heap_mb)}"]
 
