@@ -189,6 +189,16 @@ def adapter(speed: str, duplex: str = "full") -> Given:
     return replace(given, own={"environment": {"YARN_CONF_DIR": "/etc/hadoop"}})
 
 
+def short_circuit(environment: dict[str, str]) -> Given:
+    """Asked for in Hadoop's own settings, with its library in a place of its own."""
+    site = "<property><name>dfs.client.read.shortcircuit</name>\n<value>true</value></property>"
+    library = "opt/hadoop/lib/native/libhadoop.so"
+    return Given(
+        {"etc/hadoop/hdfs-site.xml": f"<configuration>{site}</configuration>", library: "x"},
+        own={"environment": {"HADOOP_CONF_DIR": "/etc/hadoop", **environment}},
+    )
+
+
 GROUP = {"proc/self/cgroup": "0::/a\n", "sys/fs/cgroup/a/cgroup.controllers": "memory"}
 INTEL = "processor\t: 0\nvendor_id\t: GenuineIntel\n"
 ONE_SLOT = [replace(PLAN.executors[0], task_slots=1)]
@@ -553,6 +563,9 @@ CASES = {
     "spark-version": Case(Given(), Given(own={"spark_version": "3.5.1"}), harm=True),
     "native-algebra": Case(
         Given({"usr/lib/x86_64-linux-gnu/libblas.so.3": ""}, workload="ml"), Given(workload="ml")
+    ),
+    "hadoop-native": Case(
+        short_circuit({"LD_LIBRARY_PATH": "/a:/opt/hadoop/lib/native"}), short_circuit({})
     ),
     "installed-link": Case(
         Given(own={"installed": {"/spark/jars/hearth-spark_2.13-0.1.0.jar": JAR}}),

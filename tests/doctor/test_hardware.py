@@ -1,6 +1,7 @@
 """What single checks make of what machines really hold: modules, idle states, clocks, names."""
 
 import json
+import tempfile
 from dataclasses import replace
 from pathlib import Path
 
@@ -27,6 +28,7 @@ from hearth.doctor.check import Fine, Outcome, Problem, Space, all_checks, looke
 from hearth.doctor.clock import CAPTURED, Clock, captured_clock, read_clock
 from hearth.doctor.dmi import modules
 from hearth.doctor.examine import examine
+from hearth.doctor.places import temporary
 from hearth.doctor.reading import _root_log_level
 from hearth.doctor.tree import NotSeen, Tree
 
@@ -507,3 +509,32 @@ def test_limits_of_control_groups_that_cannot_be_seen_are_not_called_none(
         assert isinstance(found, Absent)
     shown = looked(CHECKS[name], Given(GROUP, topology=alone).machine(tmp_path / "other"))
     assert isinstance(shown, Fine)
+
+
+def test_where_no_directory_for_temporary_files_can_be_written_that_is_a_finding(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def none() -> str:
+        raise FileNotFoundError("No usable temporary directory found")
+
+    monkeypatch.setattr(tempfile, "gettempdir", none)
+    monkeypatch.delenv("TMPDIR", raising=False)
+    assert temporary() == "/tmp"
+    monkeypatch.setattr(Tree, "may_write", lambda self, path: False)  # as on a read-only root
+    machine = Given(own={"temporary": temporary()}).machine(tmp_path)
+    found = looked(CHECKS["directory-modes"], machine)
+    assert isinstance(found, Problem) and found.severity == "harm"
+    assert found.seen == "/tmp is not there, and this user may not make it"
+    kept = looked(CHECKS["state-space"], machine)
+    assert isinstance(kept, Problem) and "XDG_STATE_HOME" in kept.command
+
+
+def test_libraries_are_unpacked_where_java_keeps_temporary_files_not_where_python_does(
+    tmp_path: Path,
+) -> None:
+    noexec = mount(ROOT_MOUNT, ("/tmp", "tmpfs", "rw,noexec"))
+    elsewhere = replace(noexec, own={"temporary": "/scratch"})
+    assert isinstance(looked(CHECKS["temporary-noexec"], elsewhere.machine(tmp_path)), Problem)
+    option = {"environment": {"JAVA_TOOL_OPTIONS": "-Djava.io.tmpdir=/scratch"}}
+    named = replace(noexec, own=option).machine(tmp_path)
+    assert isinstance(looked(CHECKS["temporary-noexec"], named), Fine)

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -314,18 +315,38 @@ def test_a_killed_comparison_leaves_no_container(contained: Site):
     eventually("no container left", lambda: containers() == [])
 
 
-def doctor_in_container(engine: str, *words: str) -> subprocess.CompletedProcess[str]:
+#: Nothing can be written, no user of that number exists, and little may be started.
+NARROW = ("--user", "61234:61234", "--read-only", "--cap-drop", "ALL", "--pids-limit", "40")
+ROOMY = ("--cpuset-cpus", "0", "--pids-limit", "300", "--tmpfs", "/tmp")
+
+
+def doctor_in_container(
+    engine: str, *words: str, limits: Sequence[str] = ROOMY
+) -> subprocess.CompletedProcess[str]:
     """The engine's own limits, and some more, around this machine's programs."""
     subprocess.run(["docker", "import", "-", IMAGE], input=b"", check=True, capture_output=True)
     places = ("/usr", "/bin", "/lib", "/lib64", "/etc", str(ROOT), sys.prefix, sys.base_prefix)
     seen = sorted({place for place in (*places, str(spark_home())) if Path(place).exists()})
-    limits = ["--cpuset-cpus", "0", "--memory", "2g", "--pids-limit", "300", "--tmpfs", "/tmp"]
-    call = ["docker", "run", "--rm", "--network", "none", *limits]
+    call = ["docker", "run", "--rm", "--network", "none", "--memory", "2g", *limits]
     call += [word for place in seen for word in ("--volume", f"{place}:{place}:ro")]
     for name, value in {"HEARTH_STATE": "/tmp/state", "PATH": os.environ["PATH"]}.items():
         call += ["--env", f"{name}={value}"]
     call += [IMAGE, sys.executable, "-m", "hearth", "doctor", *words]
     return subprocess.run(call, capture_output=True, text=True, check=False, timeout=120)
+
+
+def test_the_doctor_in_a_container_where_nothing_can_be_written_says_so(
+    engine: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DOCKER_HOST", engine)
+    done = doctor_in_container(engine, "--json", limits=NARROW)
+    assert done.returncode == 2, done.stderr
+    found = {each["name"]: each for each in json.loads(done.stdout)["findings"]}
+    assert {"directory-modes", "group-tasks", "state-space"} <= found.keys()
+    assert found["directory-modes"]["seen"].startswith("/tmp is not there")
+    for each in found.values():
+        assert not each["fixable"]
+        assert "sysctl" not in each["command"] or each["command"].startswith("on the host: ")
 
 
 def test_the_doctor_in_a_container_tells_its_limits_and_what_only_the_host_can_change(

@@ -3,14 +3,13 @@ starting a JVM.
 """
 
 import os
-import tempfile
 from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
 
 from hearth.base.absent import Absent, Measured
 from hearth.base.errors import UserError
 from hearth.doctor.check import Check, Machine, Own, Problem, Worth, check_of, looked
-from hearth.doctor.places import local_dirs, space_of
+from hearth.doctor.places import local_dirs, space_of, temporary
 from hearth.doctor.silence import read_silenced
 from hearth.doctor.tree import Tree
 from hearth.machine import paths
@@ -80,10 +79,6 @@ def _line(check: Check, found: Problem, figure: str = "") -> str:
 
 def _own(settings: Mapping[str, str]) -> Measured[Own]:
     """Of what is this user's only what takes no time to read."""
-    try:
-        temporary = os.path.realpath(tempfile.gettempdir())
-    except FileNotFoundError as error:
-        return Absent(str(error))
     return Own(
         environment=dict(os.environ),
         conf=settings,
@@ -91,7 +86,7 @@ def _own(settings: Mapping[str, str]) -> Measured[Own]:
         java_home=_UNREAD,
         root_log_level=_UNREAD,
         local_dirs=local_dirs(settings),
-        temporary=temporary,
+        temporary=temporary(),
         state="",
         cache="",
         jar=_UNREAD,

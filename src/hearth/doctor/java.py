@@ -1,5 +1,6 @@
 """The Java that Spark starts, by its `release` file, and the options that it is given."""
 
+import os
 import re
 import shlex
 from typing import NamedTuple
@@ -37,3 +38,10 @@ def option_words(machine: Machine) -> list[str]:
         return shlex.split(machine.java_options())
     except ValueError:  # a quotation mark without its other
         return machine.java_options().split()
+
+
+def temporary_of(machine: Machine) -> str:
+    """Return where JVMs keep temporary files: not TMPDIR (System.getProperties, java.io.tmpdir)."""
+    key = "-Djava.io.tmpdir="
+    named = [word.removeprefix(key) for word in option_words(machine) if word.startswith(key)]
+    return os.path.realpath(named[-1]) if named and named[-1] else "/tmp"

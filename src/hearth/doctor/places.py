@@ -1,6 +1,7 @@
 """Where Spark keeps shuffle files, and what a file system has left."""
 
 import os
+import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -12,6 +13,15 @@ def local_dirs(settings: Mapping[str, str]) -> Sequence[str]:
     """Where Spark keeps shuffle files (SparkConf, `spark.local.dir`)."""
     named = os.environ.get("SPARK_LOCAL_DIRS") or settings.get("spark.local.dir") or "/tmp"
     return [os.path.realpath(name.strip()) for name in named.split(",") if name.strip()]
+
+
+def temporary() -> str:
+    """Where this process keeps temporary files; where it would, if no directory can be written."""
+    try:
+        folder = tempfile.gettempdir()
+    except FileNotFoundError:
+        folder = os.environ.get("TMPDIR") or "/tmp"
+    return os.path.realpath(folder)
 
 
 def space_of(folder: str) -> Measured[Space]:

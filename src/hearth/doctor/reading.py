@@ -5,7 +5,6 @@ import lzma
 import os
 import socket
 import tarfile
-import tempfile
 import threading
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -18,7 +17,7 @@ from hearth.base.errors import UserError
 from hearth.base.temporary import working_directory
 from hearth.doctor.check import Archive, Machine, Own
 from hearth.doctor.clock import captured_clock, read_clock
-from hearth.doctor.places import local_dirs, space_of
+from hearth.doctor.places import local_dirs, space_of, temporary
 from hearth.doctor.tree import Tree
 from hearth.machine import class_data, jvm, leases, paths
 from hearth.machine.plan import Plan, PlanRequest
@@ -101,7 +100,7 @@ def _own(debug: bool) -> Measured[Own]:
         java_home=_java_home(),
         root_log_level=level,
         local_dirs=local_dirs({} if isinstance(conf, Absent) else conf),
-        temporary=os.path.realpath(tempfile.gettempdir()),
+        temporary=temporary(),
         state=os.path.realpath(paths.state_home()),
         cache=os.path.realpath(paths.cache_home()),
         jar=_jar(),

@@ -79,6 +79,18 @@ class Tree:
         """Return whether this process may make files in a directory."""
         return os.access(self.root / path, os.W_OK | os.X_OK)
 
+    def may_make(self, path: str) -> bool:
+        """Return whether this process may make a directory, or files in it if it is there.
+
+        Raise NotSeen where there is no root.
+        """
+        at = path.strip("/")
+        while not self.has(at):
+            if not at:
+                raise NotSeen("there is no /")
+            at = at.rpartition("/")[0]
+        return self.may_write(at)
+
     def data(self, path: str, most: int = _VALUE_BYTES) -> bytes:
         """Return the content of a file; raise NotSeen, also where it is longer than `most`."""
         try:

@@ -5,17 +5,22 @@ sticky bit is set, other users can remove or replace its files.
 import stat
 
 from hearth.doctor.check import Check, Fine, Machine, Outcome, Problem
+from hearth.doctor.java import temporary_of
 
 _SHARED_MEMORY = "/dev/shm"
+_OTHERS = "TMPDIR, spark.local.dir and -Djava.io.tmpdir with a directory of your own"
 
 
 def _look(machine: Machine) -> Outcome:
     own, tree = machine.the_own(), machine.tree
     told = []
-    for folder in dict.fromkeys([own.temporary, *own.local_dirs, _SHARED_MEMORY]):
+    java = temporary_of(machine)
+    for folder in dict.fromkeys([own.temporary, java, *own.local_dirs, _SHARED_MEMORY]):
         path = folder.lstrip("/")
         if not tree.has(path):
-            continue  # Spark makes its own; shared-memory tells of the other
+            if folder == _SHARED_MEMORY or tree.may_make(path):
+                continue  # shared-memory tells of the one; Spark makes the others
+            return _problem(f"{folder} is not there, and this user may not make it", _OTHERS)
         mode = tree.mode(path)
         what = f"{folder}: mode {stat.S_IMODE(mode):04o}"
         if not stat.S_ISDIR(mode):
@@ -27,7 +32,7 @@ def _look(machine: Machine) -> Outcome:
         if not tree.may_write(path):
             return _problem(
                 f"{what}: this user may not write there",
-                f"chmod 1777 {folder}; or TMPDIR and spark.local.dir with a directory of your own",
+                f"chmod 1777 {folder}; or {_OTHERS}",
             )
         told.append(what)
     return Fine("; ".join(told) or "none of them exists")

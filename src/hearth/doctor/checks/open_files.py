@@ -19,7 +19,7 @@ def _look(machine: Machine) -> Outcome:
         "/proc/self/limits",
         "harm" if hard < _FEW else "advice",
         command="a line '* hard nofile 1048576' in /etc/security/limits.d, then log in again; "
-        "LimitNOFILE= of systemd",
+        "LimitNOFILE= of systemd; docker run --ulimit nofile=1048576",
     )
 
 

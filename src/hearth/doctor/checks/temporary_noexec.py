@@ -1,12 +1,13 @@
-"""Libraries for compression and JNA unpack native code into the temporary directory and run it
-there.
+"""Libraries for compression (zstd, Snappy) and JNA unpack native code into Java's temporary
+directory and run it there.
 """
 
 from hearth.doctor.check import Check, Fine, Machine, Outcome, Problem
+from hearth.doctor.java import temporary_of
 
 
 def _look(machine: Machine) -> Outcome:
-    folder = machine.the_own().temporary
+    folder = temporary_of(machine)
     mount = machine.tree.mount_of(folder)
     if "noexec" not in mount.options:
         return Fine(f"{folder}: programs may run there")
@@ -16,7 +17,7 @@ def _look(machine: Machine) -> Outcome:
         "harm",
         command="--conf spark.driver.extraJavaOptions=-Djava.io.tmpdir=DIRECTORY, and of "
         "executors; "
-        f"or mount -o remount,exec {mount.point}",
+        f"mount -o remount,exec {mount.point}; docker run --tmpfs {mount.point}:exec",
     )
 
 
