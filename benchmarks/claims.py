@@ -30,6 +30,7 @@ import hand_over_applications
 import jvm_flags
 import locality
 import native_engines
+import one_file
 import own_state
 import planning_time
 import plans
@@ -204,6 +205,8 @@ def sized_shuffles() -> Iterator[Claim]:
         "With one JVM, TPC-H at scale 1 took {} and {} of the time with careful settings",
         *(f"{pair:.2f}" for pair in sorted(pairs)),
     )
+    files = Raw.of("one-file-2026-11-27-1740")
+    yield files.tables(one_file.page(files.rows))
     planning = Raw.of("planning-time-2026-11-26-2347")
     yield planning.tables(planning_time.page(planning.rows))
     starts = [planning_time.by_arm(planning.rows, start) for start in (0, 1)]
