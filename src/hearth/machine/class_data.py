@@ -179,6 +179,12 @@ def _make(training: Training) -> str:
         return _made(training, folder / "archive")
 
 
+def _without_warnings(output: bytes) -> str:
+    """Return the text without the JVM's warnings of single classes: none ends it."""
+    lines = output.decode(errors="replace").splitlines()
+    return "\n".join(line for line in lines if "[warning][cds" not in line)
+
+
 def _made(training: Training, part: Path) -> str:
     try:
         done = subprocess.run(
@@ -192,9 +198,7 @@ def _made(training: Training, part: Path) -> str:
             preexec_fn=die_with(os.getpid(), signal.SIGKILL),
         )
         if done.returncode or not part.is_file():
-            reason = reason_of(
-                *(part.decode(errors="replace") for part in (done.stderr, done.stdout))
-            )
+            reason = reason_of(*(_without_warnings(text) for text in (done.stderr, done.stdout)))
             return reason or f"java ended with {done.returncode} and made no archive"
         if not _sound(training, part):
             return "java refuses the archive that it has just written"
