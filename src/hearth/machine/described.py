@@ -1,5 +1,6 @@
 """Machines that other tools have described: the output of `lscpu` and of `numactl -H` in a file."""
 
+import os
 import re
 from pathlib import Path
 
@@ -23,7 +24,7 @@ def machine_source(text: str) -> str:
     The output of `numactl -H`, of `lscpu`, or of both becomes a description, whether it is in a
     file, comes through a pipe or is `text` itself. Raises UserError for one that says too little.
     """
-    if "\n" in text:
+    if "\n" in text and not os.path.exists(text):
         return _described(text, "...") if _PRINTED.search(text) else " ".join(text.split())
     file = Path(text)
     try:

@@ -1,14 +1,15 @@
 package io.hearth.core.topology
 
 /**
- * What a capture holds for `hearth doctor` alone: idle states, memory modules, boot options and counters. None
- * of it names a machine or a user; of the modules' strings the names of their places stay alone.
+ * What a capture holds for `hearth doctor` alone: clocks, heat, idle states, memory modules, links of disks, boot
+ * options and counters. None of it names a machine or a user; of the modules' strings the names of their places stay
+ * alone.
  */
 final private class CapturedSettings(tree: SysTree, cpus: Vector[Int]) {
   import CapturedSettings._
 
   def files: Vector[(String, String)] =
-    ("proc/pressure/memory" +: (idleStates ++ hugePages))
+    (Told ++ idleStates ++ hugePages ++ clocks ++ heat ++ links)
       .flatMap(path => tree.text(path).map(path -> _)) ++ reduced ++ modules
 
   private def idleStates: Vector[String] = for {
@@ -17,6 +18,21 @@ final private class CapturedSettings(tree: SysTree, cpus: Vector[Int]) {
     state <- tree.names(at).filter(_.startsWith("state"))
     file <- Vector("latency", "disable")
   } yield s"$at/$state/$file"
+
+  private def clocks: Vector[String] = for {
+    policy <- tree.names(s"$Cpu/cpufreq").filter(_.startsWith("policy"))
+    file <- Clocks
+  } yield s"$Cpu/cpufreq/$policy/$file"
+
+  private def heat: Vector[String] = for {
+    cpu <- cpus
+    kind <- Vector("core", "package")
+  } yield s"$Cpu/cpu$cpu/thermal_throttle/${kind}_throttle_total_time_ms"
+
+  private def links: Vector[String] = for {
+    name <- tree.names(Disks)
+    file <- LinkFiles
+  } yield s"$Disks/$name/device/$file"
 
   private def hugePages: Vector[String] =
     tree.names(HugePages).map(size => s"$HugePages/$size/free_hugepages")
@@ -46,7 +62,27 @@ final private class CapturedSettings(tree: SysTree, cpus: Vector[Int]) {
 private object CapturedSettings {
   private val Cpu = "sys/devices/system/cpu"
   private val HugePages = "sys/kernel/mm/hugepages"
+  private val Disks = "sys/class/nvme"
   private val Firmware = "sys/firmware/dmi/entries"
+
+  /** Of a device on PCI Express (ABI/testing/sysfs-bus-pci). */
+  val LinkFiles: Vector[String] = for {
+    which <- Vector("current", "max")
+    what <- Vector("speed", "width")
+  } yield s"${which}_link_$what"
+
+  private val Told = Vector("proc/pressure/memory", "proc/sys/net/core/somaxconn") ++
+    Vector("platform_profile", "platform_profile_choices").map(name =>
+      s"sys/firmware/acpi/$name"
+    ) :+
+    s"$Cpu/intel_pstate/max_perf_pct"
+  private val Clocks =
+    Vector(
+      "cpuinfo_max_freq",
+      "scaling_max_freq",
+      "scaling_governor",
+      "energy_performance_preference"
+    )
   private val MemoryDevice = 17
   private val Locator = 0x10
   private val Bank = 0x11
@@ -58,8 +94,18 @@ private object CapturedSettings {
       s"Linux version ${words(text).filter(_.startsWith("PREEMPT")).mkString(" ")}"
     ),
     "proc/stat" -> (_.linesIterator.take(1).mkString),
+    "proc/uptime" -> (words(_).take(1).mkString),
+    "proc/net/netstat" -> overflows,
     "proc/vmstat" -> (_.linesIterator.filter(_.startsWith("oom_kill ")).mkString("\n"))
   )
+
+  /** Connections that found a listener's queue full, in the two lines that the kernel writes of them. */
+  private def overflows(text: String): String = {
+    val lines = text.linesIterator.filter(_.startsWith("TcpExt:")).map(words).toVector
+    lines
+      .map(line => s"TcpExt: ${line.lift(lines.head.indexOf("ListenOverflows")).mkString}")
+      .mkString("\n")
+  }
 
   private def words(text: String): Vector[String] = text.split("\\s+").toVector
 

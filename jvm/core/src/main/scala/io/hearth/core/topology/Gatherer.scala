@@ -152,7 +152,7 @@ final private class CaptureContents(tree: SysTree, clock: Option[String]) {
   private def network: Vector[(String, String)] = {
     val links = for {
       name <- interfaces
-      file <- Vector("type", "operstate", "carrier", "speed")
+      file <- Vector("type", "operstate", "carrier", "speed", "duplex")
       text <- tree.text(s"$netBase/$name/$file")
     } yield s"$netBase/${shown(name)}/$file" -> text
     val ports = for {
@@ -175,11 +175,13 @@ final private class CaptureContents(tree: SysTree, clock: Option[String]) {
   private lazy val devices: Vector[(String, Vector[(String, String)])] =
     places.zipWithIndex.map { case ((directory, name, place), number) =>
       val at = s"$directory/${CaptureContents.withoutAddress(name, number)}/device"
-      at -> (for {
-        from <- place.toVector
-        file <- DeviceReader.PlaceFiles
+      val files = for {
+        (from, names) <- place.map(_ -> DeviceReader.PlaceFiles).toVector :+
+          (s"$directory/$name/device" -> CapturedSettings.LinkFiles)
+        file <- names
         text <- tree.text(s"$from/$file")
-      } yield s"$at/$file" -> text)
+      } yield s"$at/$file" -> text
+      at -> files
     }
 
   /** The cgroups of this process, each hierarchy at a mount point of its own, without their names. */

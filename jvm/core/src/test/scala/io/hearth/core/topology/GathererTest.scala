@@ -104,6 +104,10 @@ class GathererTest extends AnyFunSuite {
       )
       .set("proc/version", "Linux version 6.1.0-myhost (alice@myhost) #1 SMP PREEMPT_RT Debian")
       .set("proc/vmstat", "nr_free_pages 1\noom_kill 3\n")
+      .set("proc/uptime", "600.25 1100.5\n")
+      .set("proc/net/netstat", "TcpExt: Sent ListenOverflows\nTcpExt: 7 3\nIpExt: In\nIpExt: 9\n")
+      .set(s"$Cpu/cpufreq/policy0/scaling_max_freq", "2000000\n")
+      .set("sys/class/nvme/nvme0/device/max_link_width", "4\n")
       .set(s"$Cpu/cpu0/cpuidle/state1/latency", "2\n")
       .set(place, module)
     fixture.in { root =>
@@ -115,6 +119,10 @@ class GathererTest extends AnyFunSuite {
         assert(text("proc/version").trim == "Linux version PREEMPT_RT")
         assert(text("proc/vmstat").trim == "oom_kill 3")
         assert(text(s"$Cpu/cpu0/cpuidle/state1/latency").trim == "2")
+        assert(text("proc/uptime").trim == "600.25")
+        assert(text("proc/net/netstat").trim == "TcpExt: ListenOverflows\nTcpExt: 3")
+        assert(text(s"$Cpu/cpufreq/policy0/scaling_max_freq").trim == "2000000")
+        assert(text("sys/class/nvme/nvme0/device/max_link_width").trim == "4")
         assert(text(place).contains("ChannelA-DIMM0\u0000BANK 0\u0000-\u0000"))
         val all = Child.run(Vector("tar", "-xzOf", file.toString)).out
         assert(Vector("myhost", "alice", "c0ffee", "SER123").filter(all.contains).isEmpty)
