@@ -1,6 +1,5 @@
 """Machines that other tools have described: the output of `lscpu` and of `numactl -H` in a file."""
 
-import os
 import re
 from pathlib import Path
 
@@ -24,7 +23,7 @@ def machine_source(text: str) -> str:
     The output of `numactl -H`, of `lscpu`, or of both becomes a description, whether it is in a
     file, comes through a pipe or is `text` itself. Raises UserError for one that says too little.
     """
-    if "\n" in text and not os.path.exists(text):
+    if "\n" in text and not _is_there(text):
         return _described(text, "...") if _PRINTED.search(text) else " ".join(text.split())
     file = Path(text)
     try:
@@ -38,6 +37,13 @@ def machine_source(text: str) -> str:
     if piped or _PRINTED.search(said):
         return _described(said, text)
     return text
+
+
+def _is_there(text: str) -> bool:
+    try:
+        return Path(text).exists()
+    except (OSError, ValueError):  # it is longer than a path, or holds a NUL
+        return False
 
 
 def _described(said: str, name: str) -> str:
