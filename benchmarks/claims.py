@@ -128,7 +128,8 @@ def start_up() -> Iterator[Claim]:
         "README.md",
         "From submit to the first task `hearth submit` takes {} of the time of `spark-submit "
         "--master"
-        " local[2]`; with two bound executors {}, which is {} of Spark's own `local-cluster`",
+        " local[2]`; with two bound executors it takes {} of that, and {} of the time of Spark's "
+        "own `local-cluster`",
         shown(startup.ratio(raw.rows, "hearth submit", startup.LOCAL)),
         shown(startup.ratio(raw.rows, two, startup.LOCAL)),
         shown(startup.ratio(raw.rows, two, startup.CLUSTER)),
@@ -179,8 +180,8 @@ def sized_shuffles() -> Iterator[Claim]:
     yield within.tables(query_partitions.page(within.rows))
     yield within.says(
         "README.md",
-        "in warm passes over the first queries of TPC-H at scale 1 the time of Spark's own 200 "
-        "shuffle partitions falls to {}",
+        "warm passes over the first queries of TPC-H at scale 1 take {} of the time with Spark's "
+        "own 200 shuffle partitions",
         shown(overall(query_partitions.over_starts(runs, "200"))),
     )
     apart = Raw.of("query-partitions-2026-11-26-1903")
@@ -286,8 +287,8 @@ def long_jobs() -> Iterator[Claim]:
     )
     yield raw.says(
         "README.md",
-        "Of the seconds saved {} and {} are start and stop: in jobs whose phases take 15 s or "
-        "more, the phases "
+        "Start and stop are {} of the seconds saved against the defaults and {} of those against "
+        "careful settings: in jobs whose phases take 15 s or more, the phases "
         "take {} of the time with careful settings",
         *shares,
         long["tuned", "seconds"],

@@ -38,7 +38,7 @@ switched here (without root, in a container, by a reboot only) is skipped with t
 With a run, by the id of its record, the beginning of one, or `last`, the findings are those for
 that run: the plan and the settings are its own, each finding says what its record tells of it, such
 as how much it wrote to shuffle files, and what the run had none of comes last and does not count.
-The machine is looked at as it is now; settings that were others during the run are listed.
+The machine is looked at as it is now; settings that differed during the run are listed.
 
 `hearth submit`, `profile` and `compare` quote at most two findings before a run, in a line each:
 first what does harm to it, then what costs it speed by a figure that was measured here or
