@@ -83,7 +83,7 @@ def test_a_plan_in_a_cgroup_with_a_cpu_quota_has_no_more_task_slots_than_it_allo
     asked = json.loads(limited("plan", "--json", "--executors", "2", cpus=1.5).stdout)
     assert asked["master"] == "local-numa[2x1]"
     said = next(r["because"] for r in asked["reasons"] if r["decision"] == "cpu quota")
-    assert said.startswith("--executors make 2 task slots, and the cgroup's CPU time is worth 1")
+    assert said.startswith("--executors makes 2 task slots, and the cgroup's CPU time is worth 1")
 
 
 def test_a_limit_of_threads_that_executors_exceed_is_said_before_they_start(

@@ -135,7 +135,7 @@ def test_a_running_application_is_read_afresh_from_the_kernel(
     assert "app-1  test  running" in shown
     allowed = sorted(os.sched_getaffinity(sleeper.pid))
     words = " ".join(shown.split())
-    assert "executor 1 has 1 of 1 threads that may run outside CPUs 4000: 1 on CPUs" in words
+    assert "executor 1 has 1 of 1 thread that may run outside CPUs 4000: 1 on CPUs" in words
     assert f"{allowed[0]}" in words
     assert f"(sleep {sleeper.pid})" in words
     assert "drift" in shown

@@ -17,6 +17,7 @@ from hearth.base.errors import UserError
 from hearth.cli.commands import run as run_command
 from hearth.cli.main import command_parser
 from hearth.machine import paths
+from hearth.workloads.parameters import pairs
 from support import (
     PATIENCE_S,
     ROOT,
@@ -237,10 +238,10 @@ def test_on_a_terminal_it_says_what_it_does_and_how_long_and_nothing_of_that_sta
 def test_parameters_are_told_from_options_in_either_form() -> None:
     _, parser = command_parser("run")
     options = run_command.parse(parser, ["k-means", "--clusters=8", "--size", "2g", "--a", "-1"])
-    assert options.parameters == {"clusters": "8", "a": "-1"}
+    assert pairs(options.parameters) == {"clusters": "8", "a": "-1"}
     assert (options.job, options.size) == ("k-means", "2g")
     with pytest.raises(UserError, match="its value is missing"):
-        run_command.parse(parser, ["k-means", "--a"])
+        pairs(run_command.parse(parser, ["k-means", "--a"]).parameters)
 
 
 def started(

@@ -25,9 +25,9 @@ from hearth.base.sizes import parse_bytes
 
 _PLACE = re.compile(r"\{([^{}]+)\}")
 _SIZE = re.compile(r"(?<!\d)\d+[kmgt]")
-_HEAP = re.compile(r"(\d+[kmgt])>(\d+[kmgt])")
+_HEAP = re.compile(r"(\d{1,9}[kmgt])>(\d{1,9}[kmgt])")
 _SHARE = re.compile(r"(?<!\d)(\d+)/(\d+) of (memory|node)")
-_ON_NODES = re.compile(r"(\d+)x(\d+) on nodes")
+_ON_NODES = re.compile(r"(\d{1,9})x(\d{1,9}) on nodes")
 #: The least that is scaled to: bytes, and a count such as partitions.
 _LEAST_BYTES, _LEAST_COUNT = 64 << 10, 2
 #: The units of published values that are computed from two times; any other is seconds or a
