@@ -564,9 +564,9 @@ def hadoop() -> Iterator[Claim]:
 
 
 def threads() -> Iterator[Claim]:
-    cost = Raw.of("affinity-cost-2026-11-25-0437")
+    cost = Raw.of("affinity-cost-2026-11-27-1914")
     yield cost.tables(affinity_cost.page(cost.rows))
-    latency = Raw.of("rpc-latency-2026-11-25-0444")
+    latency = Raw.of("rpc-latency-2026-11-27-1920")
     yield latency.tables(rpc_latency.page(latency.rows))
     rates = Raw.of("dfsio-2026-11-25-0504")
     yield rates.tables(dfsio.page(rates.rows))

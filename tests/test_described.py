@@ -75,6 +75,7 @@ def test_a_node_without_cpus_is_one_of_memory_only(tmp_path: Path) -> None:
         (LSCPU, "lscpu's output, which does not tell memory: add that of numactl -H"),
         (NUMACTL.replace(" 15\n", "\n"), "are not alike: capture the machine with 'hearth gather'"),
         (NUMACTL.replace("129012", "many"), "'node 1 size: many MB' is not understood"),
+        (NUMACTL.replace("129012", "0"), "has a node with CPUs and no memory"),
     ],
 )
 def test_what_says_too_little_is_refused_with_what_to_do(

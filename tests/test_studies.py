@@ -281,6 +281,10 @@ def test_jobs_of_a_series_may_have_parameters_and_settings_of_their_own() -> Non
     assert wire.label == "sort-by --maps 4 --conf spark.shuffle.manager=wire"
     with pytest.raises(UserError, match="write KEY=VALUE"):
         suites.named("sort-by --conf", offer)
+    (both,) = suites.named("sort-by --conf 'spark.x=a,b'", offer)
+    assert both.conf == {"spark.x": "a,b"}
+    with pytest.raises(UserError, match="has no other"):
+        suites.named("sort-by --conf 'spark.x=a,b", offer)
     with pytest.raises(UserError, match="k-means --api rdd is given twice"):
         suites.named("k-means --api rdd, k-means --api rdd", offer)
 

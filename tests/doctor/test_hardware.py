@@ -422,7 +422,7 @@ def cppc(*shares: tuple[int, int]) -> Given:
 @pytest.mark.parametrize(
     ("given", "told"),
     [
-        (cppc((108, 108), (153, 150)), "turbo: off; CPUs 1 could reach up to 2.0% more"),
+        (cppc((108, 108), (153, 150)), "turbo: off; with it CPU 1 could clock higher"),
         (cppc((108, 108), (150, 150)),
          "turbo: off, and no CPU's performance goes above its nominal one"),
         (cppc((108, 0)), "turbo: off"),
@@ -434,6 +434,22 @@ def test_turbo_that_is_off_is_told_with_what_the_firmware_says_it_would_give(
     found = looked(CHECKS["turbo"], given.machine(tmp_path))
     assert not isinstance(found, Absent) and found.seen == told
     assert isinstance(found, Fine) == told.startswith("turbo: off, and")
+
+
+def test_a_group_of_cpus_that_are_offline_does_not_hide_the_others(tmp_path: Path) -> None:
+    policies = f"{CPU}/cpufreq/policy"
+    given = Given(
+        {
+            f"{policies}0/affected_cpus": "0",
+            f"{policies}0/cpuinfo_max_freq": "3900000",
+            f"{policies}0/scaling_max_freq": "2100000",
+            f"{policies}1/affected_cpus": "",
+            f"{policies}1/cpuinfo_max_freq": "",
+            f"{policies}1/scaling_max_freq": "",
+        }
+    )
+    found = looked(CHECKS["clock-limit"], given.machine(tmp_path))
+    assert isinstance(found, Problem) and found.seen == "clocks are limited to 2.1 of 3.9 GHz"
 
 
 def test_one_group_of_cpus_with_another_governor_is_told(tmp_path: Path) -> None:
@@ -468,7 +484,7 @@ def test_a_processor_whose_memory_has_a_node_of_its_own_does_not_lack_memory(
     )
     near = Given(topology={"nodes": [bare, other, memory]})
     found = looked(CHECKS["node-without-memory"], near.machine(tmp_path))
-    assert isinstance(found, Fine) and found.seen.startswith("no memory on nodes 0, and")
+    assert isinstance(found, Fine) and found.seen.startswith("no memory on node 0, and")
     far = replace(bare, distances={**bare.distances, "5": 17})
     untold = replace(bare, distances={})
     for node in (far, untold):

@@ -32,6 +32,12 @@ def show_ids(ids: Iterable[int]) -> str:
     return ",".join(f"{a}" if a == b else f"{a}-{b}" for a, b in runs)
 
 
+def named(noun: str, ids: Iterable[int]) -> str:
+    """Return such as `node 2` or `nodes 0-3,8`, a long list shortened."""
+    some = set(ids)
+    return f"{noun}{'' if len(some) == 1 else 's'} {brief_ids(show_ids(some))}"
+
+
 def brief_ids(text: str, limit: int = 48) -> str:
     """Return a long list, shortened to what a person takes in: `0,8,16,...,184 (24 ids)`."""
     if len(text) <= limit:

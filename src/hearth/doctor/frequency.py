@@ -15,10 +15,21 @@ def policies(tree: Tree, file: str) -> list[str]:
     folders = [f"{shared}/{name}" for name in names]
     if not folders:
         folders = [f"{CPUS}/{name}/cpufreq" for name in tree.names(CPUS, r"cpu\d{1,6}")]
-    found = [folder for folder in folders if tree.has(f"{folder}/{file}")]
+    found = [
+        folder for folder in folders if tree.has(f"{folder}/{file}") and _is_used(tree, folder)
+    ]
     if not found:
         raise NotSeen(f"there is no /{CPUS}/cpu*/cpufreq/{file}")
     return sorted(found, key=lambda folder: int("".join(filter(str.isdigit, folder))))
+
+
+def _is_used(tree: Tree, folder: str) -> bool:
+    """Return whether a CPU is clocked by it; the files of a policy of offline CPUs are not read."""
+    told = f"{folder}/affected_cpus"
+    try:
+        return not tree.has(told) or bool(tree.text(told).strip())
+    except NotSeen:
+        return False
 
 
 def share(some: list[str], of: list[str]) -> str:

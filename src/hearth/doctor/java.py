@@ -41,7 +41,13 @@ def option_words(machine: Machine) -> list[str]:
 
 
 def temporary_of(machine: Machine) -> str:
-    """Return where JVMs keep temporary files: not TMPDIR (System.getProperties, java.io.tmpdir)."""
+    """Return where JVMs keep temporary files: not TMPDIR (System.getProperties, java.io.tmpdir).
+
+    Raises NotSeen where the option names no file.
+    """
     key = "-Djava.io.tmpdir="
     named = [word.removeprefix(key) for word in option_words(machine) if word.startswith(key)]
-    return os.path.realpath(named[-1]) if named and named[-1] else "/tmp"
+    try:
+        return os.path.realpath(named[-1]) if named and named[-1] else "/tmp"
+    except ValueError:  # it holds a NUL
+        raise NotSeen(f"{key} names no file") from None

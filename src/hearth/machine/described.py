@@ -54,6 +54,8 @@ def _described(said: str, name: str) -> str:
         what = "lscpu's output, which does not tell memory: add that of" if lscpu else "not that of"
         raise UserError(f"--machine: '{name}' is {what} numactl -H")
     working = [node for node, ids in cpus.items() if ids]
+    if any(node not in sizes for node in working):
+        raise UserError(f"--machine: '{name}' has a node with CPUs and no memory: {_GATHER}")
     empty = [node for node in sizes if node not in working]
     counts = {len(cpus[node]) for node in working}
     threads = _number(lscpu.get("Thread(s) per core"), 1)
@@ -93,4 +95,4 @@ def _nodes(said: str, name: str) -> tuple[dict[int, list[int]], dict[int, int]]:
 
 
 def _number(text: str | None, otherwise: int) -> int:
-    return int(text) if text and text.isdigit() and int(text) else otherwise
+    return int(text) if text and re.fullmatch(r"0{0,9}[1-9][0-9]{0,8}", text) else otherwise

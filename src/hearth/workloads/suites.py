@@ -1,5 +1,6 @@
 """The suites of `hearth bench`: which jobs, with which settings."""
 
+import re
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -25,6 +26,8 @@ class SuiteEntry:
         return " ".join([self.job.name, *settings])
 
 
+#: Of a list of jobs; a comma within quotation marks is part of it.
+_PART = re.compile(r"""(?:[^,"']|"[^"]*"|'[^']*'|["'])+""")
 #: Suites by family of job: all that the jar has of them.
 _FAMILIES = {"batch": ("core", "ml", "graph", "sql"), "streaming": ("streaming",), "sql": ("sql",)}
 #: Suites of published studies, by name and settings.
@@ -72,11 +75,15 @@ def _other_apis(job: Job) -> list[SuiteEntry]:
 def named(text: str, offer: Catalogue) -> list[SuiteEntry]:
     """Return the jobs of `A,B --PARAMETER VALUE --conf KEY=VALUE`.
 
-    Raises UserError for one that is unknown or given twice.
+    A comma within quotation marks separates nothing. Raises UserError for a job that is unknown or
+    given twice.
     """
     entries = []
-    for part in text.split(","):
-        name, *rest = shlex.split(part) or [""]
+    for part in _PART.findall(text) or [""]:
+        try:
+            name, *rest = shlex.split(part) or [""]
+        except ValueError:
+            raise UserError(f"--jobs: a quotation mark in '{part}' has no other") from None
         conf, rest = _settings(rest)
         entries.append(SuiteEntry(offer.job(name), pairs(rest), conf))
     labels = [entry.label for entry in entries]

@@ -48,7 +48,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     what.add_argument(
         "--jobs",
         metavar="A,B",
-        help="run these jobs, each with its parameters if any, instead of a suite",
+        help="run these jobs, each with its parameters and --conf settings, instead of a suite",
     )
     masters_help = f"default: {_MASTERS}; ratios are relative to the first"
     parser.add_argument("--masters", default=_MASTERS, metavar="A,B", help=masters_help)

@@ -100,7 +100,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     runs.add_argument(
         "--search-nodes",
         action="store_true",
-        help="try 1 to 6 executors on each node, and compare the best (question nodes)",
+        help="try 1, 2, 3, 4 and 6 executors on each node, and compare the best (question nodes)",
     )
     runs.add_argument(
         "--smt-ladder",

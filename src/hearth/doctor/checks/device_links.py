@@ -3,6 +3,7 @@ their speed.
 """
 
 import re
+from contextlib import suppress
 
 from hearth.doctor.check import Check, Fine, Machine, Outcome, Problem
 from hearth.doctor.tree import NotSeen, Tree
@@ -16,7 +17,8 @@ def _look(machine: Machine) -> Outcome:
         for name in tree.names(folder):
             place = f"{folder}/{name}/device"
             if tree.has(f"{place}/max_link_width"):
-                links[name] = (place, _link(tree, place, "current"), _link(tree, place, "max"))
+                with suppress(NotSeen):  # of a port without a cable, or a virtual function
+                    links[name] = (place, _link(tree, place, "current"), _link(tree, place, "max"))
     if not links:
         raise NotSeen("no disk or network adapter tells of its PCI Express link")
     for name, (place, now, most) in links.items():

@@ -18,8 +18,12 @@ def _look(machine: Machine) -> Outcome:
     for folder in dict.fromkeys([own.temporary, java, *own.local_dirs, _SHARED_MEMORY]):
         path = folder.lstrip("/")
         if not tree.has(path):
-            if folder == _SHARED_MEMORY or tree.may_make(path):
+            if folder == _SHARED_MEMORY or (folder in own.local_dirs and tree.may_make(path)):
                 continue  # shared-memory tells of the one; Spark makes the others
+            if tree.may_make(path):
+                return _problem(
+                    f"{folder} is not there, and Java does not make it", f"mkdir {folder}"
+                )
             return _problem(f"{folder} is not there, and this user may not make it", _OTHERS)
         mode = tree.mode(path)
         what = f"{folder}: mode {stat.S_IMODE(mode):04o}"

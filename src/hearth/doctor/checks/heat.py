@@ -11,6 +11,8 @@ _KINDS = ("core", "package")
 
 def _look(machine: Machine) -> Outcome:
     tree = machine.tree
+    if tree.has("proc/self/mountinfo") and tree.mount_of("/proc/uptime").point == "/proc/uptime":
+        raise NotSeen("/proc/uptime is the container's, and the counters are the machine's")
     up = tree.text("proc/uptime").split()
     if not up or not up[0].replace(".", "", 1).isdecimal() or float(up[0]) <= 0:
         raise NotSeen("could not read /proc/uptime: it holds no time")

@@ -2,6 +2,9 @@
 second or more later.
 """
 
+import re
+
+from hearth.base.counted import counted
 from hearth.doctor.check import Change, Check, Fine, Machine, Outcome, Problem
 from hearth.doctor.tree import NotSeen
 
@@ -20,12 +23,12 @@ def _look(machine: Machine) -> Outcome:
     if len(lines) != 2 or len(lines[0]) != len(lines[1]):
         raise NotSeen(f"could not read /{_COUNTS}: it has no sound lines 'TcpExt:'")
     dropped = dict(zip(*lines, strict=True)).get("ListenOverflows", "")
-    if not (dropped.isascii() and dropped.isdigit()):
+    if not re.fullmatch(r"[0-9]{1,19}", dropped):
         raise NotSeen(f"could not read /{_COUNTS}: it has no ListenOverflows")
     if not int(dropped):
         return Fine(f"{what}, and no connection was dropped for it")
     return Problem(
-        f"{what}, and {int(dropped)} connections were dropped at full queues",
+        f"{what}; dropped at full queues: {counted(int(dropped), 'connection')}",
         f"/{_FILE}, /{_COUNTS}",
         changes=(Change(_FILE, str(_BETTER)),),
     )

@@ -1,6 +1,6 @@
 """A cpuset with CPUs of a node and not its memory makes every access of theirs a remote one."""
 
-from hearth.base.ids import brief_ids, parse_ids, show_ids
+from hearth.base.ids import named, parse_ids
 from hearth.doctor.check import Check, Fine, Machine, Outcome, Problem, published
 
 
@@ -17,7 +17,7 @@ def _look(machine: Machine) -> Outcome:
     if not cut:
         return Fine("the memory of all nodes whose CPUs may be used may be used too")
     return Problem(
-        f"memory of nodes {brief_ids(show_ids(cut))} may not be used, and their CPUs may",
+        f"memory of {named('node', cut)} may not be used, and their CPUs may",
         "the cpuset and affinity of this process (hearth topology)",
         command="docker run --cpuset-mems with these nodes; AllowedMemoryNodes= of systemd",
     )

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from hearth.base.ids import brief_ids, show_ids
+from hearth.base.ids import brief_ids, named
 from hearth.doctor.check import Check, Fine, Machine, Outcome, Problem, published
 from hearth.doctor.virtual import modules_or_settings
 from hearth.machine.topology import NumaNode
@@ -15,8 +15,8 @@ def _look(machine: Machine) -> Outcome:
         return Fine("every node with CPUs has memory")
     bare = [one for one in empty if not _is_beside_memory(one, nodes)]
     if not bare:
-        ids = brief_ids(show_ids(one.id for one in empty))
-        return Fine(f"no memory on nodes {ids}, and the nearest nodes are memory alone")
+        ids = named("node", [one.id for one in empty])
+        return Fine(f"no memory on {ids}, and the nearest nodes are memory alone")
     listed = ", ".join(f"node {one.id} (CPUs {brief_ids(one.cpus)})" for one in bare[:4])
     return Problem(
         f"no memory: {listed}",

@@ -1,6 +1,6 @@
 """Without turbo a stage's last task, alone on its core, runs no faster than all together."""
 
-from hearth.base.ids import brief_ids, show_ids
+from hearth.base.ids import named
 from hearth.doctor.check import Change, Check, Fine, Machine, Outcome, Problem
 from hearth.doctor.frequency import CPUS
 from hearth.doctor.tree import NotSeen, Tree
@@ -19,17 +19,17 @@ def _look(machine: Machine) -> Outcome:
     if machine.tree.number(path, 1) != off:
         return Fine("turbo: on")
     told = _told(machine.tree) if path == _OTHERS else {}
-    above = {cpu: share for cpu, share in told.items() if share > 0}
+    above = [cpu for cpu, is_above in told.items() if is_above]
     if told and not above:
         return Fine("turbo: off, and no CPU's performance goes above its nominal one")
-    listed = brief_ids(show_ids(above)) if above else ""
-    more = f"; CPUs {listed} could reach up to {max(above.values()):.1%} more" if above else ""
+    more = f"; with it {named('CPU', above)} could clock higher" if above else ""
     return Problem(f"turbo: off{more}", f"/{path}", changes=(Change(path, on),))
 
 
-def _told(tree: Tree) -> dict[int, float]:
-    """Return by how much each CPU's highest performance is above its nominal one, as the firmware
-    tells (acpi_cppc); nothing where it does not tell of all.
+def _told(tree: Tree) -> dict[int, bool]:
+    """Return whether each CPU's highest performance is above its nominal one, as the firmware tells
+    (acpi_cppc); nothing where it does not tell of all. Some makers rank cores by it: it says no
+    more.
     """
     try:
         cpus = [int(name[3:]) for name in tree.names(CPUS, r"cpu\d{1,6}")]
@@ -38,8 +38,10 @@ def _told(tree: Tree) -> dict[int, float]:
             place = f"{CPUS}/cpu{cpu}/acpi_cppc"
             highest = tree.number(f"{place}/highest_perf", _MOST)
             nominal = tree.number(f"{place}/nominal_perf", _MOST)
-            found[cpu] = highest / nominal - 1
-    except (NotSeen, ZeroDivisionError):
+            if not nominal:
+                return {}
+            found[cpu] = highest > nominal
+    except NotSeen:
         return {}
     return found
 

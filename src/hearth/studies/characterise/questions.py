@@ -9,6 +9,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from hearth.base.counted import counted
 from hearth.base.errors import UserError
 from hearth.base.ids import parse_ids, show_ids
 from hearth.machine.plan import Plan
@@ -334,7 +335,8 @@ def _nodes(here: Surroundings) -> Question:
     arms: list[Arm] = []
     notes = []
     for (number, size), cpus, plan in zip(tried, used, plans, strict=True):
-        where = f"{number} nodes{'' if size == Size() else f', {size.executors}x{size.cores}'}"
+        shape = "" if size == Size() else f", {size.executors}x{size.cores}"
+        where = counted(number, "node") + shape
         if isinstance(plan, UserError):
             notes.append(f"{where}: {plan}")
         elif plan.is_native and size == Size():

@@ -76,13 +76,8 @@ private object CapturedSettings {
       s"sys/firmware/acpi/$name"
     ) :+
     s"$Cpu/intel_pstate/max_perf_pct"
-  private val Clocks =
-    Vector(
-      "cpuinfo_max_freq",
-      "scaling_max_freq",
-      "scaling_governor",
-      "energy_performance_preference"
-    )
+  private val Clocks = Vector("affected_cpus", "cpuinfo_max_freq", "scaling_max_freq") ++
+    Vector("scaling_governor", "scaling_driver", "energy_performance_preference")
   private val MemoryDevice = 17
   private val Locator = 0x10
   private val Bank = 0x11
