@@ -197,9 +197,12 @@ def test_a_huge_machine_is_planned_for_in_about_a_second_of_cpu_time(hearth: Com
 def test_a_machine_is_shown_in_time_in_proportion_to_its_cpus() -> None:
     def cost(packages: int) -> float:
         machine = jvm.topology(f"{packages} packages of 64 GB, 64 cores x 1 thread")
-        before = time.process_time()
-        assert len(show_topology(machine, Screen(100))) > packages
-        return time.process_time() - before
+        spent = []
+        for _ in range(3):  # else a collection of garbage counts
+            before = time.process_time()
+            assert len(show_topology(machine, Screen(100))) > packages
+            spent.append(time.process_time() - before)
+        return min(spent)
 
     few, many = cost(16), cost(128)
     assert many < 24 * few, "eight times as many CPUs, and the square of eight is 64"
