@@ -32,6 +32,7 @@ from hearth.doctor.places import temporary
 from hearth.doctor.reading import _root_log_level
 from hearth.doctor.tree import NotSeen, Tree
 
+WIDTH = ("speed", "width")
 CHECKS = {check.name: check for check in all_checks()}
 
 
@@ -434,6 +435,26 @@ def test_turbo_that_is_off_is_told_with_what_the_firmware_says_it_would_give(
     found = looked(CHECKS["turbo"], given.machine(tmp_path))
     assert not isinstance(found, Absent) and found.seen == told
     assert isinstance(found, Fine) == told.startswith("turbo: off, and")
+
+
+def test_a_link_that_is_down_does_not_hide_a_disk_with_too_few_lanes(tmp_path: Path) -> None:
+    down, disk = "sys/class/net/eth0/device", "sys/class/nvme/nvme0/device"
+    links = {f"{down}/{one}_link_{what}": "0" for one in ("current", "max") for what in WIDTH}
+    links |= {f"{disk}/{one}_link_speed": "8.0 GT/s PCIe" for one in ("current", "max")}
+    links |= {f"{disk}/current_link_width": "1", f"{disk}/max_link_width": "4"}
+    found = looked(CHECKS["device-links"], Given(links).machine(tmp_path))
+    assert isinstance(found, Problem) and found.seen.startswith("nvme0: 1 lanes")
+
+
+def test_memory_without_cpus_that_is_faster_costs_nothing(tmp_path: Path) -> None:
+    for tier, kind in (("faster", Fine), ("slower", Problem)):
+        bare = replace(TOPOLOGY.nodes[0], id=1, cpus="", tier=tier)
+        nodes = [TOPOLOGY.nodes[0], bare]
+        allowed = replace(TOPOLOGY.allowed, nodes="0-1")
+        plan = {"executors": [replace(PLAN.executors[0], memory_nodes="0-1")]}
+        given = Given(topology={"nodes": nodes, "allowed": allowed}, plan=plan)
+        found = looked(CHECKS["memory-only-nodes"], given.machine(tmp_path / tier))
+        assert isinstance(found, kind), (tier, found)
 
 
 def test_a_group_of_cpus_that_are_offline_does_not_hide_the_others(tmp_path: Path) -> None:

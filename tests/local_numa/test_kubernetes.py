@@ -159,10 +159,10 @@ def test_pods_in_the_nodes_network_shuffle_over_shared_memory(site: Site, cluste
     assert site.leftovers() == []
 
 
-@pytest.mark.usefixtures("two_cpus")
-def test_the_plugin_binds_pods_to_different_cpus_by_leases_in_a_directory_of_the_node(
-    site: Site, cluster: Cluster
-) -> None:
+def of_the_plugin(
+    site: Site, cluster: Cluster, **settings: Any
+) -> tuple[dict[str, dict[str, Any]], set[tuple[str, str]], Path]:
+    """What the plugin reports, by CPUs; the masks of JVMs and their workers; where leases lie."""
     leases = site.root / "leases"
     leases.mkdir()
     leases.chmod(0o1777)
@@ -174,6 +174,7 @@ def test_the_plugin_binds_pods_to_different_cpus_by_leases_in_a_directory_of_the
         app="inside.py",
         spark__plugins="io.hearth.plugin.BindingPlugin",
         spark__executorEnv__HEARTH_LEASES=str(leases),
+        **settings,
     )
     assert outcome.code == 0, outcome.log[-4000:]
     (said,) = json.loads(outcome.output)
@@ -181,10 +182,16 @@ def test_the_plugin_binds_pods_to_different_cpus_by_leases_in_a_directory_of_the
     document = json.loads(report.read_text())
     validate("binding", document)
     held = {each["cpus"]: each for each in document["executors"]}
+    return held, {(threads, python) for _, threads, python, _ in said["seen"]}, leases
+
+
+@pytest.mark.usefixtures("two_cpus")
+def test_the_plugin_binds_pods_to_different_cpus_by_leases_in_a_directory_of_the_node(
+    site: Site, cluster: Cluster
+) -> None:
+    held, masks, _ = of_the_plugin(site, cluster)
     assert held.keys() == {str(cpu) for cpu in TWO_CPUS}
-    assert {(threads, python) for _, threads, python, _ in said["seen"]} == {
-        (cpus, cpus) for cpus in held
-    }
+    assert masks == {(cpus, cpus) for cpus in held}
     assert [each["state"] for each in held.values()] == ["bound", "bound"]
 
 
@@ -192,26 +199,14 @@ def test_the_plugin_binds_pods_to_different_cpus_by_leases_in_a_directory_of_the
 def test_a_pod_that_the_kubelet_gave_a_cpu_of_its_own_is_left_on_it_and_takes_no_lease(
     site: Site, cluster: Cluster
 ) -> None:
-    leases = site.root / "leases"
-    leases.mkdir()
-    leases.chmod(0o1777)
-    outcome = run(
+    held, masks, leases = of_the_plugin(
         site,
         cluster,
-        pod(site),
-        json.dumps({}),
-        app="inside.py",
-        spark__plugins="io.hearth.plugin.BindingPlugin",
         spark__executor__instances="1",
         spark__kubernetes__executor__request__cores="1",
         spark__kubernetes__executor__limit__cores="1",
-        spark__executorEnv__HEARTH_LEASES=str(leases),
     )
-    assert outcome.code == 0, outcome.log[-4000:]
-    (said,) = json.loads(outcome.output)
-    (report,) = (site.root / "state" / "bindings").iterdir()
-    (executor,) = json.loads(report.read_text())["executors"]
     own = str(max(TWO_CPUS))  # the kubelet keeps the other one
-    assert (executor["state"], executor["cpus"]) == ("narrowed", own)
-    assert {(threads, python) for _, threads, python, _ in said["seen"]} == {(own, own)}
+    assert {cpus: each["state"] for cpus, each in held.items()} == {own: "narrowed"}
+    assert masks == {(own, own)}
     assert [*leases.iterdir()] == []
