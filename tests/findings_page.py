@@ -8,11 +8,48 @@ _HEAD = """# Findings about stages and plans
 `hearth profile`, `hearth report` and `hearth runs show` say what of a run cost time. Beside what
 the samples show (garbage collection, remote memory, waiting, idle slots: [profiling](profiling.md))
 they apply these rules to its stages and to the physical plans of its queries. A rule about a plan
-needs the event log of a query that ended. Each finding names its stage or query, and the place in
-the document (`--json`) that it rests on. The limits are our judgement, unless
-[advice.py](../src/hearth/analysis/advice.py) names a source.
+needs the event log of a query that ended; Iceberg counts its commits there since February 2026,
+Spark the rows that a MERGE copies from 4.1 on, and an UPDATE or a DELETE from 4.2 on. Each finding
+names its stage or query, and the place in the document (`--json`) that it rests on. The limits are
+our judgement, unless [advice.py](../src/hearth/analysis/advice.py) names a source.
 """
 _TABLE = "\n| Finding | When | What to do |\n|---|---|---|\n"
+
+#: DataFlint's alerts, by its own names, as it had them in May 2026, and what finds the same here.
+_ALERTS = (
+    ("partitionSkew", "`skew-N`, with its cause"),
+    ("smallTasks", "`small-tasks`"),
+    ("maxPartitionToBig", "`large-partition`, `unsplit-input`: by what a task reads; what one "
+     "writes is not kept by task"),
+    ("idleCoresTooHigh", "`idle-slots`; of the machine: `idle-machine`"),
+    ("executorMemoryTooHigh", "`gc-share` and `spill`: a full heap costs time only where it is "
+     "collected or spilled"),
+    ("executorMemoryTooLow", "`memory-unused-N`"),
+    ("driverMemoryTooHigh", "not here: a log has the driver's heap only with "
+     "`spark.eventLog.logStageExecutorMetrics`"),
+    ("readSmallFiles", "`small-files`, of Iceberg too"),
+    ("writeSmallFilesPartitioned, writeSmallUnpartitionedFiles, writeSmallFiles (Iceberg)",
+     "`small-written-files`"),
+    ("inefficientIcebergReplaceTable", "`copied-rows`, by the rows that Spark counts"),
+    ("replacedMostOfIcebergTable", "`replaced-table`"),
+    ("fullScanPartitionedTable", "`full-scan`, of each file source"),
+    ("fullScanLiquidClusteringTable, fullScanZIndexTable", "not here: a log does not name the "
+     "columns by which Delta clusters a table"),
+    ("largeBroadcast", "`large-broadcast`"),
+    ("broadcastSmallTable", "`could-broadcast`"),
+    ("largeCrossJoinScan", "`cross-join`, by the rows that come out: what it compared is counted "
+     "by DataFlint's own plugin only"),
+    ("longFilterCondition", "`long-filter`"),
+)  # fmt: skip
+_DATAFLINT = """
+## DataFlint's alerts
+
+What [DataFlint](https://github.com/dataflint/spark) warns of (May 2026), and what says the same
+here.
+
+| DataFlint | here |
+|---|---|
+"""
 
 
 def page() -> str:
@@ -25,6 +62,7 @@ def page() -> str:
         _HEAD, "\n## Stages\n", _TABLE, *(_row(r.id, r.when, r.next_step) for r in STAGE_RULES),
         _row("skew-N", join, SKEWED_JOIN),
         "\n## Plans of queries\n", _TABLE, *(_row(r.id, r.when, r.next_step) for r in PLAN_RULES),
+        _DATAFLINT, *(f"| {theirs} | {here} |\n" for theirs, here in _ALERTS),
     ])  # fmt: skip
 
 

@@ -59,6 +59,7 @@ def typed(folder: Path, script: str, keys: str) -> str:
         ("hearth report 2026\t", "<report><20261121-101500-shop-1a2b>"),
         ("hearth runs delete 2026\t", "<runs><delete><20261121-101500-shop-1a2b>"),
         ("hearth tune --resume 2025\t", "<tune><--resume><20250101-000000-old-77ff>"),
+        ("hearth bench --resume 2027\t", "<bench><--resume><20270101-000000-osu-11aa>"),
         ("hearth plan nothing-like-this\t", "<plan><nothing-like-this>"),
     ],
 )
@@ -70,6 +71,8 @@ def test_a_tab_in_a_real_bash_completes_commands_options_values_and_files(
     (tmp_path / "big box.tar.gz").touch()
     (tmp_path / "state" / "records" / "20261121-101500-shop-1a2b").mkdir(parents=True)
     (tmp_path / "state" / "studies" / "tune" / "20250101-000000-old-77ff").mkdir(parents=True)
+    (tmp_path / "state" / "studies" / "bench").mkdir()
+    (tmp_path / "state" / "studies" / "bench" / "20270101-000000-osu-11aa.jsonl").touch()
     shown = typed(tmp_path, hearth("completion", "bash").stdout, keys)
     assert words in shown, shown
 

@@ -33,7 +33,7 @@ def run(turn):
 
 with escaping_output():
     following = Following()
-    with continued_with("--resume c-1"), following.shown():
+    with continued_with("compare --resume c-1"), following.shown():
         schedule = Repetitions(Experiment({"app": ["bound"]}, 3))
         conduct(schedule, run, lambda _: None, following=following)
 print("after")
@@ -81,7 +81,7 @@ def test_lines_that_are_printed_stay_above_unbroken_and_nothing_stays_below() ->
 def test_ctrl_c_leaves_a_clean_line_and_says_how_to_go_on() -> None:
     shown = on_a_terminal("interrupt")
     left = DRAWN.sub("", shown.rpartition("\x1b[2K")[2]).splitlines()
-    assert left[0] == "hearth: the same command with --resume c-1 continues from here"
+    assert left[0] == "hearth: 'hearth compare --resume c-1' continues from here"
     assert shown.count("1.50 s") == 2
 
 

@@ -226,15 +226,15 @@ def test_a_study_goes_on_behind_its_last_whole_step(
     assert main(line) == 130
     said = capsys.readouterr().err
     (kept,) = list_studies(two_nodes)[0]
-    assert f"the same command with --resume {kept.id} continues from here" in said
+    assert f"'hearth study run --resume {kept.id}' continues from here" in said
     monkeypatch.setattr(
         command,
         "_command",
         lambda line, debug: ran.append("again") or comparison("unbound", "bound"),
     )
-    assert main([*line, "--resume", kept.id]) == 0
+    assert main(["study", "run", "--resume", kept.id]) == 0
     assert ran == ["1", "5", "9", "again", "again", "again"]
-    assert main([*line[:-1], "0.02", "--resume", kept.id]) == 2
+    assert main(["study", "run", "--scale", "0.02", "--resume", kept.id]) == 2
     assert "has scale 0.01, not 0.02" in capsys.readouterr().err
 
 

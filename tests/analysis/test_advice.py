@@ -1,6 +1,8 @@
 """Rules about stages and plans: each on what it is for, and on what it must not speak of."""
 
+import json
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -50,6 +52,35 @@ _PLANS: dict[str, tuple[list[PlanOperator], str, list[PlanOperator]]] = {
         "Execute Insert writes 200 files of 0.10 MB",
         [op("Execute Insert", number_of_written_files=200, written_output=200 * 64 * _MB)],
     ),
+    "copied-rows": (
+        [op("ReplaceData", number_of_copied_rows=5e6, number_of_updated_rows=120)],
+        "5,000,000 rows are written again to change 120",
+        [
+            op("ReplaceData", number_of_copied_rows=5e6, number_of_updated_rows=4e6),
+            op("ReplaceData", number_of_copied_rows=5000, number_of_updated_rows=1),
+        ],
+    ),
+    "replaced-table": (
+        [
+            op(
+                "ReplaceData",
+                number_of_removed_data_files=90,
+                number_of_added_data_files=70,
+                number_of_total_data_files=80,
+            )
+        ],
+        "a change replaces 90 of the 100 files of a table",
+        [
+            op("ReplaceData", number_of_removed_data_files=9, number_of_total_data_files=100),
+            op(
+                "ReplaceData",
+                number_of_removed_data_files=1,
+                number_of_added_data_files=1,
+                number_of_total_data_files=1,
+            ),
+            op("OverwriteByExpression", number_of_removed_data_files=90),
+        ],
+    ),
     "large-broadcast": (
         [op("BroadcastExchange", data_size=2 << 30)],
         "2.0 GB are broadcast to every executor",
@@ -63,7 +94,7 @@ _PLANS: dict[str, tuple[list[PlanOperator], str, list[PlanOperator]]] = {
     "could-broadcast": (
         join(3 * _MB, 900 * _MB),
         "SortMergeJoin shuffles and sorts both sides, 3.0 MB with 900.0 MB",
-        join(300 * _MB, 900 * _MB),
+        [*join(300 * _MB, 900 * _MB), *join(80 * _MB, 900 * _MB)],
     ),
     "long-filter": (
         [op("Filter", length=5000)],
@@ -81,6 +112,60 @@ def test_a_rule_about_plans_speaks_of_what_it_is_for_only(rule: Any) -> None:
     assert not list(rule.found(good))
     for other in PLAN_RULES:
         assert other is rule or not list(other.found(bad)), other.id
+
+
+def _of_iceberg(name: str, **metrics: int) -> dict[str, Any]:
+    """A node of SparkPlanInfo, its counters known by Iceberg's or Spark's descriptions."""
+    numbers = [{"name": key, "accumulatorId": at, "metricType": "sum"}
+               for at, key in enumerate(metrics)]  # fmt: skip
+    return {"nodeName": name, "simpleString": name, "metadata": {}, "children": [],
+            "metrics": numbers}  # fmt: skip
+
+
+_TARGET = "number of target rows "
+_COPIED = f"{_TARGET}copied unmodified because they did not match any action"
+
+
+@pytest.mark.parametrize(
+    ("name", "below", "counted", "found"),
+    [
+        ("AppendData", None, {"number of added data files": 300,
+                              "total size of added files (bytes)": 30 * _MB},
+         {"small-written-files": "AppendData writes 300 files of 0.10 MB on average"}),
+        ("BatchScan local.db.t", None, {"number of result data files": 500,
+                                        "total data file size (bytes)": 50 * _MB},
+         {"small-files": "BatchScan local.db.t reads 500 files of 0.10 MB on average"}),
+        ("MergeRows", None, {_COPIED: 8_000_000, f"{_TARGET}inserted": 4,
+                             f"{_TARGET}updated": 16, f"{_TARGET}deleted": 0},
+         {"copied-rows": "8,000,000 rows are written again to change 20"}),
+        ("ReplaceData", None, {"number of added records": 6_000_000,
+                               "number of removed records": 6_000_100},
+         {"copied-rows": "6,000,000 rows are written again to change 100"}),
+        # An UPDATE or a MERGE that Spark does not count: how many rows it changes is not known.
+        ("ReplaceData", None, {"number of added records": 6_000_000,
+                               "number of removed records": 6_000_000}, {}),
+        ("ReplaceData", "MergeRows", {"number of added records": 6_000_000,
+                                      "number of removed records": 6_000_100}, {}),
+    ],
+)  # fmt: skip
+def test_what_iceberg_counts_of_a_scan_or_a_commit_is_read_from_a_log(
+    tmp_path: Path, name: str, below: str | None, counted: dict[str, int], found: dict[str, str]
+) -> None:
+    node = _of_iceberg(name, **counted)
+    node["children"] = [_of_iceberg(below)] if below else []
+    sql = "org.apache.spark.sql.execution.ui."
+    more = [
+        {"Event": f"{sql}SparkListenerSQLExecutionStart", "executionId": 77, "description": "x",
+         "details": "", "physicalPlanDescription": "", "sparkPlanInfo": node, "time": 1},
+        {"Event": f"{sql}SparkListenerDriverAccumUpdates", "executionId": 77,
+         "accumUpdates": [[at, value] for at, value in enumerate(counted.values())]},
+        {"Event": f"{sql}SparkListenerSQLExecutionEnd", "executionId": 77, "time": 2},
+    ]  # fmt: skip
+    log, whole = tmp_path / "log", (ROOT / "fixtures/eventlogs/skew.jsonl").read_text()
+    log.write_text(whole + "".join(json.dumps(one, separators=(",", ":")) + "\n" for one in more))
+    said = {finding.id: finding.sentence for finding in analyse_event_log(log).findings}
+    of_it = {key.removesuffix("-77"): said[key] for key in said if key.endswith("-77")}
+    assert of_it == {key: f"In query 77 {words}." for key, words in found.items()}
 
 
 def _stage(tasks: int, longest_ms: float, median_ms: float, read: int, input_bytes: int) -> Any:

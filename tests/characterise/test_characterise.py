@@ -193,11 +193,11 @@ def test_what_ran_before_a_kill_or_ctrl_c_is_reported_and_nothing_runs_on(tmp_pa
     ended_with(signal.SIGKILL, state, marks, [*words, str(slow)], began=2)
     (kept,) = (state / "studies" / "characterise").iterdir()
     assert_reported(state, kept.name)
-    resumed = [*words, "--resume", kept.name, str(slow)]
+    resumed = ["characterise", "--resume", kept.name]
     code, errors = ended_with(signal.SIGINT, state, marks, resumed, began=3)
     assert code == 130
     assert f"hearth: characterisation {kept.name}" in errors
-    assert f"the same command with --resume {kept.name} continues from here" in errors
+    assert f"'hearth characterise --resume {kept.name}' continues from here" in errors
     assert_reported(state, kept.name)
     finished = [end.read_text() for end in state.glob("records/*/end.json")]
     assert sum('"finished"' in end for end in finished) == 1, (

@@ -240,9 +240,9 @@ def test_after_ctrl_c_nothing_is_left_and_it_says_how_to_go_on_and_does(tmp_path
     eventually("both have ended", lambda: not running(str(tmp_path), "waits.py"), LIMIT_S)
     nothing_is_left(own)
     (line,) = [one for one in said.splitlines() if "--resume" in one]
-    number = line.split("--resume ")[1].split()[0]
+    number = line.split("--resume ")[1].split("'")[0]
     (tmp_path / "go").touch()
-    done = hearth(tmp_path / "state", *words[:-3], "--resume", number, *words[-3:])
+    done = hearth(tmp_path / "state", "colocate", "--resume", number)
     assert done.returncode == 0, done.stderr
     assert [arm["rounds"] for arm in json.loads(done.stdout)["arms"]] == [1, 1]
 

@@ -19,6 +19,7 @@ from hearth.base.codec import typed
 from hearth.report.html.axis import axis
 from hearth.report.html.page import page
 from hearth.report.html.run import WORDS
+from hearth.studies.bench.result import BenchResult, Row
 from hearth.studies.characterise.result import Characterised
 from hearth.studies.colocate.result import Colocated, Predicted
 from hearth.studies.compare.result import PairedRatio
@@ -410,6 +411,26 @@ def test_a_characterisation_shows_each_question_and_a_sweep_as_a_heat_map(
     assert cells == ["", "5.1 s, best", "6.1 s, unexplained", ""]
     said = shown.locator("#question1").inner_text()
     assert "Not answered here: only one NUMA node may be used here" in said
+
+
+@pytest.mark.parametrize("viewport", [_LAPTOP, _PHONE], ids=["laptop", "phone"])
+def test_a_series_shows_the_seconds_of_each_run_and_why_a_job_has_none(
+    browser: Any, tmp_path: Path, viewport: dict[str, int]
+) -> None:
+    document = json.loads((ROOT / "contract" / "examples" / "bench-result.json").read_text())
+    series = typed(document, BenchResult)
+    lost = Row("k-means", "local-numa", 1, "ended with 1: OutOfMemoryError")
+    series = replace(series, rows=[*series.rows, lost])
+    html = page([constructed.analysis()], series=series)
+    shown, complaints = opened(browser, tmp_path / "s.html", html, viewport=viewport)
+    assert complaints == []
+    assert shown.evaluate("document.documentElement.scrollWidth") <= viewport["width"]
+    assert shown.evaluate(_LOST) == [] and shown.evaluate(_TWICE) == 0
+    counted = [case for case in series.cases if case.outcome.counted_s is not None]
+    assert shown.locator("#series .point").count() == len(counted) > 0
+    said = shown.locator("#series").inner_text()
+    assert f"{series.rows[0].label}: seconds of each run, from zero" in said
+    assert "k-means under local-numa: not available: ended with 1: OutOfMemoryError" in said
 
 
 def test_a_colocation_shows_what_was_predicted_and_measured_on_one_scale(

@@ -285,9 +285,7 @@ def test_single_runs_have_no_interval_and_no_share_that_they_save(tmp_path: Path
     said = sentence(found)
     assert "your own configuration 200.00 s: no configuration was run twice" in said
     assert "expected to save" not in said and "interval" not in said
-    assert next_steps(found) == [
-        f"hearth tune --resume {found.id} --budget 5, as before: it repeats the best"
-    ]
+    assert next_steps(found) == [f"hearth tune --resume {found.id} --budget 5: it repeats the best"]
     whole = begin(tmp_path)
     tune.run(whole, Quick(shape((8, 2))), {}, Following())
     assert "expected to save" in sentence(tuned(whole))
@@ -835,10 +833,10 @@ def test_ctrl_c_says_how_to_go_on_and_going_on_ends_the_tune(
     monkeypatch.setattr(command, "_subject", lambda options: (first, SubmitLine()))
     assert main(["tune", str(job)]) == 130
     (number,) = (folder.name for folder in (tmp_path / "state" / "studies" / "tune").iterdir())
-    said = f"the same command with --resume {number} continues from here"
+    said = f"'hearth tune --resume {number}' continues from here"
     assert said in capsys.readouterr().err
     monkeypatch.setattr(command, "_subject", lambda options: (then, SubmitLine()))
-    assert main(["tune", "--resume", number, str(job)]) == 0
+    assert main(["tune", "--resume", number]) == 0
     assert len(first.arms) == 3
     assert len(read_tune(tmp_path / "state" / "studies" / "tune" / number).lines) == 3 + len(
         then.arms

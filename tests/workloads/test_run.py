@@ -331,9 +331,11 @@ def test_a_killed_bench_goes_on_from_its_file(
     os.kill(bench.pid, signal.SIGKILL)
     bench.communicate(timeout=PATIENCE_S)
     before = out.read_text().splitlines()
-    done = with_data(*words, "--json")
+    page = tmp_path / "series.html"
+    done = with_data("bench", "--resume", str(out), "--json", "--html", str(page))
     assert done.returncode == 0, done.stderr
     assert "2 runs, 1 of them already in the file" in done.stderr
+    assert "word-count: seconds of each run" in page.read_text()
     lines = out.read_text().splitlines()
     assert lines[:2] == before[:2], "what was measured stays"
     assert len(lines) == 3
@@ -344,7 +346,7 @@ def test_a_killed_bench_goes_on_from_its_file(
     ratio = seconds["local[2]"] / seconds["local[1]"]
     assert rows["local[2]"]["ratio"]["value"] == pytest.approx(ratio)
     assert all(row["answer"]["status"] == "checked" for row in document["rows"])
-    refused = with_data(*words, "--repeat", "2")
+    refused = with_data("bench", "--resume", str(out), "--repeat", "2")
     assert refused.returncode == 2
     assert "is of a series with settings.repeat 1, now it is 2" in refused.stderr
 

@@ -15,7 +15,7 @@ from hearth.report.terminal.screen import Screen
 from hearth.studies.bench import study as running
 from hearth.studies.bench.result import bench_result, doubted, is_good, summarised
 from hearth.studies.bench.study import CaseLine, Results, Series, SeriesHead, read
-from hearth.studies.engine.store import Journal
+from hearth.studies.engine.store import BENCH, Journal
 from hearth.studies.engine.trial import Turn
 from hearth.workloads import cases
 from hearth.workloads.catalogue import Catalogue, Job
@@ -23,7 +23,7 @@ from hearth.workloads.logs import reason
 from hearth.workloads.masters import check_master, split_masters
 from hearth.workloads.runner import RunError
 from hearth.workloads.suites import SuiteEntry, named, suite
-from support import ROOT, validate
+from support import ROOT, Command, validate
 
 MACHINE = {"name": "box", "kernel": "6.1", "cpus": "0-1", "memory_nodes": "0", "nodes": 1}
 SCHEMA = json.loads((ROOT / "contract" / "bench-result.schema.json").read_text())
@@ -114,6 +114,27 @@ def test_a_series_that_was_killed_goes_on_and_its_torn_line_does_not_count(tmp_p
     assert len(read(kept.path).outcomes) == 2
     for line in kept.path.read_text().splitlines():
         json.loads(line)
+
+
+def test_a_series_is_listed_shown_and_deleted_by_its_id(hearth: Command, tmp_path: Path) -> None:
+    file = BENCH.directory(tmp_path / "state", "20270101-000000-osu-11aa")
+    kept = Results.begin(file, series(name="osu").described(MACHINE))
+    for master, seconds in (("local[2]", 2.0), ("local-numa[2x1]", 1.5)):
+        kept.keep(kept_case(case("alpha", master, 0, seconds)))
+    listed = hearth("runs", "--kind", "series").stdout
+    assert "20270101-000000-osu-11aa" in listed and "series: local[2], loc" in listed
+    for words in (["report", "11aa"], ["runs", "show", "2027"], ["report", str(file)]):
+        assert "beta --maps 4" in hearth(*words).stdout
+    document = json.loads(hearth("report", "11aa", "--json").stdout)
+    validate("report", document)
+    validate("bench-result", document["series"])
+    done = hearth("report", "11aa", "--html", "page.html")
+    assert done.returncode == 0, done.stderr
+    page = (tmp_path / "page.html").read_text()
+    assert "alpha: seconds of each run" in page and "alpha under" not in page
+    assert "beta --maps 4 under local[2]: not available: not run" in page
+    assert hearth("runs", "delete", "--yes", "11aa").stdout.endswith("deleted 1\n")
+    assert not file.exists()
 
 
 def test_only_what_is_missing_is_run_and_a_failure_is_tried_again(

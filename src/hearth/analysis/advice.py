@@ -26,8 +26,14 @@ FULL_SCAN_BYTES = _GB
 BROADCAST_BYTES = _GB
 #: A side of a join that Spark broadcasts by itself where it knows the size (10 MB by default).
 BROADCASTABLE_BYTES, LARGER_SIDE = 10 * _MB, 10
+#: One that is worth the memory of each executor beside a side of this size.
+WORTH_BROADCAST_BYTES, LARGE_SIDE_BYTES = 100 * _MB, 10 * _GB
 #: Rows that a join without equal keys puts out.
 CROSS_ROWS = 100_000_000
+#: A change of few rows that writes this many again, so many for each that it changes.
+COPIED_ROWS, COPIED_PER_CHANGED = 1_000_000, 10
+#: A change that replaces this share of a table's files, of so many.
+REPLACED_SHARE, REPLACED_FILES = 0.6, 10
 #: Characters of a filter's condition.
 LONG_FILTER = 1000
 
@@ -126,9 +132,21 @@ def _named(plan: Sequence[PlanOperator], *names: str) -> Iterator[tuple[int, Pla
             yield at, operator
 
 
+#: What counts files and their bytes: Spark's own sources, and Iceberg's scans and commits
+#: (spark/source/metrics of Iceberg; of commits since February 2026).
+_FILES_READ = (
+    ("number of files read", "size of files read"),
+    ("number of result data files", "total data file size (bytes)"),
+)
+_FILES_WRITTEN = (
+    ("number of written files", "written output"),
+    ("number of added data files", "total size of added files (bytes)"),
+)
+
+
 def _small_files(plan: Sequence[PlanOperator]) -> Iterator[tuple[int, str]]:
     for at, scan in _named(plan, "Scan", "BatchScan"):
-        yield from _if_small(at, scan, "number of files read", "size of files read", "reads")
+        yield from _if_small(at, scan, _FILES_READ, "reads")
 
 
 def _full_scan(plan: Sequence[PlanOperator]) -> Iterator[tuple[int, str]]:
@@ -141,18 +159,64 @@ def _full_scan(plan: Sequence[PlanOperator]) -> Iterator[tuple[int, str]]:
 
 def _small_written(plan: Sequence[PlanOperator]) -> Iterator[tuple[int, str]]:
     for at, write in enumerate(plan):
-        yield from _if_small(at, write, "number of written files", "written output", "writes")
+        yield from _if_small(at, write, _FILES_WRITTEN, "writes")
 
 
 def _if_small(
-    at: int, operator: PlanOperator, number: str, size: str, verb: str
+    at: int, operator: PlanOperator, counters: Sequence[tuple[str, str]], verb: str
 ) -> Iterator[tuple[int, str]]:
-    files, size_bytes = operator.metrics.get(number), operator.metrics.get(size)
-    if files is None or size_bytes is None or files < SMALL_FILES:
-        return
-    if size_bytes / files < SMALL_FILE_BYTES:
-        mean = size_bytes / files / _MB
-        yield at, f"{operator.name} {verb} {files:,.0f} files of {mean:.2f} MB on average"
+    for number, size in counters:
+        files, size_bytes = operator.metrics.get(number), operator.metrics.get(size)
+        if files is None or size_bytes is None or files < SMALL_FILES:
+            continue
+        if size_bytes / files < SMALL_FILE_BYTES:
+            mean = size_bytes / files / _MB
+            yield at, f"{operator.name} {verb} {files:,.0f} files of {mean:.2f} MB on average"
+
+
+def _replaced_table(plan: Sequence[PlanOperator]) -> Iterator[tuple[int, str]]:
+    """Iceberg's commit counts the files that a change adds and removes, and those there after."""
+    for at, write in _named(plan, "ReplaceData"):
+        counted = write.metrics
+        removed = counted.get("number of removed data files", 0)
+        after = counted.get("number of total data files", 0)
+        before = after - counted.get("number of added data files", 0) + removed
+        if removed >= REPLACED_FILES and removed > REPLACED_SHARE * before:
+            yield at, f"a change replaces {removed:,.0f} of the {before:,.0f} files of a table"
+
+
+def _copied_rows(plan: Sequence[PlanOperator]) -> Iterator[tuple[int, str]]:
+    for at, operator in enumerate(plan):
+        copied, changed = _rows_copied(plan, operator)
+        if copied >= COPIED_ROWS and changed and copied >= COPIED_PER_CHANGED * changed:
+            yield at, f"{copied:,.0f} rows are written again to change {changed:,.0f}"
+
+
+#: What a change does to rows: of MERGE from Spark 4.1 on (MergeRowsExec.scala), of UPDATE and
+#: DELETE from 4.2 on (RowLevelWriteExec, WriteToDataSourceV2Exec.scala).
+_COPIED = {
+    "MergeRows": (
+        "number of target rows copied unmodified because they did not match any action",
+        *(f"number of target rows {what}" for what in ("inserted", "updated", "deleted")),
+    ),
+    "ReplaceData": (
+        "number of copied rows", *(f"number of {what} rows" for what in ("updated", "deleted")),
+    ),
+}  # fmt: skip
+
+
+def _rows_copied(plan: Sequence[PlanOperator], operator: PlanOperator) -> tuple[float, float]:
+    """Return the rows that are only written again, and those that are changed; 0 if unknown."""
+    counted = operator.metrics
+    copied, *changed = _COPIED.get(operator.name, ("",))
+    if copied in counted:
+        return counted[copied], sum(counted.get(name, 0) for name in changed)
+    if operator.name != "ReplaceData" or any(other.name == "MergeRows" for other in plan):
+        return 0, 0
+    # Before, Iceberg's commit alone: a DELETE leaves out rows of the files that it replaces; of an
+    # UPDATE the number of changed rows is not known.
+    added = counted.get("number of added records", 0)
+    return added, max(counted.get("number of removed records", 0) - added, 0)
 
 
 def _large_broadcast(plan: Sequence[PlanOperator]) -> Iterator[tuple[int, str]]:
@@ -175,7 +239,8 @@ def _could_broadcast(plan: Sequence[PlanOperator]) -> Iterator[tuple[int, str]]:
         if len(sides) != 2 or not min(sides):
             continue
         small, large = sorted(sides)
-        if small <= BROADCASTABLE_BYTES and large >= LARGER_SIDE * small:
+        little = small <= BROADCASTABLE_BYTES and large >= LARGER_SIDE * small
+        if little or (small <= WORTH_BROADCAST_BYTES and large >= LARGE_SIDE_BYTES):
             both = f"{small / _MB:.1f} MB with {large / _MB:.1f} MB"
             yield at, f"{join.name} shuffles and sorts both sides, {both}"
 
@@ -225,6 +290,21 @@ PLAN_RULES = (
         "repartition by the partition columns before the write, so that each writes one file",
     ),
     PlanRule(
+        "copied-rows", "warning",
+        f"a MERGE, UPDATE or DELETE wrote {COPIED_ROWS:,} rows or more again, and "
+        f"{COPIED_PER_CHANGED} or more for each that it changed",
+        _copied_rows,
+        "keep changes beside the data (Iceberg: merge-on-read in write.merge.mode, "
+        "write.update.mode, write.delete.mode), or partition the table by what the condition names",
+    ),
+    PlanRule(
+        "replaced-table", "note",
+        f"a MERGE, UPDATE or DELETE replaced {REPLACED_FILES} files or more, and more than "
+        f"{REPLACED_SHARE:.0%} of an Iceberg table",
+        _replaced_table,
+        "partition the table so that a change touches few of its files, or overwrite the table",
+    ),
+    PlanRule(
         "large-broadcast", "warning",
         f"{BROADCAST_BYTES // _GB} GB or more were broadcast to every executor",
         _large_broadcast,
@@ -239,7 +319,8 @@ PLAN_RULES = (
     PlanRule(
         "could-broadcast", "note",
         f"a join sorted both sides, one of {BROADCASTABLE_BYTES // _MB} MB or less, the other "
-        f"{LARGER_SIDE} times as large or more",
+        f"{LARGER_SIDE} times as large or more; or one of {WORTH_BROADCAST_BYTES // _MB} MB or "
+        f"less, the other of {LARGE_SIDE_BYTES // _GB} GB or more",
         _could_broadcast,
         "broadcast the smaller side: broadcast(df), or raise spark.sql.autoBroadcastJoinThreshold",
     ),

@@ -128,6 +128,24 @@ def _with_hint(error: UnknownOptionError, prog: str) -> UserError:
 _MARKED = "if {name} takes one itself, put -- before {name}"
 
 
+def in_parts(parser: ArgumentParser, words: Iterable[str], *, behind: bool) -> SplitLine:
+    """The words in three parts; behind: as for `read_submit_line`."""
+    known = _options_of(parser)
+    try:
+        split = split_line(words, {**_takes_value(), **known})
+    except UnknownOptionError as error:
+        raise _with_hint(error, parser.prog) from None
+    return _with_options_behind(split, known) if behind and _is_of_workload(split) else split
+
+
+def _is_of_workload(split: SplitLine) -> bool:
+    return bool(split.application) and not is_application(split.application[0])
+
+
+def _takes_value() -> dict[str, bool]:
+    return {name: "action" not in how for name, how in _PLANNING.items()}
+
+
 def split_words(
     parser: ArgumentParser, words: Iterable[str], *, behind: bool, marked: str = _MARKED
 ) -> SplitLine:
@@ -136,16 +154,10 @@ def split_words(
     marked: what to do where an application is to be given a `--dry-run` of its own.
     """
     refused: Mapping[str, str] = parser.get_default("refused") or {}
-    known = _options_of(parser)
-    takes = {**{name: "action" not in how for name, how in _PLANNING.items()}, **known}
-    try:
-        split = split_line(words, takes)
-    except UnknownOptionError as error:
-        raise _with_hint(error, parser.prog) from None
-    _refuse(split.hearth, takes, refused)
-    of_workload = bool(split.application) and not is_application(split.application[0])
-    if behind and of_workload:
-        return _with_options_behind(split, known)
+    split = in_parts(parser, words, behind=behind)
+    _refuse(split.hearth, {**_takes_value(), **_options_of(parser)}, refused)
+    if behind and _is_of_workload(split):
+        return split
     _refuse_late_dry_run(split, marked)
     for note in late_options(split.application) if behind and not split.marked else ():
         print(f"hearth: {note}", file=sys.stderr)

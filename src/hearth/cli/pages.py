@@ -11,6 +11,7 @@ from hearth.cli.options import group
 
 if TYPE_CHECKING:  # they load a library of numbers, which no help needs
     from hearth.analysis.document import Analysis
+    from hearth.studies.bench.result import BenchResult
     from hearth.studies.characterise.result import Characterised
     from hearth.studies.colocate.result import Colocated
     from hearth.studies.compare.result import Compared
@@ -39,9 +40,10 @@ def write_html(
     tune: "Tuned | None" = None,
     colocation: "Colocated | None" = None,
     study: "Repeated | None" = None,
+    series: "BenchResult | None" = None,
 ) -> None:
     """Write the page, and say where a browser finds it."""
     from hearth.report.html.page import write_page
 
-    write_page(file, list(runs), comparison, characterisation, tune, colocation, study)
+    write_page(file, list(runs), comparison, characterisation, tune, colocation, study, series)
     print(f"hearth: wrote {file}: {file.absolute().as_uri()}", file=sys.stderr)

@@ -3,6 +3,7 @@
 import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeVar
 
@@ -12,6 +13,7 @@ from hearth.record.store import LAST, find_record, record_ids, the_only
 from hearth.studies.characterise.result import CharacterisationHead, QuestionLine
 from hearth.studies.compare.result import ComparisonHead
 from hearth.studies.engine.store import (
+    BENCH,
     CHARACTERISE,
     COLOCATE,
     COMPARE,
@@ -22,7 +24,7 @@ from hearth.studies.engine.store import (
 )
 from hearth.studies.published.result import StudyHead
 
-_LISTED = (COMPARE, CHARACTERISE, TUNE, COLOCATE, STUDY)
+_LISTED = (COMPARE, CHARACTERISE, TUNE, COLOCATE, STUDY, BENCH)
 _REMEDY = "delete its directory to remove it from the list"
 
 T = TypeVar("T")
@@ -64,9 +66,18 @@ class _Colocation:
 
 
 @dataclass(frozen=True)
+class _Series:
+    """The same of the first line of a series; started: earlier states did not keep it."""
+
+    suite: str
+    masters: list[str]
+    started: str | None = None
+
+
+@dataclass(frozen=True)
 class KeptStudy:
-    """kind: `comparison`, `characterisation`, `tune`, `colocation`, `study`. asked: its arms
-    and the like.
+    """kind: `comparison`, `characterisation`, `tune`, `colocation`, `study`, `series`. asked: its
+    arms and the like.
 
     runs: how many have ended; None for a characterisation, whose questions have them.
     """
@@ -86,7 +97,7 @@ def find_kept(state_home: Path, name: str) -> tuple[Kind | None, Path]:
     A name is an id, the beginning of one, its last four letters, or `last` for the latest run.
     Raises UserError for one that stands for nothing, or for several.
     """
-    kinds = {p.name: k for k in _LISTED for p in k.kept(state_home)}
+    kinds = {k.id_of(p): k for k in _LISTED for p in k.kept(state_home)}
     ids = [] if name == LAST else [*record_ids(state_home), *kinds]
     found = the_only(name, "runs and studies", ids)
     kind = None if found is None else kinds.get(found)
@@ -99,7 +110,10 @@ def delete_study(directory: Path) -> None:
     """Delete a study; the runs that it made are left."""
     gone = directory.with_name(f".deleted-{directory.name}")
     directory.rename(gone)  # out of the listing first
-    shutil.rmtree(gone)
+    if gone.is_dir():
+        shutil.rmtree(gone)
+    else:
+        gone.unlink()
 
 
 def list_studies(state_home: Path) -> tuple[list[KeptStudy], list[str]]:
@@ -115,6 +129,7 @@ def list_studies(state_home: Path) -> tuple[list[KeptStudy], list[str]]:
     found += _each(TUNE, state_home, _tune, problems)
     found += _each(COLOCATE, state_home, _colocation, problems)
     found += _each(STUDY, state_home, _study, problems)
+    found += _each(BENCH, state_home, _series, problems)
     return sorted(found, key=lambda one: one.started), problems
 
 
@@ -158,6 +173,13 @@ def _study(directory: Path) -> KeptStudy:
     head = read_typed(directory / STUDY.head, StudyHead, _REMEDY)
     asked = [f"scale {head.scale:g}", *(head.steps or ())]
     return KeptStudy(STUDY.name, head.id, head.started, head.preset, asked, None, str(directory))
+
+
+def _series(file: Path) -> KeptStudy:
+    head, runs = Journal(file).head(_Series), len(raw_lines(file)) - 1
+    changed = datetime.fromtimestamp(file.stat().st_mtime, UTC).isoformat()
+    number, started = BENCH.id_of(file), head.started or changed
+    return KeptStudy(BENCH.name, number, started, head.suite, head.masters, runs, str(file))
 
 
 def _characterisation(directory: Path) -> tuple[KeptStudy, list[str]]:

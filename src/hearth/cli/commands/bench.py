@@ -1,8 +1,9 @@
 """Run a suite of workloads under several masters, interleaved, and compare the times.
 
-Each result is written as soon as it is known: after an interruption, the same command with
---out FILE continues where it stopped. Ratios are relative to the first master. Exits with 1 if a
-run failed or gave a wrong answer; the other runs continue.
+Each result is written as soon as it is known: after an interruption, --resume ID continues where
+it stopped ('hearth runs' lists the ids; of a series with --out, give FILE). Ratios are relative to
+the first master. Exits with 1 if a run failed or gave a wrong answer; the other runs continue.
+hearth report ID shows the series again.
 
 suites: batch (Spark core, MLlib, GraphX, SQL), streaming, sql (TPC-H and the other SQL jobs),
 osu (the OSU benchmarks' GroupBy and SortBy), paper-numa (the jobs of the NUMA studies).
@@ -13,25 +14,28 @@ examples:
   hearth bench --suite osu --masters 'local[*],local-numa[2x4],local-numa[4x2]' --repeat 10
   hearth bench --jobs word-count --size 2g --repeat 10 --warmup 1 --out results.jsonl
   hearth bench --jobs 'sort-by --maps 480 --reduces 480,group-by' --repeat 5
+  hearth bench --suite osu --html osu.html
 """
 
 import json
 import sys
-import time
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
 from hearth.base.codec import to_json
 from hearth.base.sizes import parse_bytes
 from hearth.cli.options import add_run_options, group, run_options
+from hearth.cli.pages import add_html_option, write_html
+from hearth.cli.resumed import RESUME_HELP
 from hearth.machine import paths
 from hearth.machine.jvm import topology
 from hearth.machine.plan import parse_conf
-from hearth.report.terminal.bench import show_rows
+from hearth.record.store import new_name
+from hearth.report.terminal.bench import show_series
 from hearth.report.terminal.screen import Screen, table
 from hearth.studies.bench import study as running
-from hearth.studies.bench.result import bench_result, doubted, is_good, summarised
-from hearth.studies.bench.study import Results, Series, machine_facts
+from hearth.studies.bench.result import bench_result, is_good
+from hearth.studies.bench.study import Results, Series, begun, machine_facts, resumed_by
 from hearth.studies.engine.progress import Following, Quiet, continued_with
 from hearth.studies.engine.store import BENCH
 from hearth.workloads import cases, catalogue, suites
@@ -65,10 +69,21 @@ def add_arguments(parser: ArgumentParser) -> None:
     output.add_argument(
         "--out", metavar="FILE", help="results file; runs that it already holds are not repeated"
     )
-    group(parser, "runs").add_argument(
-        "--dry-run", action="store_true", help="list the runs; run nothing"
-    )
+    runs = group(parser, "runs")
+    runs.add_argument("--resume", metavar="ID", help=RESUME_HELP.format("series"))
+    runs.add_argument("--dry-run", action="store_true", help="list the runs; run nothing")
+    add_html_option(parser)
     output.add_argument("--json", action="store_true", help="print JSON (see contract/)")
+
+
+def parse(parser: ArgumentParser, words: list[str]) -> Namespace:
+    """The options; `--resume ID` goes on with the words that are kept, and in their file."""
+    given = parser.parse_args(words)
+    if given.resume is not None:
+        file, kept = begun(paths.state_home(), given.resume)
+        given = parser.parse_args([*kept, *words, "--out", str(file)])
+    given.typed = words
+    return given
 
 
 def run(options: Namespace) -> int:
@@ -82,10 +97,10 @@ def run(options: Namespace) -> int:
         print("\n".join(_listed(series)))
         return 0
     machine = machine_facts(topology(debug=options.debug))
-    described = series.described(machine)
+    described = series.described(machine, options.typed)
     results = Results.begin(_file(options, series), described, series.redaction)
     _go(offer, series, results, Quiet(run_options(options).wait_idle_s))
-    _show(results, options.json)
+    _show(results, options)
     return 0 if is_good(results) else 1
 
 
@@ -121,8 +136,7 @@ def _series(options: Namespace, offer: catalogue.Catalogue) -> Series:
 def _file(options: Namespace, series: Series) -> Path:
     if options.out is not None:
         return Path(options.out).absolute()
-    stamp = time.strftime("%Y-%m-%d-%H%M%S")
-    return BENCH.home(paths.state_home()) / f"{series.name}-{stamp}.jsonl"
+    return BENCH.directory(paths.state_home(), new_name(series.name))
 
 
 def _go(offer: catalogue.Catalogue, series: Series, results: Results, quiet: Quiet) -> None:
@@ -133,13 +147,15 @@ def _go(offer: catalogue.Catalogue, series: Series, results: Results, quiet: Qui
     print(f"hearth: {runs}", file=sys.stderr, flush=True)
     following = Following(with_subject=True, quiet=quiet)
     following.ended(kept)
-    with continued_with(f"--out {results.path}"), following.shown():
+    with continued_with(f"bench --resume {resumed_by(results.path)}"), following.shown():
         running.run(offer, series, results, following)
 
 
-def _show(results: Results, as_json: bool) -> None:
-    if as_json:
-        print(json.dumps(to_json(bench_result(results)), indent=2))
+def _show(results: Results, options: Namespace) -> None:
+    found = bench_result(results)
+    if options.html:
+        write_html(options.html, series=found)
+    if options.json:
+        print(json.dumps(to_json(found), indent=2))
         return
-    rows, settings = summarised(results), results.head.settings
-    print("\n".join(show_rows(rows, doubted(results), settings, Screen.of())))
+    print("\n".join(show_series(found, Screen.of())))

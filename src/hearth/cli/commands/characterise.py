@@ -36,6 +36,7 @@ from hearth.cli.options import (
     run_options,
 )
 from hearth.cli.pages import add_html_option, write_html
+from hearth.cli.resumed import RESUME_HELP, with_kept_words
 from hearth.machine import paths
 from hearth.report.terminal.characterisation import show_characterisation, show_questions
 from hearth.report.terminal.screen import Screen
@@ -49,6 +50,7 @@ from hearth.studies.characterise.surroundings import surroundings, sustained_gb_
 from hearth.studies.compare.study import check_cold
 from hearth.studies.engine.arms import refuse_levelling
 from hearth.studies.engine.progress import Quiet, continued_with
+from hearth.studies.engine.store import CHARACTERISE
 from hearth.studies.engine.target import subjects
 
 _EACH_QUESTION = "set by each question: leave it out"
@@ -82,6 +84,7 @@ class CharacteriseCommand:
     html: Path | None
     json: bool
     debug: bool
+    typed: tuple[str, ...]
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -113,7 +116,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         help="allow switching them by model-specific registers (needs root; restored afterwards)",
     )
     add_cold_option(runs)
-    runs.add_argument("--resume", metavar="ID", help="continue an interrupted characterisation")
+    runs.add_argument("--resume", metavar="ID", help=RESUME_HELP.format("characterisation"))
     runs.add_argument(
         "--dry-run", action="store_true", help="list the questions and runs; run nothing"
     )
@@ -125,6 +128,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def parse(parser: ArgumentParser, words: list[str]) -> CharacteriseCommand:
     """The options, with the line that each run is given."""
+    words = with_kept_words(parser, CHARACTERISE, words)
     read = read_submit_line(parser, words, behind=True)
     return from_namespace(CharacteriseCommand, read.own, line=read.line, runs=run_options(read.own))
 
@@ -147,11 +151,12 @@ def run(options: CharacteriseCommand) -> int:
     name, redaction = options.line.application[0], Redaction.of(spark)
     if options.resume is None:
         kept = Characterisation.begin(home, Path(name).name, asked, settings, redaction)
+        kept.keep_command(options.typed)
     else:
         kept = Characterisation.resume(home, options.resume, asked, settings, redaction)
     number = kept.directory.name
     try:
-        with continued_with(f"--resume {number}"):
+        with continued_with(f"characterise --resume {number}"):
             failed = kept.run(asked, settings, Quiet(options.runs.wait_idle_s))
     finally:
         print(f"hearth: characterisation {number}", file=sys.stderr)
@@ -184,12 +189,14 @@ def _asked(
     ]
     all_questions = [q for a in asked for q in a.questions]
     counts = any(q.key == "bandwidth" and q.unanswerable is None for q in all_questions)
+    words = [*line.asked.to_words(), *line.option_words, *line.application]
     settings = CharacterisationRuns(
         repeat=runs.repeat,
         warmup=runs.warmup,
         seed=runs.seed,
         budget_s=runs.budget_s,
         cold=options.cold,
+        command=Redaction.of(spark).words(words),
         sustained_gb_s=sustained_gb_s() if counts and not options.dry_run else None,
     )
     return asked, settings

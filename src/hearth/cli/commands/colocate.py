@@ -42,6 +42,7 @@ from hearth.cli.options import (
     submit_line,
 )
 from hearth.cli.pages import add_html_option, write_html
+from hearth.cli.resumed import RESUME_HELP, with_kept_words
 from hearth.machine import paths
 from hearth.machine.described import machine_source
 from hearth.machine.jvm import topology
@@ -67,6 +68,7 @@ from hearth.studies.colocate.study import (
 from hearth.studies.colocate.study import run as run_study
 from hearth.studies.engine.arms import profile_words
 from hearth.studies.engine.progress import Following, Quiet, continued_with
+from hearth.studies.engine.store import COLOCATE
 from hearth.studies.engine.target import ApplicationTarget
 from hearth.studies.models.colocation import Objective, parse_split, splits
 from hearth.studies.models.space import MachineSize
@@ -111,6 +113,7 @@ class ColocateCommand:
     html: Path | None
     json: bool
     debug: bool
+    typed: tuple[str, ...]
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -177,7 +180,7 @@ def _add_run_arguments(parser: ArgumentParser) -> None:
         "--limit", metavar="TIME", default="1h", help="stop a run after TIME (default: 1h)"
     )
     add_run_options(parser, repeat=5, warmup=1)
-    runs.add_argument("--resume", metavar="ID", help="continue an interrupted colocation")
+    runs.add_argument("--resume", metavar="ID", help=RESUME_HELP.format("colocation"))
     runs.add_argument(
         "--dry-run", action="store_true", help="predict and list what would run; run nothing"
     )
@@ -185,6 +188,7 @@ def _add_run_arguments(parser: ArgumentParser) -> None:
 
 def parse(parser: ArgumentParser, words: list[str]) -> ColocateCommand:
     """The options, with the command line of each application."""
+    words = with_kept_words(parser, COLOCATE, words)
     parts = [split_words(parser, part, behind=True, marked=_MARKED) for part in _parts(words)]
     lines = [submit_line(part, parser.parse_args(part.hearth)) for part in parts]
     given = parser.parse_args([word for part in parts for word in part.hearth])
@@ -487,6 +491,7 @@ def _colocate(
         if known is None and not settings.profile_first:
             _chosen(options, None, ways)  # before anything is kept
         place = Colocation.begin(home, members, units, settings, known, redaction)
+        place.keep_command(options.typed)
     else:
         place = Colocation.resume(home, options.resume, members, units, settings, redaction)
     budget_s = options.runs.budget_s
@@ -494,7 +499,7 @@ def _colocate(
         budget_s is not None, with_subject=True, quiet=Quiet(options.runs.wait_idle_s)
     )
     following.ended(sum(line.failure is None for line in place.lines))
-    with continued_with(f"--resume {place.head.id}"), following.shown():
+    with continued_with(f"colocate --resume {place.head.id}"), following.shown():
         if settings.profile_first:
             profile_alone(place, guests, units, ways, following)
         known = known_of(place)

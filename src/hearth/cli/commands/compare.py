@@ -48,6 +48,7 @@ from hearth.cli.options import (
 )
 from hearth.cli.pages import add_html_option, write_html
 from hearth.cli.quoted import quoted
+from hearth.cli.resumed import RESUME_HELP, with_kept_words
 from hearth.doctor.reading import read_machine
 from hearth.doctor.switch import Switch
 from hearth.machine import paths
@@ -66,6 +67,7 @@ from hearth.studies.engine import arms as ways
 from hearth.studies.engine.arms import Arm, profile_words, tuned_arm, workload_words
 from hearth.studies.engine.progress import Following, Quiet, continued_with
 from hearth.studies.engine.statistics import LOOKS
+from hearth.studies.engine.store import COMPARE
 from hearth.studies.engine.target import Target, WorkloadTarget, subject_of, tuned_as
 from hearth.workloads import runner
 
@@ -94,6 +96,7 @@ class CompareCommand:
     html: Path | None
     json: bool
     debug: bool
+    typed: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -138,7 +141,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     output.add_argument(
         "--forget", action="store_true", help="delete the saved winner; run nothing"
     )
-    runs.add_argument("--resume", metavar="ID", help="continue an interrupted comparison")
+    runs.add_argument("--resume", metavar="ID", help=RESUME_HELP.format("comparison"))
     runs.add_argument(
         "--dry-run", action="store_true", help="list the arms and their commands; run nothing"
     )
@@ -149,6 +152,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 def parse(parser: ArgumentParser, words: list[str]) -> CompareCommand:
     """The options, with the line that each arm's run is given."""
     vs: tuple[str, ...] = ()
+    words = with_kept_words(parser, COMPARE, words)
     if "--vs" in words:
         at = words.index("--vs")
         words, vs = words[:at], tuple(words[at + 1 :])
@@ -317,7 +321,7 @@ def _compare(options: CompareCommand, target: PlannedTarget, arms: list[Arm]) ->
     at_most = options.until_certain or runs.budget_s is not None
     following = Following(at_most, quiet=Quiet(runs.wait_idle_s))
     following.ended(sum(outcome.failure is None for outcome in comparison.outcomes))
-    with continued_with(f"--resume {comparison.head.id}"), following.shown():
+    with continued_with(f"compare --resume {comparison.head.id}"), following.shown():
         run_study(comparison, arms, target.subject, following, budget_s=runs.budget_s)
     result = compared(comparison.head, comparison.outcomes)
     _show(result, options.json)
@@ -334,7 +338,7 @@ def _begun(options: CompareCommand, target: PlannedTarget, arms: list[Arm]) -> C
     """The comparison, new or resumed."""
     line, runs, certain = options.line, options.runs, options.until_certain
     vs = ["--vs", *options.vs] if options.vs else []
-    words = [*line.asked.to_words(), *line.application, *vs]
+    words = [*line.asked.to_words(), *line.option_words, *line.application, *vs]
     settings = ComparisonSettings(
         warmup=runs.warmup,
         seed=runs.seed,
@@ -345,7 +349,9 @@ def _begun(options: CompareCommand, target: PlannedTarget, arms: list[Arm]) -> C
     )
     name, home = target.subject.name, paths.state_home()
     if options.resume is None:
-        return Comparison.begin(home, name, arms, settings, target.redaction)
+        begun = Comparison.begin(home, name, arms, settings, target.redaction)
+        begun.keep_command(options.typed)
+        return begun
     return Comparison.resume(home, options.resume, name, arms, settings, target.redaction)
 
 

@@ -1,9 +1,9 @@
 """Show where the time of recorded runs went: in the terminal, as an HTML page, or as JSON.
 
-Name a run, comparison, characterisation, tune, colocation or study by its id, the beginning of one,
-its last four letters, or its directory ('hearth runs' lists them); the latest run by 'last'; any
-Spark event log by its path. Several runs are shown side by side. The HTML file loads nothing from
-the network, so you can share it as it is.
+Name a run, comparison, characterisation, tune, colocation, study or series by its id, the beginning
+of one, its last four letters, or its directory or file ('hearth runs' lists them); the latest run
+by 'last'; any Spark event log by its path. Several runs are shown side by side. The HTML file loads
+nothing from the network, so you can share it as it is.
 
 examples:
   hearth report last
@@ -13,12 +13,14 @@ examples:
 
 import json
 from argparse import ArgumentParser, Namespace
+from dataclasses import fields
 from typing import TYPE_CHECKING
 
 from hearth.base.codec import to_json
 from hearth.cli.options import group
 from hearth.cli.pages import add_html_option, write_html
 from hearth.machine import paths
+from hearth.report.terminal.bench import show_series
 from hearth.report.terminal.characterisation import show_characterisation
 from hearth.report.terminal.colocate import show_colocation
 from hearth.report.terminal.compare import show_comparison
@@ -46,8 +48,9 @@ def run(options: Namespace) -> int:
 
     sources = read_sources(options.runs, paths.state_home())
     if options.html:
-        others = (sources.comparison, sources.characterisation, sources.tune)
-        write_html(options.html, sources.runs, *others, sources.colocation, sources.study)
+        shown = {field.name: getattr(sources, field.name) for field in fields(sources)}
+        del shown["schema"]
+        write_html(options.html, **shown)
     if options.json:
         print(json.dumps(to_json(sources), indent=2))
     elif not options.html:
@@ -68,5 +71,7 @@ def show(sources: "Sources") -> None:
         print("\n".join(show_colocation(sources.colocation, screen)))
     if sources.study is not None:
         print("\n".join(show_study(sources.study, screen)))
+    if sources.series is not None:
+        print("\n".join(show_series(sources.series, screen)))
     for analysis in sources.runs:
         print("\n".join(show_profile(analysis, screen)))

@@ -1,8 +1,8 @@
 """List recorded runs, comparisons, tunes and the like; show, export or delete them.
 
-hearth profile records runs; each comparison, characterisation, tune, colocation and study is kept
-with its own. RUN is an id of any of them, the beginning of one, its last four letters, or 'last'
-for the latest run. Only runs can be exported.
+hearth profile records runs; each comparison, characterisation, tune, colocation, study and series
+(of hearth bench) is kept with its own. RUN is an id of any of them, the beginning of one, its last
+four letters, or 'last' for the latest run. Only runs can be exported.
 
 examples:
   hearth runs
@@ -35,7 +35,7 @@ from hearth.report.terminal.runs import show_runs
 from hearth.report.terminal.screen import Screen
 from hearth.studies.listing import KeptStudy, delete_study, find_kept, list_studies
 
-KINDS = ("run", "comparison", "characterisation", "tune", "colocation", "study")
+KINDS = ("run", "comparison", "characterisation", "tune", "colocation", "study", "series")
 _AGE = re.compile(r"\A(\d+)([mhdw])")
 _SECONDS = {"m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
 

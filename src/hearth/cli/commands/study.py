@@ -27,6 +27,7 @@ from hearth.base.codec import to_json
 from hearth.base.errors import UserError
 from hearth.cli.main import command_parser
 from hearth.cli.pages import add_html_option, write_html
+from hearth.cli.resumed import RESUME_HELP
 from hearth.machine import paths
 from hearth.machine.jvm import topology
 from hearth.report.terminal.screen import Screen
@@ -38,6 +39,7 @@ from hearth.report.terminal.study import (
     show_study,
 )
 from hearth.studies.engine.progress import continued_with
+from hearth.studies.engine.store import STUDY, kept_words
 from hearth.studies.published.needs import Here
 from hearth.studies.published.preset import Preset, Request, names, preset
 from hearth.studies.published.study import PublishedStudy, ReadyStep, ready
@@ -53,7 +55,10 @@ def add_arguments(parser: ArgumentParser) -> None:
     for name, words in (("show", "show one, and what of it this machine can run"),
                         ("run", "run one")):  # fmt: skip
         action = actions.add_parser(name, help=words)
-        action.add_argument("name", metavar="STUDY", help="an experiment, see 'hearth study list'")
+        action.add_argument(
+            "name", metavar="STUDY", nargs="?" if name == "run" else None,
+            help="an experiment, see 'hearth study list'",
+        )  # fmt: skip
         action.add_argument(
             "--scale", type=_scale, default=1.0, metavar="F",
             help="share of the study's data, partitions, durations and counts (default: 1)",
@@ -71,8 +76,9 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def _add_run_arguments(action: ArgumentParser) -> None:
     action.add_argument(
-        "--resume", metavar="ID", help="continue a study, after its last whole step"
-    )
+        "--resume", metavar="ID",
+        help=f"{RESUME_HELP.format('study')}; after its last whole step",
+    )  # fmt: skip
     action.add_argument("--dry-run", action="store_true", help="list the commands; run nothing")
     add_html_option(action)
 
@@ -85,6 +91,18 @@ def _scale(text: str) -> float:
     if not 0 < scale <= 1:
         raise UserError(f"--scale: '{text}' is not above 0 and up to 1: use e.g. 0.01")
     return scale
+
+
+def parse(parser: ArgumentParser, words: list[str]) -> Namespace:
+    """The options; `run --resume ID` goes on with the words that are kept."""
+    given = parser.parse_args(words)
+    if given.action == "run" and given.name is None:
+        if given.resume is None:
+            raise UserError("nothing to run: name an experiment: 'hearth study list' lists them")
+        kept = kept_words(STUDY, paths.state_home(), given.resume)
+        given = parser.parse_args([*kept, *words[words.index("run") + 1 :]])
+    given.typed = words
+    return given
 
 
 def run(options: Namespace) -> int:
@@ -135,10 +153,11 @@ def _run(
     home = paths.state_home()
     if options.resume is None:
         kept = PublishedStudy.begin(home, one.name, asked, here)
+        kept.keep_command(options.typed)
     else:
         kept = PublishedStudy.resume(home, options.resume, one.name, asked, here)
     try:
-        with continued_with(f"--resume {kept.directory.name}"):
+        with continued_with(f"study run --resume {kept.directory.name}"):
             failed = kept.run(steps, lambda words: _command(words, options.debug))
     finally:
         print(f"hearth: study {kept.directory.name}", file=sys.stderr)

@@ -37,6 +37,7 @@ from hearth.cli.options import (
     wait_option,
 )
 from hearth.cli.pages import add_html_option, write_html
+from hearth.cli.resumed import RESUME_HELP, with_kept_words
 from hearth.machine import paths
 from hearth.machine.jvm import topology
 from hearth.report.terminal.screen import Screen, table
@@ -46,6 +47,7 @@ from hearth.spark.saved_configs import TunedChoice, keep_tuned, machine_key, wit
 from hearth.spark.submission import leave_reserved
 from hearth.spark.submit_args import SubmitLine, is_application
 from hearth.studies.engine.progress import Following, Quiet, continued_with
+from hearth.studies.engine.store import TUNE
 from hearth.studies.engine.target import Target, subject_of, tuned_as
 from hearth.studies.models.space import DRIVERS_JAVA_OPTIONS, JAVA_OPTIONS, MachineSize
 from hearth.studies.tune.result import Objective, Tuned, TuneSettings
@@ -81,6 +83,7 @@ class TuneCommand:
     html: Path | None
     json: bool
     debug: bool
+    typed: tuple[str, ...]
     wait_quiet_s: float | None
 
 
@@ -120,7 +123,7 @@ def _add_trial_arguments(parser: ArgumentParser) -> None:
         "is not expected to pay for itself over that many runs (default: 100)",
     )  # fmt: skip
     add_wait_option(parser, "trials")
-    trials.add_argument("--resume", metavar="ID", help="continue an interrupted tune")
+    trials.add_argument("--resume", metavar="ID", help=RESUME_HELP.format("tune"))
     trials.add_argument(
         "--dry-run", action="store_true", help="list the configurations; run nothing"
     )
@@ -128,6 +131,7 @@ def _add_trial_arguments(parser: ArgumentParser) -> None:
 
 def parse(parser: ArgumentParser, words: list[str]) -> TuneCommand:
     """The options, with the line that each run is given."""
+    words = with_kept_words(parser, TUNE, words)
     read = read_submit_line(parser, words, behind=True)
     return from_namespace(TuneCommand, read.own, line=read.line, wait_quiet_s=wait_option(read.own))
 
@@ -185,7 +189,7 @@ def _tune(options: TuneCommand) -> int:
     tune = _begun(options, line, subject, settings, asked)
     following = Following(at_most=True, quiet=Quiet(options.wait_quiet_s))
     following.ended(len(tune.lines))
-    with continued_with(f"--resume {tune.head.id}"), following.shown():
+    with continued_with(f"tune --resume {tune.head.id}"), following.shown():
         run_study(tune, subject, settings, following, {option.key for option in line.options})
     found = tuned(tune)
     keep_or_withdraw(options.line, tune, found)
@@ -210,7 +214,9 @@ def _begun(
         return Tune.resume(home, options.resume, asked, command, redaction)
     found, machine = _space(options, line, settings)
     given = (asked, command, machine, machine_key())
-    return Tune.begin(home, subject, found, *given, redaction)
+    begun = Tune.begin(home, subject, found, *given, redaction)
+    begun.keep_command(options.typed)
+    return begun
 
 
 def _subject(line: SubmitLine) -> tuple[Target, SubmitLine]:

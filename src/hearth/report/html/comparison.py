@@ -1,6 +1,8 @@
 """A comparison and a characterisation on the page: what their templates show."""
 
 import math
+import statistics
+from collections.abc import Sequence
 from itertools import groupby
 
 from hearth.report.html.shown import Cell, View
@@ -26,7 +28,7 @@ def comparison_view(comparison: Compared, section: str = "") -> View:
         "arms": [_row(arm) for arm in comparison.arms],
         "settings": [f"{arm.name}: {arm.setting}" for arm in comparison.arms if arm.setting],
         "cpu": [_cpu_row(arm.name, arm.cpu) for arm in comparison.arms if arm.cpu],
-        "seconds": _seconds(comparison.finished),
+        "seconds": seconds_strip([(arm.name, arm.seconds) for arm in comparison.finished]),
         **_intervals(comparison),
     }
 
@@ -43,19 +45,19 @@ def _cpu_row(name: str, cpu: ArmCpu) -> list[Cell]:
     return [name, cpu.median_s, cpu.user_s, cpu.system_s, _shown(cpu.ratio)]
 
 
-def _seconds(arms: list[ComparedArm]) -> View | None:
+def seconds_strip(arms: Sequence[tuple[str, list[float]]]) -> View | None:
     """Return the runs of each arm on one scale of seconds that begins at zero."""
     if not arms:
         return None
-    most = 1.04 * max(max(arm.seconds) for arm in arms)
+    most = 1.04 * max(max(seconds) for _, seconds in arms)
     rows = [
         {
-            "name": arm.name,
-            "points": [point / most for point in arm.seconds],
-            "middle": arm.median / most,
-            "words": f"{arm.name}: median {arm.median:.2f} s of {len(arm.seconds)}",
+            "name": name,
+            "points": [point / most for point in seconds],
+            "middle": (median := statistics.median(seconds)) / most,
+            "words": f"{name}: median {median:.2f} s of {len(seconds)}",
         }
-        for arm in arms
+        for name, seconds in arms
     ]
     return {"rows": rows, "ticks": [(tick / most, f"{tick:.4g} s") for tick in steps(most)]}
 

@@ -17,11 +17,13 @@ from hearth.report.html.axis import executors_of
 from hearth.report.html.colocation import colocation_view
 from hearth.report.html.comparison import comparison_view, questions_view
 from hearth.report.html.run import SECTIONS, label, run_view
+from hearth.report.html.series import series_view
 from hearth.report.html.shown import View
 from hearth.report.html.side_by_side import differences, side_by_side
 from hearth.report.html.study import study_view
 from hearth.report.html.threads import beside
 from hearth.report.html.tune import tune_view
+from hearth.studies.bench.result import BenchResult
 from hearth.studies.characterise.result import Characterised
 from hearth.studies.colocate.result import Colocated
 from hearth.studies.compare.result import Compared
@@ -37,9 +39,10 @@ def write_page(
     tune: Tuned | None = None,
     colocation: Colocated | None = None,
     study: Repeated | None = None,
+    series: BenchResult | None = None,
 ) -> None:
     """Write the page, private, completely or not at all."""
-    whole = page(runs, comparison, characterisation, tune, colocation, study)
+    whole = page(runs, comparison, characterisation, tune, colocation, study, series)
     write_private(file, whole.encode("utf-8", "replace"))  # a file name may not be valid text
 
 
@@ -50,6 +53,7 @@ def page(
     tune: Tuned | None = None,
     colocation: Colocated | None = None,
     study: Repeated | None = None,
+    series: BenchResult | None = None,
 ) -> str:
     """Return the page; raise UserError where the charting library was not built in."""
     names = [str(run.record.application) for run in runs]
@@ -59,6 +63,7 @@ def page(
     names += [tune.application] if tune is not None else []
     names += [one.name for one in colocation.applications] if colocation is not None else []
     names += [study.preset] if study is not None else []
+    names += [f"series {series.series.suite}"] if series is not None else []
     executors = executors_of(runs)
     return str(
         _templates()
@@ -75,6 +80,7 @@ def page(
             tune=None if tune is None else tune_view(tune),
             colocation=None if colocation is None else colocation_view(colocation),
             study=None if study is None else study_view(study),
+            series=None if series is None else series_view(series),
             doctor=None,
             side_by_side=side_by_side(runs),
             differences=differences(runs),
@@ -90,7 +96,7 @@ def doctor_page(doctor: View) -> str:
         .get_template("page.html")
         .render(title="hearth: doctor", style=_resource("style.css"), links=[], doctor=doctor,
                 comparison=None, characterisation=[], tune=None, colocation=None, study=None,
-                runs=[])
+                series=None, runs=[])
     )  # fmt: skip
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from hearth.report.terminal.screen import Screen, table
-from hearth.studies.bench.result import Doubted, Row, StreamSummary
+from hearth.studies.bench.result import BenchResult, Doubted, Row, StreamSummary
 from hearth.studies.bench.study import SeriesSettings
 from hearth.studies.engine.statistics import FEWEST_PAIRS
 
@@ -12,21 +12,30 @@ REPEAT = 10
 _RIGHT = "seconds min-max ratio"
 
 
+HEAD = ("job", "master", "seconds", "min-max", "ratio", "95 %", "answer")
+STREAM_HEAD = ("stream", "master", "events", "unsent", "batch", "p95", "delay", "kept-up")
+
+
+def show_series(found: BenchResult, screen: Screen) -> list[str]:
+    """Return a series as a person reads it."""
+    return show_rows(found.rows, found.warnings, found.series.settings, screen)
+
+
 def show_rows(
     rows: Sequence[Row], warnings: Sequence[Doubted], settings: SeriesSettings, screen: Screen
 ) -> list[str]:
     """Return the table, a row for each job and master, warnings, and a note on how to read it."""
-    head = ["job", "master", "seconds", "min-max", "ratio", "95 %", "answer"]
-    lines = table(screen, head, [_cells(row) for row in rows], right=_RIGHT)
-    streams = [[row.label, row.master, *_stream(row.stream)] for row in rows if row.stream]
+    lines = table(screen, HEAD, [cells(row) for row in rows], right=_RIGHT)
+    streams = stream_cells(rows)
     if streams:
-        lines += ["", *_streams(streams, screen)]
+        lines += ["", *table(screen, STREAM_HEAD, streams, right="events unsent batch p95 delay")]
     doubts = [f"warning: {warned.label}: {warned.sentence}." for warned in warnings]
     lines += ["", *(screen.paragraph(text, "  ", "    ") for text in doubts)] if doubts else []
-    return [*lines, "", *_notes(rows, settings, screen)]
+    return [*lines, "", screen.paragraph(note(rows, settings), indent="  ")]
 
 
-def _cells(row: Row) -> list[str]:
+def cells(row: Row) -> list[str]:
+    """Return a job under a master, as HEAD names its cells."""
     if row.seconds is None:
         why = "not run" if row.reason is None else f"failed: {row.reason}"
         return [row.label, row.master, "-", "-", "-", "-", why]
@@ -56,10 +65,9 @@ def _answer(row: Row) -> str:
     return f"{text}; {row.failed} failed: {row.reason}" if row.failed else text
 
 
-def _streams(rows: list[list[str]], screen: Screen) -> list[str]:
+def stream_cells(rows: Sequence[Row]) -> list[list[str]]:
     """Streaming jobs: events of the shortest run, milliseconds of a batch and of its delay."""
-    head = ["stream", "master", "events", "unsent", "batch", "p95", "delay", "kept-up"]
-    return table(screen, head, rows, right="events unsent batch p95 delay")
+    return [[row.label, row.master, *_stream(row.stream)] for row in rows if row.stream]
 
 
 def _stream(stream: StreamSummary) -> list[str]:
@@ -69,7 +77,8 @@ def _stream(stream: StreamSummary) -> list[str]:
     return [*events, *shown, "yes" if stream.kept_up else "no"]
 
 
-def _notes(rows: Sequence[Row], settings: SeriesSettings, screen: Screen) -> list[str]:
+def note(rows: Sequence[Row], settings: SeriesSettings) -> str:
+    """Return how the table is read."""
     repeat, warmup = settings.repeat, settings.warmup
     warm = f"{warmup} warm-up run{'s' * (warmup != 1)} of each dropped" if warmup else "no warm-up"
     text = f"seconds: median of {repeat} run{'s' * (repeat != 1)} of each, {warm}"
@@ -82,4 +91,4 @@ def _notes(rows: Sequence[Row], settings: SeriesSettings, screen: Screen) -> lis
             "; 95 %: of the paired repetitions' ratios, for all masters of a job together; of "
             "jobs without a difference, one in 20 shows one by chance"
         )
-    return [screen.paragraph(f"{text}.", indent="  ")]
+    return f"{text}."

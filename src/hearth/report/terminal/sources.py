@@ -8,6 +8,9 @@ from hearth.analysis.analysis import analyse, analyse_event_log
 from hearth.analysis.document import Analysis
 from hearth.base.errors import UserError
 from hearth.record.store import LAST, records_home
+from hearth.studies.bench.result import BenchResult, bench_result
+from hearth.studies.bench.study import is_series
+from hearth.studies.bench.study import read as read_series
 from hearth.studies.characterise.result import Characterised
 from hearth.studies.characterise.study import Characterisation
 from hearth.studies.colocate.prediction import read_colocated
@@ -15,7 +18,7 @@ from hearth.studies.colocate.result import Colocated
 from hearth.studies.compare.result import Compared
 from hearth.studies.compare.study import read_comparison
 from hearth.studies.compare.verdict import compared
-from hearth.studies.engine.store import CHARACTERISE, COLOCATE, COMPARE, STUDY, TUNE, Kind
+from hearth.studies.engine.store import BENCH, CHARACTERISE, COLOCATE, COMPARE, STUDY, TUNE, Kind
 from hearth.studies.engine.trial import Outcome
 from hearth.studies.listing import find_kept
 from hearth.studies.published.result import Repeated
@@ -35,6 +38,7 @@ class Sources:
     tune: Tuned | None = None
     colocation: Colocated | None = None
     study: Repeated | None = None
+    series: BenchResult | None = None
     runs: list[Analysis] = field(default_factory=list)
 
 
@@ -49,7 +53,7 @@ def read_sources(names: list[str], state_home: Path) -> Sources:
         if name != LAST and Path(name).is_dir() and not _is_kept(Path(name)):
             sources.runs.append(analyse_event_log(Path(name)))
             continue
-        if name != LAST and Path(name).is_file():
+        if name != LAST and Path(name).is_file() and not is_series(Path(name)):
             sources.runs.append(analyse_event_log(Path(name)))
             continue
         kind, directory = _found(name, state_home)
@@ -76,6 +80,8 @@ def _is_kept(directory: Path) -> bool:
 
 def _kind(directory: Path) -> Kind | None:
     """Return the kind of study that a directory holds."""
+    if directory.is_file():
+        return BENCH if is_series(directory) else None
     return next((kind for kind in _STUDIES if (directory / kind.head).is_file()), None)
 
 
@@ -102,12 +108,17 @@ def _study(sources: Sources, directory: Path, _state_home: Path) -> None:
     sources.study = PublishedStudy.read(directory).repeated()
 
 
+def _series(sources: Sources, file: Path, _state_home: Path) -> None:
+    sources.series = bench_result(read_series(file))
+
+
 _STUDIES = {
     COMPARE: _comparison,
     CHARACTERISE: _characterisation,
     TUNE: _tune,
     COLOCATE: _colocation,
     STUDY: _study,
+    BENCH: _series,
 }
 
 

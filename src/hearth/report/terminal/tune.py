@@ -83,7 +83,7 @@ def next_steps(tune: Tuned) -> list[str]:
         return ["hearth tune --wait-quiet 10m, as before, which begins anew on a quiet machine"]
     if isinstance(tune.scatter, Absent):
         more = tune.settings.budget + 2
-        return [f"hearth tune --resume {tune.id} --budget {more}, as before: it repeats the best"]
+        return [f"hearth tune --resume {tune.id} --budget {more}: it repeats the best"]
     return ["hearth compare --arms native,tuned, as before: whether it holds in runs of its own"]
 
 

@@ -6,7 +6,9 @@ unless it failed. Lines: contract/bench-result.schema.json.
 """
 
 import platform
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
 
@@ -19,7 +21,7 @@ from hearth.machine import class_data, paths
 from hearth.machine.topology import Topology
 from hearth.studies.engine.progress import Following
 from hearth.studies.engine.schedule import Experiment, Repetitions, conduct
-from hearth.studies.engine.store import BENCH, Journal, Study
+from hearth.studies.engine.store import BENCH, Journal, Study, TypedCommand, to_resume
 from hearth.studies.engine.trial import Outcome, Turn
 from hearth.workloads import cases, catalogue, runner, suites
 from hearth.workloads.shapes import CaseResult
@@ -60,6 +62,9 @@ class SeriesHead:
     settings: SeriesSettings
     machine: dict[str, Any]
     versions: dict[str, Any]
+    #: absent: kept by hearth before it was on record
+    started: str | None = field(default=None, metadata=LEFT_OUT)
+    command: TypedCommand | None = field(default=None, metadata=LEFT_OUT)
 
 
 @dataclass(frozen=True)
@@ -122,8 +127,11 @@ class Series:
             arms, self.repeat, self.warmup, self.seed, self.budget_s, failed_again=True
         )
 
-    def described(self, machine: dict[str, Any]) -> SeriesHead:
-        """The first line of the results: what must be the same for the series to continue."""
+    def described(self, machine: dict[str, Any], words: Sequence[str] = ()) -> SeriesHead:
+        """The first line of the results: what must be the same for the series to continue.
+
+        words: behind `hearth bench`, to go on with.
+        """
         conf = self.redaction.settings(self.conf)
         return SeriesHead(
             schema=SCHEMA,
@@ -139,6 +147,8 @@ class Series:
             settings=SeriesSettings(self.repeat, self.warmup, self.seed, self.size_bytes, conf),
             machine=machine,
             versions=_versions(),
+            started=datetime.now(UTC).isoformat(timespec="seconds"),
+            command=TypedCommand.here(words, self.redaction),
         )
 
 
@@ -201,6 +211,31 @@ class Results(Study[SeriesHead, CaseLine]):
         return Results(series, journal)
 
 
+def is_series(path: Path) -> bool:
+    """Return whether a file holds the results of a series. Raises OSError."""
+    with path.open("rb") as file:
+        return SCHEMA.encode() in file.read(len(SCHEMA) + 20)
+
+
+def resumed_by(path: Path) -> str:
+    """Return what names a series behind `--resume`: its id, or its file of another directory."""
+    number = BENCH.id_of(path)
+    return number if BENCH.directory(paths.state_home(), number) == path else str(path)
+
+
+def begun(state_home: Path, name: str) -> tuple[Path, list[str]]:
+    """Return the file of a series, by its name or id, and the words with which it was begun.
+
+    Raises UserError where there is none, or they are not kept.
+    """
+    path = Path(name) if Path(name).is_file() else to_resume(BENCH, state_home, name)
+    command = read(path).head.command
+    option = f"--out {path}"
+    if command is None:
+        raise UserError(f"--resume: the command of {name} is not kept: type it, with {option}")
+    return path, command.again(name, option)
+
+
 def read(path: Path) -> Results:
     """Return a file of results; a last line that a kill cut short does not count.
 
@@ -227,7 +262,8 @@ def _continued(journal: Journal, series: SeriesHead) -> Results:
         if theirs != ours:
             what = _difference(place, theirs, ours)
             raise UserError(
-                f"--out: '{journal.file}' is of a series with {what}: give another --out"
+                f"'{journal.file}' is of a series with {what}: "
+                "type it as it was, or give another --out"
             )
     journal.cut_torn_line()
     return found

@@ -32,6 +32,8 @@ class CharacterisationSettings:
     warmup: Count
     seed: int
     cold: bool = False  #: whether the page cache was dropped before each run
+    #: what is run, with what is fixed of it
+    command: list[str] | None = field(default=None, metadata=LEFT_OUT)
 
 
 @dataclass(frozen=True)

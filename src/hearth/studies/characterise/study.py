@@ -51,11 +51,13 @@ class CharacterisationRuns:
     budget_s: float | None = None
     sustained_gb_s: float | None = None
     cold: bool = False
+    command: list[str] | None = None
 
     @property
     def kept(self) -> CharacterisationSettings:
         """What is kept of them."""
-        return CharacterisationSettings(self.repeat, self.warmup, self.seed, self.cold)
+        often = (self.repeat, self.warmup, self.seed)
+        return CharacterisationSettings(*often, self.cold, self.command)
 
     def of(self, subject: Target) -> ComparisonSettings:
         """Return how the comparison of one question runs its arms."""

@@ -110,11 +110,11 @@ class Pace:
 
 @contextmanager
 def continued_with(words: str) -> Iterator[None]:
-    """After Ctrl-C, says which words make the same command go on."""
+    """After Ctrl-C, says with which words behind `hearth` it goes on."""
     try:
         yield
     except KeyboardInterrupt:
-        print(f"hearth: the same command with {words} continues from here", file=sys.stderr)
+        print(f"hearth: 'hearth {words}' continues from here", file=sys.stderr)
         raise
 
 

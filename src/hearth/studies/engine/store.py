@@ -19,7 +19,7 @@ from hearth.base.absent import Absent
 from hearth.base.codec import append_line, parse, raw_lines, read_typed, reason, to_json, typed
 from hearth.base.errors import UserError
 from hearth.base.private_files import private_directory
-from hearth.base.redaction import Redaction
+from hearth.base.redaction import Redaction, is_redacted
 from hearth.record.schema import RecordHead, Setting
 from hearth.record.store import (
     LAST,
@@ -40,6 +40,7 @@ _ALIKE = ("machine_settings", "versions", "cpus_of_node")
 #: Settings that an arm changes on purpose.
 _CHANGED = ("numa_balancing",)
 _STUDIES = "studies"
+_COMMAND = "command.json"
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,8 @@ class Kind:
     """A kind of study, and where it lies: `studies/FOLDER/ID/`, a file for its head, one for lines.
 
     name: what people call one. old_folder: where releases before 0.10 kept it, which is still read.
-    head: the file of the head; empty where that is the first line of the journal.
+    head: the file of the head; empty where that is the first line of the journal, which is then all
+    that there is: a file of this suffix.
     """
 
     name: str
@@ -55,6 +57,7 @@ class Kind:
     old_folder: str
     head: str = ""
     lines: str = ""
+    suffix: str = ""
 
     def home(self, state_home: Path) -> Path:
         """Return where new ones are made."""
@@ -65,25 +68,32 @@ class Kind:
         homes = (self.home(state_home), state_home / self.old_folder)
         found = [path for home in homes if home.is_dir() for path in home.iterdir()]
         found = [path for path in found if not path.name.startswith(".")]
-        return sorted(found, key=lambda path: path.name)
+        found = [path for path in found if path.name.endswith(self.suffix)]
+        # Earlier states began the name of a series with that of its suite.
+        return sorted(found, key=lambda path: path.name.lstrip("abcdefghijklmnopqrstuvwxyz-"))
 
     def kept(self, state_home: Path) -> list[Path]:
         """Those of which there is more than a name, the oldest first."""
         return [path for path in self.directories(state_home) if (path / self.head).is_file()]
 
+    def id_of(self, path: Path) -> str:
+        """Return the id of one that is kept there."""
+        return path.name.removesuffix(self.suffix)
+
     def find(self, state_home: Path, name: str) -> Path | None:
         """Return the one that a name stands for, as `find_record` does for records."""
         if name == LAST:
             return next(reversed(self.kept(state_home)), None)
-        ids = [path.name for path in self.kept(state_home)]
+        ids = [self.id_of(path) for path in self.kept(state_home)]
         found = the_only(name, f"{self.name}s", ids)
         return None if found is None else self.directory(state_home, found)
 
     def directory(self, state_home: Path, number: str) -> Path:
         """That of this id, whether there is one or not."""
-        old = state_home / self.old_folder / number
-        there = os.path.isdir(old)  # noqa: PTH112 - no error for a damaged, over-long id
-        return old if there else self.home(state_home) / number
+        name = f"{number}{self.suffix}"
+        old = state_home / self.old_folder / name
+        there = os.path.exists(old)  # noqa: PTH110 - no error for a damaged, over-long id
+        return old if there else self.home(state_home) / name
 
 
 COMPARE = Kind("comparison", "compare", "comparisons", "comparison.json", "runs.jsonl")
@@ -94,9 +104,35 @@ CHARACTERISE = Kind(
 TUNE = Kind("tune", "tune", "tunes", "tune.json", "trials.jsonl")
 COLOCATE = Kind("colocation", "colocate", "colocations", "colocation.json", "rounds.jsonl")
 STUDY = Kind("study", "published", "published", "study.json", "steps.jsonl")
-#: One file each, of the name that the user chose.
-BENCH = Kind("series", "bench", "bench")
+BENCH = Kind("series", "bench", "bench", suffix=".jsonl")
 KINDS = (COMPARE, CHARACTERISE, TUNE, COLOCATE, STUDY, BENCH)
+
+
+@dataclass(frozen=True)
+class TypedCommand:
+    """What was typed behind `hearth COMMAND`, without secrets, and in which directory."""
+
+    words: list[str]
+    directory: str
+
+    @staticmethod
+    def here(words: Iterable[str], redaction: Redaction) -> "TypedCommand":
+        return TypedCommand(redaction.words(list(words)), str(Path.cwd()))
+
+    def again(self, number: str, option: str) -> list[str]:
+        """Return the words, to go on with the study of this id; option: goes on with it, too.
+
+        Raises UserError where they lack a secret, or would name other files.
+        """
+        anew = f"type its command again, with {option}"
+        if is_redacted(self.words):
+            raise UserError(
+                f"--resume: {number} was begun with a secret, which is not kept: {anew}"
+            )
+        if Path(self.directory) != Path.cwd():
+            there = f"{number} was begun in '{self.directory}'"
+            raise UserError(f"--resume: {there}: go there (cd), or {anew}")
+        return self.words
 
 
 class Journal:
@@ -220,6 +256,11 @@ class StudyDirectory(Study[Head, Line], ABC):
         """Write the head over an older one. Raises OSError."""
         write_document(self.directory / self.kind.head, to_json(self.head))
 
+    def keep_command(self, words: Iterable[str]) -> None:
+        """Keep what was typed, so that `--resume` alone goes on with it. Raises OSError."""
+        typed_here = TypedCommand.here(words, self.journal.redaction)
+        write_document(self.directory / _COMMAND, to_json(typed_here))
+
     @classmethod
     def read(cls, directory: Path) -> Self:
         """Read one from disk; raises UserError where there is none. A torn line does not count."""
@@ -239,13 +280,11 @@ class StudyDirectory(Study[Head, Line], ABC):
 
         Raises UserError, naming what differs, where it was asked for in another way.
         """
-        directory = cls.kind.find(state_home, number)
-        if directory is None:
-            none = f"no {cls.kind.name} has the id '{number}'"
-            raise UserError(f"--resume: {none}: 'hearth runs' lists them")
+        directory = to_resume(cls.kind, state_home, number)
         found = cls.read(directory)
         for name, value in found.asked().items():
-            if value != asked[name]:
+            # What earlier releases did not keep cannot be held against what is typed.
+            if value != asked[name] and (value or name != "command"):
                 has = f"{directory.name} has {name} {_words(value)}"
                 raise UserError(
                     f"--resume: {has}, not {_words(asked[name])}: "
@@ -276,6 +315,24 @@ class StudyDirectory(Study[Head, Line], ABC):
             there = [records_home(self.state_home) / name for name in self.records() if name]
             self._first = next((read_record(place) for place in there if place.is_dir()), record)
         refuse_unlike(self._first, record, besides)
+
+
+def kept_words(kind: Kind, state_home: Path, number: str) -> list[str]:
+    """Return the words with which the study of this id was begun; raise UserError without them."""
+    directory = to_resume(kind, state_home, number)
+    name, option = directory.name, f"--resume {directory.name}"
+    if not (directory / _COMMAND).is_file():
+        raise UserError(f"--resume: the command of {name} is not kept: type it, with {option}")
+    return read_typed(directory / _COMMAND, TypedCommand, REMEDY).again(name, option)
+
+
+def to_resume(kind: Kind, state_home: Path, number: str) -> Path:
+    """Return where the study of this id is kept; raise UserError for an id of none."""
+    found = kind.find(state_home, number)
+    if found is None:
+        none = f"no {kind.name} has the id '{number}'"
+        raise UserError(f"--resume: {none}: 'hearth runs' lists them")
+    return found
 
 
 def refuse_unlike(first: Record, other: Record, besides: Collection[str] = ()) -> None:

@@ -1,0 +1,123 @@
+"""`--resume ID` alone: the command of each study is kept, and what contradicts it is refused."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hearth.base.codec import to_json
+from hearth.base.errors import UserError
+from hearth.base.redaction import REDACTED
+from hearth.cli.main import command_parser, main
+from hearth.record.store import write_document
+from hearth.studies.compare.result import ComparisonSettings
+from hearth.studies.compare.study import Comparison
+from hearth.studies.engine.arms import Arm
+from hearth.studies.engine.store import CHARACTERISE, COLOCATE, COMPARE, TUNE, Kind, TypedCommand
+
+KINDS = {"compare": COMPARE, "tune": TUNE, "characterise": CHARACTERISE, "colocate": COLOCATE}
+NUMBER = "20260101-000000-job-1a2b"
+
+
+@pytest.fixture(autouse=True)
+def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("HEARTH_STATE", str(tmp_path / "state"))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path / "state"
+
+
+def kept(state: Path, kind: Kind, words: list[str], directory: str | None = None) -> None:
+    """A study whose command these words were."""
+    place = kind.home(state) / NUMBER
+    place.mkdir(parents=True)
+    (place / kind.head).write_text("{}")
+    typed = TypedCommand(words, directory or str(Path.cwd()))
+    write_document(place / "command.json", to_json(typed))
+
+
+def read(verb: str, *words: str) -> Any:
+    module, parser = command_parser(verb)
+    return module.parse(parser, list(words))
+
+
+@pytest.mark.parametrize("verb", KINDS)
+def test_the_id_alone_reads_as_the_command_that_began_it(state: Path, verb: str) -> None:
+    other = ["--", "word-count", "--size", "2g"] if verb == "colocate" else []
+    words = ["--executors", "2", "--conf", "spark.app.name=b", "job.py", "--date", "monday", *other]
+    if verb == "characterise":
+        words = words[2:]
+    kept(state, KINDS[verb], words)
+    again, typed = read(verb, "--resume", "1a2b"), read(verb, *words)
+    assert again.resume == "1a2b" and typed.resume is None
+    of = "lines" if verb == "colocate" else "line"
+    assert getattr(again, of) == getattr(typed, of)
+
+
+def test_what_is_typed_beside_the_id_stands_before_the_application(state: Path) -> None:
+    kept(state, COMPARE, ["--arms", "native,plan", "old.py", "--vs", "new.py"])
+    again = read("compare", "--resume", NUMBER, "--budget", "10m", "--json")
+    assert (again.arms, again.vs, again.json) == ("native,plan", ("new.py",), True)
+    assert again.line.application == ("old.py",) and again.runs.budget_s == 600
+
+
+def test_what_is_typed_beside_the_id_counts_also_where_options_stood_behind_a_workload(
+    state: Path,
+) -> None:
+    kept(state, COMPARE, ["word-count", "--repeat", "3", "--size", "2g"])
+    again = read("compare", "--resume", NUMBER, "--repeat", "9")
+    assert again.runs.repeat == 9, "which is refused when the study is opened"
+    assert again.line.application == ("word-count", "--size", "2g")
+
+
+def test_a_command_that_is_typed_again_is_read_as_it_is(state: Path) -> None:
+    kept(state, COMPARE, ["--repeat", "3", "job.py"])
+    assert read("compare", "--resume", NUMBER, "--repeat", "4", "b.py").runs.repeat == 4
+    assert read("compare", "job.py", "--resume").line.application == ("job.py", "--resume")
+
+
+@pytest.mark.parametrize(
+    ("words", "directory", "why"),
+    [
+        (["job.py", f"--password={REDACTED}"], None, "with a secret, which is not kept: type its"),
+        (["job.py"], "/elsewhere", "was begun in '/elsewhere': go there"),
+    ],
+)
+def test_what_is_not_the_command_any_more_is_refused(
+    state: Path, words: list[str], directory: str | None, why: str
+) -> None:
+    kept(state, TUNE, words, directory)
+    with pytest.raises(UserError, match=why):
+        read("tune", "--resume", NUMBER)
+
+
+def test_an_unknown_id_and_a_study_without_its_command_are_refused_by_name(state: Path) -> None:
+    with pytest.raises(UserError, match="no tune has the id 'zzzz': 'hearth runs' lists them"):
+        read("tune", "--resume", "zzzz")
+    kept(state, TUNE, ["job.py"])
+    (TUNE.home(state) / NUMBER / "command.json").unlink()
+    with pytest.raises(UserError, match=f"of {NUMBER} is not kept: type it, with --resume"):
+        read("tune", "--resume", NUMBER)
+
+
+def test_another_repeat_setting_or_arm_than_the_kept_one_is_refused(
+    state: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "job.py").write_text("raise SystemExit(1)\n")
+    arms = [Arm("native"), Arm("plan")]
+    settings = ComparisonSettings(1, 1, command=["--conf", "spark.app.name=b", "job.py"], repeat=3)
+    begun = Comparison.begin(state, "job.py", arms, settings)
+    begun.keep_command(
+        ["--conf", "spark.app.name=b", "--arms", "native,plan", "--repeat", "3", "job.py"]
+    )
+    for words, why in (
+        (["--repeat", "9"], "has repeat 3, not 9"),
+        (["--arms", "native,tuned"], "tuned"),
+        (
+            ["--conf", "spark.app.name=c"],
+            "has command '--conf spark.app.name=b job.py', not '--conf spark.app.name=b --conf",
+        ),
+    ):
+        assert main(["compare", "--resume", begun.head.id, *words]) == 2
+        assert why in capsys.readouterr().err
+    assert main(["compare", "--resume", begun.head.id, "--dry-run"]) == 0
+    assert "job.py" in capsys.readouterr().out
