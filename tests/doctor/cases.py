@@ -189,6 +189,36 @@ def adapter(speed: str, duplex: str = "full") -> Given:
     return replace(given, own={"environment": {"YARN_CONF_DIR": "/etc/hadoop"}})
 
 
+def tcp(**options: str) -> Given:
+    given = {"tcp_window_scaling": "1", "tcp_sack": "1", "tcp_moderate_rcvbuf": "1", **options}
+    return Given({f"proc/sys/net/ipv4/{name}": value for name, value in given.items()})
+
+
+def backlog(*dropped: int) -> Given:
+    """Of each CPU's first thousand packets those that were dropped."""
+    lines = "".join(f"{1000:08x} {one:08x} 00000000 {cpu:08x}\n" for cpu, one in enumerate(dropped))
+    return files("proc/net/softnet_stat", lines, "proc/sys/net/core/netdev_max_backlog", "1000")
+
+
+def uncore(*now_khz: int) -> Given:
+    place = f"{CPU}/intel_uncore_frequency/package_{{:02}}_die_00"
+    return Given(
+        {
+            f"{place.format(package)}/{name}": str(value)
+            for package, now in enumerate(now_khz)
+            for name, value in (("initial_max_freq_khz", 2400000), ("max_freq_khz", now))
+        }
+    )
+
+
+def edac(corrected: int, lost: int = 0, days: float = 3) -> Given:
+    place = "sys/devices/system/edac/mc/mc0"
+    return files(
+        f"{place}/ce_count", str(corrected), f"{place}/ue_count", str(lost),
+        f"{place}/seconds_since_reset", str(round(days * 86400)),
+    )  # fmt: skip
+
+
 def short_circuit(environment: dict[str, str]) -> Given:
     """Asked for in Hadoop's own settings, with its library in a place of its own."""
     site = "<property><name>dfs.client.read.shortcircuit</name>\n<value>true</value></property>"
@@ -359,6 +389,10 @@ CASES = {
     "heat": Case(heat("900"), heat("90000")),
     "device-links": Case(nvme("4"), nvme("2")),
     "listen-queue": Case(overflows(0), overflows(7)),
+    "tcp-options": Case(tcp(), tcp(tcp_window_scaling="0")),
+    "packet-backlog": Case(backlog(0, 0), backlog(0, 7)),
+    "uncore-clock": Case(uncore(2400000, 2400000), uncore(2400000, 1500000)),
+    "memory-errors": Case(edac(30), edac(31)),
     "nic-speed": Case(adapter("25000"), adapter("100")),
     "hardware-threads": Case(files(f"{CPU}/smt/control", "on"), files(f"{CPU}/smt/control", "off")),
     "isolated-cpus": Case(

@@ -14,6 +14,7 @@ from doctor.cases import (
     ROOT_MOUNT,
     channel,
     disk,
+    edac,
     idle,
     java,
     mount,
@@ -575,3 +576,33 @@ def test_libraries_are_unpacked_where_java_keeps_temporary_files_not_where_pytho
     option = {"environment": {"JAVA_TOOL_OPTIONS": "-Djava.io.tmpdir=/scratch"}}
     named = replace(noexec, own=option).machine(tmp_path)
     assert isinstance(looked(CHECKS["temporary-noexec"], named), Fine)
+
+
+def test_counters_of_the_machine_are_not_measured_by_a_containers_uptime(tmp_path: Path) -> None:
+    """lxcfs shows a container its own /proc/uptime, and the counters of the whole machine."""
+    counted = CASES["heat"].wrong
+    for name, kind in (("/proc/uptime", Absent), ("/proc/meminfo", Problem)):
+        mounts = mount(ROOT_MOUNT, (name, "fuse.lxcfs", "rw")).files
+        given = replace(counted, files={**counted.files, **mounts})
+        found = looked(CHECKS["heat"], given.machine(tmp_path / name[6:]))
+        assert isinstance(found, kind), found
+
+
+def test_a_counter_with_more_digits_than_python_reads_is_no_number(tmp_path: Path) -> None:
+    given = CASES["listen-queue"].wrong
+    counts = {path: str(text).replace(" 7", " " + "7" * 5000) for path, text in given.files.items()}
+    found = looked(CHECKS["listen-queue"], replace(given, files=counts).machine(tmp_path))
+    assert found == Absent("could not read /proc/net/netstat: it has no ListenOverflows")
+
+
+def test_memory_that_lost_data_does_harm_and_a_few_corrected_errors_are_none(
+    tmp_path: Path,
+) -> None:
+    """mcelog calls ten errors within a day too many."""
+    for n, (given, told) in enumerate(
+        [(edac(10, days=0.1), Fine), (edac(11, days=0.1), Problem), (edac(0, lost=1), Problem)]
+    ):
+        found = looked(CHECKS["memory-errors"], given.machine(tmp_path / str(n)))
+        assert isinstance(found, told)
+    assert isinstance(found, Problem) and found.severity == "harm"
+    assert found.seen == "0 memory errors corrected, 1 not"

@@ -13,11 +13,15 @@ from typing import Any
 import constructed
 import pytest
 
+from doctor.cases import CASES
 from hearth.analysis.document import Analysis
 from hearth.base.absent import Absent
 from hearth.base.codec import typed
+from hearth.doctor.check import all_checks
+from hearth.doctor.examine import NotChecked, Sound, examine
 from hearth.report.html.axis import axis
-from hearth.report.html.page import page
+from hearth.report.html.doctor import doctor_view
+from hearth.report.html.page import doctor_page, page
 from hearth.report.html.run import WORDS
 from hearth.studies.bench.result import BenchResult, Row
 from hearth.studies.characterise.result import Characterised
@@ -51,8 +55,13 @@ def browser() -> Iterator[Any]:
         running.close()
 
 
-def opened(browser: Any, file: Path, html: str, **how: Any) -> tuple[Any, list[str]]:
-    """The page, drawn, and what the browser complained of."""
+_DRAWN = "figure.axis[data-drawn]"
+
+
+def opened(
+    browser: Any, file: Path, html: str, ready: str = _DRAWN, **how: Any
+) -> tuple[Any, list[str]]:
+    """The page, when it is ready, and what the browser complained of."""
     file.write_text(html, encoding="utf-8")
     shown = browser.new_page(**{"viewport": _LAPTOP, **how})
     complaints: list[str] = []
@@ -60,7 +69,7 @@ def opened(browser: Any, file: Path, html: str, **how: Any) -> tuple[Any, list[s
     shown.on("console", lambda said: complaints.append(said.text) if said.type == "error" else None)
     shown.on("request", lambda asked: _only_file(asked.url, complaints))
     shown.goto(file.as_uri())
-    shown.wait_for_selector("figure.axis[data-drawn]")
+    shown.wait_for_selector(ready)
     return shown, complaints
 
 
@@ -83,6 +92,34 @@ def test_the_page_fits_its_screen_and_complains_of_nothing(
     assert complaints == []
     assert shown.evaluate("document.documentElement.scrollWidth") <= viewport["width"]
     assert shown.evaluate(_SMALL) == 0
+
+
+@pytest.mark.parametrize("width", [1280, 400])
+def test_the_doctors_page_shows_every_finding_and_fits_its_screen(
+    browser: Any, tmp_path: Path, width: int
+) -> None:
+    found = [
+        examine(CASES[check.name].wrong.machine(tmp_path / check.name), None, {}, [check])
+        for check in all_checks()
+    ]
+    long = replace(found[0].findings[0], name="long", seen=f"/{'a_folder' * 30}: mode 0777")
+    findings = [long, *(one for each in found for one in each.findings)]
+    sound = [Sound(one.name, one.seen) for one in findings]
+    unseen = [NotChecked(one.name, f"there is no {one.seen}") for one in findings]
+    silenced = [replace(one, silenced="it was measured") for one in findings[:3]]
+    whole = replace(found[0], findings=findings, silenced=silenced, sound=sound, not_checked=unseen)
+    screen = {"width": width, "height": 800}
+    shown, complaints = opened(
+        browser, tmp_path / "d.html", doctor_page(doctor_view(whole)), "#doctor", viewport=screen
+    )
+    assert complaints == []
+    assert shown.evaluate("document.documentElement.scrollWidth") <= width
+    assert shown.evaluate(_SMALL) == 0
+    titles = shown.locator("#doctor h3")
+    assert titles.count() == len(findings) > 100
+    for at in (0, len(findings) - 1):
+        box = titles.nth(at).bounding_box()
+        assert box["height"] > 0 and box["x"] >= 0 and box["x"] + box["width"] <= width
 
 
 def test_the_time_axis_stands_above_the_machine_and_takes_a_wide_screen(

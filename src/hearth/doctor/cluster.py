@@ -15,9 +15,13 @@ def is_in_a_cluster(machine: Machine) -> bool:
     """
     if machine.of_fleet:
         return True
-    own = machine.the_own()
-    master = own.settings.get("spark.master", "")
-    return master.startswith(_MASTERS) or any(own.environment.get(name) for name in _VARIABLES)
+    environment = machine.the_own().environment
+    return leads_to_a_cluster(machine) or any(environment.get(name) for name in _VARIABLES)
+
+
+def leads_to_a_cluster(machine: Machine) -> bool:
+    """Return whether the master that is set is a cluster's; raise NotSeen."""
+    return machine.the_own().settings.get("spark.master", "").startswith(_MASTERS)
 
 
 def matters(machine: Machine) -> bool:

@@ -12,7 +12,9 @@ from hearth.doctor.check import Space
 def local_dirs(settings: Mapping[str, str]) -> Sequence[str]:
     """Where Spark keeps shuffle files (SparkConf, `spark.local.dir`)."""
     named = os.environ.get("SPARK_LOCAL_DIRS") or settings.get("spark.local.dir") or "/tmp"
-    return [os.path.realpath(name.strip()) for name in named.split(",") if name.strip()]
+    # A record's settings may hold a NUL, which no name of a file does.
+    names = [name.strip() for name in named.split(",") if "\0" not in name]
+    return [os.path.realpath(name) for name in names if name]
 
 
 def temporary() -> str:
@@ -24,10 +26,17 @@ def temporary() -> str:
     return os.path.realpath(folder)
 
 
+def _is_there(path: Path) -> bool:
+    try:
+        return path.exists()
+    except OSError:  # of a folder that this user may not enter
+        return False
+
+
 def space_of(folder: str) -> Measured[Space]:
     """Of the nearest directory that exists: hearth makes its own when it needs them."""
     at = Path(folder)
-    while not at.exists() and at != at.parent:
+    while not _is_there(at) and at != at.parent:
         at = at.parent
     try:
         seen = os.statvfs(at)

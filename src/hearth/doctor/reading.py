@@ -114,20 +114,22 @@ def _own(debug: bool) -> Measured[Own]:
 
 
 def _conf(home: Path) -> Measured[Mapping[str, str]]:
-    defaults = conf_folder(home, os.environ) / "spark-defaults.conf"
-    try:
-        return read_properties(defaults, defaults.name) if defaults.is_file() else {}
-    except UserError as error:
-        return Absent(str(error))
+    return _properties(conf_folder(home, os.environ) / "spark-defaults.conf")
 
 
 def _root_log_level(home: Path) -> Measured[str | None]:
-    file = conf_folder(home, os.environ) / "log4j2.properties"
+    read = _properties(conf_folder(home, os.environ) / "log4j2.properties")
+    return read if isinstance(read, Absent) else read.get("rootLogger.level")
+
+
+def _properties(file: Path) -> Measured[Mapping[str, str]]:
+    """What a file holds, nothing where there is none, why not where that cannot be seen."""
     try:
-        read = read_properties(file, file.name) if file.is_file() else {}
+        return read_properties(file, file.name) if file.is_file() else {}
     except UserError as error:
         return Absent(str(error))
-    return read.get("rootLogger.level")
+    except OSError as error:  # of a folder that this user may not enter
+        return Absent(f"could not read {file}: {error.strerror}")
 
 
 def _java_home() -> Measured[Path]:

@@ -3,9 +3,10 @@ sticky bit is set, other users can remove or replace its files.
 """
 
 import stat
+from shlex import quote
 
 from hearth.doctor.check import Check, Fine, Machine, Outcome, Problem
-from hearth.doctor.java import temporary_of
+from hearth.doctor.java import temporaries_of
 
 _SHARED_MEMORY = "/dev/shm"
 _OTHERS = "TMPDIR, spark.local.dir and -Djava.io.tmpdir with a directory of your own"
@@ -14,29 +15,31 @@ _OTHERS = "TMPDIR, spark.local.dir and -Djava.io.tmpdir with a directory of your
 def _look(machine: Machine) -> Outcome:
     own, tree = machine.the_own(), machine.tree
     told = []
-    java = temporary_of(machine)
-    for folder in dict.fromkeys([own.temporary, java, *own.local_dirs, _SHARED_MEMORY]):
+    java = temporaries_of(machine)
+    for folder in dict.fromkeys([own.temporary, *java, *own.local_dirs, _SHARED_MEMORY]):
         path = folder.lstrip("/")
+        of = "" if folder in (own.temporary, *own.local_dirs) else java.get(folder, "")
+        named = f"{folder} (java.io.tmpdir of {of})" if of else folder
         if not tree.has(path):
             if folder == _SHARED_MEMORY or (folder in own.local_dirs and tree.may_make(path)):
                 continue  # shared-memory tells of the one; Spark makes the others
             if tree.may_make(path):
                 return _problem(
-                    f"{folder} is not there, and Java does not make it", f"mkdir {folder}"
+                    f"{named} is not there, and Java does not make it", f"mkdir {quote(folder)}"
                 )
-            return _problem(f"{folder} is not there, and this user may not make it", _OTHERS)
+            return _problem(f"{named} is not there, and this user may not make it", _OTHERS)
         mode = tree.mode(path)
-        what = f"{folder}: mode {stat.S_IMODE(mode):04o}"
+        what = f"{named}: mode {stat.S_IMODE(mode):04o}"
         if not stat.S_ISDIR(mode):
             return _problem(
-                f"{folder} is no directory", f"make it one, or name another for {folder}"
+                f"{named} is no directory", f"make it one, or name another for {folder}"
             )
         if mode & stat.S_IWOTH and not mode & stat.S_ISVTX:
-            return _problem(f"{what}, without the sticky bit", f"chmod +t {folder}")
+            return _problem(f"{what}, without the sticky bit", f"chmod +t {quote(folder)}")
         if not tree.may_write(path):
             return _problem(
                 f"{what}: this user may not write there",
-                f"chmod 1777 {folder}; or {_OTHERS}",
+                f"chmod 1777 {quote(folder)}; or {_OTHERS}",
             )
         told.append(what)
     return Fine("; ".join(told) or "none of them exists")

@@ -3,21 +3,29 @@ directory and run it there.
 """
 
 from hearth.doctor.check import Check, Fine, Machine, Outcome, Problem
-from hearth.doctor.java import temporary_of
+from hearth.doctor.java import temporaries_of
 
 
 def _look(machine: Machine) -> Outcome:
-    folder = temporary_of(machine)
-    mount = machine.tree.mount_of(folder)
-    if "noexec" not in mount.options:
-        return Fine(f"{folder}: programs may run there")
+    mounts = {
+        (folder, whose): machine.tree.mount_of(folder)
+        for folder, whose in temporaries_of(machine).items()
+    }
+    bad = {place: mount.point for place, mount in mounts.items() if "noexec" in mount.options}
+    if not bad:
+        return Fine("; ".join(f"{folder}: programs may run there" for folder, _ in mounts))
+    confs = [
+        f"--conf spark.{who}.extraJavaOptions=-Djava.io.tmpdir=DIRECTORY"
+        for who in ("driver", "executor")
+        if any(who in whose for _, whose in bad)
+    ]
+    point = next(iter(bad.values()))
     return Problem(
-        f"{folder} is mounted noexec",
+        "; ".join(f"{folder} of {whose} is mounted noexec" for folder, whose in bad),
         "/proc/self/mountinfo",
         "harm",
-        command="--conf spark.driver.extraJavaOptions=-Djava.io.tmpdir=DIRECTORY, and of "
-        "executors; "
-        f"mount -o remount,exec {mount.point}; docker run --tmpfs {mount.point}:exec",
+        command=f"{' '.join(confs)}; "
+        f"mount -o remount,exec {point}; docker run --tmpfs {point}:exec",
     )
 
 

@@ -1,0 +1,133 @@
+"""Where the driver's JVM and the executors' keep temporary files, and look for native libraries."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from doctor.cases import ROOT_MOUNT, mount, short_circuit
+from doctor.made_machine import Given
+from hearth.base.absent import Absent
+from hearth.doctor.check import Fine, Outcome, Problem, all_checks, looked
+
+CHECKS = {check.name: check for check in all_checks()}
+NOEXEC = mount(ROOT_MOUNT, ("/tmp", "tmpfs", "rw,noexec"), ("/fast", "tmpfs", "rw,noexec"))
+DRIVER, EXECUTOR = (f"spark.{who}.extraJavaOptions" for who in ("driver", "executor"))
+
+
+def temporary(folder: str) -> str:
+    return f"-Dx=1 -Djava.io.tmpdir={folder}"
+
+
+def of_user(given: Given, conf: Mapping[str, str], **environment: str) -> Given:
+    return replace(given, own={**given.own, "conf": conf, "environment": environment})
+
+
+@pytest.mark.parametrize(
+    ("conf", "environment", "told"),
+    [
+        ({}, {}, "/tmp of the driver is mounted noexec"),
+        ({DRIVER: temporary("/data")}, {}, None),
+        ({DRIVER: temporary("/data"), EXECUTOR: temporary("/fast")}, {},
+         "/fast of executors is mounted noexec"),
+        ({EXECUTOR: temporary("/data")}, {}, "/tmp of the driver is mounted noexec"),
+        ({EXECUTOR: temporary("/fast")}, {}, "/tmp of the driver is mounted noexec; "
+         "/fast of executors is mounted noexec"),
+        ({DRIVER: temporary("/fast"), EXECUTOR: temporary("/fast")}, {},
+         "/fast of driver and executors is mounted noexec"),
+        ({"spark.executor.defaultJavaOptions": temporary("/fast"), EXECUTOR: temporary("/data"),
+          DRIVER: temporary("/data")}, {}, None),
+        # A worker of Spark's own starts executors without an option of hearth's.
+        ({DRIVER: temporary("/data"), "spark.master": "spark://a:7077"}, {},
+         "/tmp of executors is mounted noexec"),
+        # hearth's option for executors comes behind this variable, and before the other.
+        ({}, {"JAVA_TOOL_OPTIONS": temporary("/data")}, None),
+        ({DRIVER: temporary("/data")}, {"_JAVA_OPTIONS": temporary("/fast")},
+         "/fast of driver and executors is mounted noexec"),
+        ({DRIVER: temporary("/data")}, {"SPARK_SUBMIT_OPTS": temporary("/fast")}, None),
+    ],
+)  # fmt: skip
+def test_the_temporary_directories_of_driver_and_executors_are_judged_each_and_named(
+    tmp_path: Path, conf: dict[str, str], environment: dict[str, str], told: str | None
+) -> None:
+    machine = of_user(NOEXEC, conf, **environment).machine(tmp_path)
+    found = looked(CHECKS["temporary-noexec"], machine)
+    assert not isinstance(found, Absent)
+    assert isinstance(found, Fine) if told is None else found.seen == told
+    if isinstance(found, Problem):
+        for who in ("driver", "executor"):
+            assert (f"spark.{who}.extra" in found.command) == (who in found.seen)
+
+
+def test_options_of_executors_that_are_not_started_are_not_judged(tmp_path: Path) -> None:
+    conf = {DRIVER: temporary("/data"), EXECUTOR: temporary("/fast")}
+    native = replace(of_user(NOEXEC, conf), plan={"mode": "native"})
+    assert isinstance(looked(CHECKS["temporary-noexec"], native.machine(tmp_path)), Fine)
+
+
+def test_a_temporary_directory_that_java_would_not_find_is_told_with_whose_it_is(
+    tmp_path: Path,
+) -> None:
+    given = Given(modes={"tmp": 0o1777, "data": 0o700, "dev/shm": 0o1777})
+    gone = of_user(given, {EXECUTOR: temporary("/gone")}).machine(tmp_path)
+    found = looked(CHECKS["directory-modes"], gone)
+    assert isinstance(found, Problem) and found.severity == "harm"
+    assert found.seen.startswith("/gone (java.io.tmpdir of executors) is not there")
+    assert found.command == "mkdir /gone"
+    there = of_user(given, {EXECUTOR: temporary("/data")}).machine(tmp_path)
+    found = looked(CHECKS["directory-modes"], there)
+    assert isinstance(found, Fine)
+    assert "/data (java.io.tmpdir of executors): mode 0700" in found.seen
+
+
+@pytest.mark.parametrize("check", ["directory-modes", "temporary-noexec"])
+@pytest.mark.parametrize("key", [DRIVER, EXECUTOR])
+def test_of_a_temporary_directory_that_is_no_name_of_a_file_nothing_is_claimed(
+    tmp_path: Path, check: str, key: str
+) -> None:
+    given = replace(NOEXEC, modes={"tmp": 0o1777, "dev/shm": 0o1777})
+    machine = of_user(given, {key: temporary("/a\0b")}).machine(tmp_path)
+    assert looked(CHECKS[check], machine) == Absent("-Djava.io.tmpdir names no file")
+
+
+NATIVE = "/opt/hadoop/lib/native"
+
+
+def hadoop(tmp_path: Path, conf: Mapping[str, str], mode: str = "partitioned") -> Outcome | Absent:
+    """What is found where Hadoop's library is there."""
+    given = replace(short_circuit({}), plan={"mode": mode})
+    asked = {"spark.hadoop.dfs.client.read.shortcircuit": "true", **conf}
+    machine = of_user(given, asked, LD_LIBRARY_PATH="/mine").machine(tmp_path)
+    return looked(CHECKS["hadoop-native"], machine)
+
+
+@pytest.mark.parametrize(
+    ("conf", "command"),
+    [
+        ({}, "export LD_LIBRARY_PATH=$HADOOP_HOME/lib/native${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"),
+        ({"spark.executor.extraLibraryPath": NATIVE}, None),
+        ({"spark.driver.extraLibraryPath": NATIVE}, "export LD_LIBRARY_PATH="),
+        ({"spark.executorEnv.LD_LIBRARY_PATH": f"/a:{NATIVE}"}, None),
+        ({"spark.executorEnv.LD_LIBRARY_PATH": "/a"},
+         "add $HADOOP_HOME/lib/native to spark.executorEnv.LD_LIBRARY_PATH"),
+        ({EXECUTOR: f"-Djava.library.path={NATIVE}"}, None),
+        # The option is instead of the variable.
+        ({EXECUTOR: "-Djava.library.path=/b", "spark.executor.extraLibraryPath": NATIVE},
+         "add $HADOOP_HOME/lib/native to -Djava.library.path"),
+    ],
+)  # fmt: skip
+def test_hadoops_library_is_looked_for_where_executors_would_and_no_setting_is_lost(
+    tmp_path: Path, conf: dict[str, str], command: str | None
+) -> None:
+    found = hadoop(tmp_path, conf)
+    if command is None:
+        assert found == Fine(f"libhadoop.so is in {NATIVE}")
+    else:
+        assert isinstance(found, Problem) and found.command.startswith(command)
+
+
+def test_in_one_jvm_hadoops_library_is_looked_for_where_the_driver_would(tmp_path: Path) -> None:
+    for key, kind in (("driver", Fine), ("executor", Problem)):
+        found = hadoop(tmp_path, {f"spark.{key}.extraLibraryPath": NATIVE}, "native")
+        assert isinstance(found, kind), found
