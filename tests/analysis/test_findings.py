@@ -13,6 +13,7 @@ from hearth.analysis.document import (
     Analysis,
     Bandwidth,
     Finding,
+    Gc,
     Machine,
     Node,
     NodeBandwidth,
@@ -153,14 +154,18 @@ def test_a_failure_says_where_its_stack_trace_is() -> None:
         assert place in failed.next_step
 
 
-def test_more_memory_is_no_advice_for_a_heap_with_room() -> None:
+@pytest.mark.parametrize("known", ["heap_peak_bytes", "gc"])
+def test_more_memory_is_no_advice_for_a_heap_with_room(known: str) -> None:
     analysis = analyse_event_log(ROOT / "fixtures/eventlogs/spill.jsonl")
     totals = analysis.totals
     assert not isinstance(totals, Absent)
     time = replace(totals.time, gc=totals.time.run // 2)
-    for peak, roomy in ((2 << 30, True), (12 << 30, False)):
+    for used_gb, roomy in ((2, True), (12, False)):
+        left = Gc("G1", 9, 1.0, 1.0, None, {}, {}, {}, 0.0, 0.0, used_gb << 10, 0, 0.0)
+        how = {"heap_peak_bytes": used_gb << 30} if known == "heap_peak_bytes" else {"gc": left}
         executors = [
-            replace(one, heap_setting="13g", heap_peak_bytes=peak) for one in analysis.executors
+            replace(one, **{"heap_setting": "13g", "heap_peak_bytes": None, **how})
+            for one in analysis.executors
         ]
         run = replace(analysis, totals=replace(totals, time=time), executors=executors)
         (gc,) = [found for found in findings(run) if found.id == "gc-share"]

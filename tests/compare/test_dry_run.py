@@ -55,6 +55,7 @@ def test_a_workload_is_compared_by_name_with_its_parameters_and_options_behind(
             ["--bind", "package", "--arms", "bound,package", "job.py"],
             "--bind: package is also an arm",
         ),
+        (["--arms", "plan,comet", "job.py"], "'comet' is an engine, which all arms load together"),
         (["batch"], "compare one of them"),
         (["word-cuont"], "word-count"),
     ],

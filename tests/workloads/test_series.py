@@ -133,7 +133,8 @@ def test_a_series_is_listed_shown_and_deleted_by_its_id(hearth: Command, tmp_pat
     page = (tmp_path / "page.html").read_text()
     assert "alpha: seconds of each run" in page and "alpha under" not in page
     assert "beta --maps 4 under local[2]: not available: not run" in page
-    assert hearth("runs", "delete", "--yes", "11aa").stdout.endswith("deleted 1\n")
+    deleted = hearth("runs", "delete", "--yes", "11aa").stdout
+    assert deleted == "20270101-000000-osu-11aa  bench\ndeleted 1\n"
     assert not file.exists()
 
 

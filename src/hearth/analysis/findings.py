@@ -191,14 +191,21 @@ def _memory_unused(analysis: Analysis) -> Iterator[Finding]:
 
 def _less_gc(analysis: Analysis) -> str:
     """Return what helps against collections: memory only where the heap was nearly full."""
-    pairs = [(one.heap_peak_bytes or 0, _heap_bytes(one)) for one in analysis.executors]
-    shares = [peak / heap for peak, heap in pairs if peak and heap]
+    pairs = [(_most_used(one), _heap_bytes(one)) for one in analysis.executors]
+    shares = [used / heap for used, heap in pairs if used and heap]
     if shares and max(shares) < HEAP_FULL:
         return (
-            f"the heap has room (at most {max(shares):.0%} of it was used), so more memory would "
-            "not help: compare collectors (ParallelGC, G1), or use more and smaller executors"
+            f"the heap has room (at most {max(*shares, 0.01):.0%} of it was used), so more memory "
+            "would not help: compare collectors (ParallelGC, G1), or use more and smaller executors"
         )
     return "give executors more memory, or more and smaller executors; compare collectors"
+
+
+def _most_used(executor: Executor) -> int:
+    """Return the most bytes of the heap in use, else the most that a collection left; 0 unknown."""
+    if executor.heap_peak_bytes or isinstance(executor.gc, Absent):
+        return executor.heap_peak_bytes or 0
+    return (executor.gc.heap_after_max_mb or 0) << 20
 
 
 #: What is to be said of each cause of stragglers, and to be done.

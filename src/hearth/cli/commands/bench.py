@@ -159,3 +159,4 @@ def _show(results: Results, options: Namespace) -> None:
         print(json.dumps(to_json(found), indent=2))
         return
     print("\n".join(show_series(found, Screen.of())))
+    print(f"hearth: series {resumed_by(results.path)}", file=sys.stderr)

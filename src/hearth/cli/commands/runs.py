@@ -182,7 +182,7 @@ def _delete(options: Namespace) -> int:
 def _named(one: Record | Path) -> str:
     if isinstance(one, Record):
         return f"{one.id}  {one.head.application}  {one.state}"
-    return f"{one.name}  {one.parent.name}"
+    return f"{one.stem}  {one.parent.name}"
 
 
 def _chosen(options: Namespace) -> list[Record | Path]:

@@ -18,6 +18,7 @@ from pathlib import Path
 
 from hearth.base.errors import UserError
 from hearth.doctor.switch import Switched
+from hearth.machine.plan import ENGINES
 from hearth.spark.run_files import DRIVER_OPTIONS, EXECUTOR_OPTIONS, private_properties
 from hearth.spark.saved_configs import TunedChoice
 from hearth.spark.submit_args import SubmitLine, marked_application
@@ -83,6 +84,9 @@ def chosen(
     tuned: makes the arm of that name.
     """
     for name in names:
+        if name in ENGINES:
+            how = f"use --engine {name}"
+            raise UserError(f"--arms: '{name}' is an engine, which all arms load together: {how}")
         if name not in NAMES:
             known = ", ".join([*NAMES, AS_IS, f"{FIXED}NAME of a finding"])
             raise UserError(f"--arms: '{name}' is not an arm: use {known}")
