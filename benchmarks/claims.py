@@ -195,8 +195,8 @@ def sized_shuffles() -> Iterator[Claim]:
         "on two CPUs of which other work had most (load average {})",
         loads(arms),
     )
-    for name in ("query-partitions-2026-11-27-0313", "query-partitions-2026-11-27-0324"):
-        raw = Raw.of(name)
+    for minute in ("2056", "0313", "0324"):
+        raw = Raw.of(f"query-partitions-2026-11-27-{minute}")
         yield raw.tables(query_partitions.page(raw.rows))
     pairs = query_partitions.ratios(
         [row for row in raw.rows if "arm" in row], "submit", "careful", "wall_s"
@@ -206,7 +206,7 @@ def sized_shuffles() -> Iterator[Claim]:
         "With one JVM, TPC-H at scale 1 took {} and {} of the time with careful settings",
         *(f"{pair:.2f}" for pair in sorted(pairs)),
     )
-    files = Raw.of("one-file-2026-11-27-1740")
+    files = Raw.of("one-file-2026-11-27-2051")
     yield files.tables(one_file.page(files.rows))
     planning = Raw.of("planning-time-2026-11-26-2347")
     yield planning.tables(planning_time.page(planning.rows))
@@ -568,7 +568,7 @@ def threads() -> Iterator[Claim]:
     yield cost.tables(affinity_cost.page(cost.rows))
     latency = Raw.of("rpc-latency-2026-11-27-1920")
     yield latency.tables(rpc_latency.page(latency.rows))
-    rates = Raw.of("dfsio-2026-11-25-0504")
+    rates = Raw.of("dfsio-2026-11-27-2040")
     yield rates.tables(dfsio.page(rates.rows))
 
 

@@ -1,4 +1,4 @@
-"""Shuffles of 200 partitions: a file for each partition in each map task, or one file at once.
+"""Shuffles of 200, 32 and 8 partitions: a file for each partition in each map task, or one at once.
 
     .venv/bin/python benchmarks/one_file.py --pairs 12 --results FILE
 
@@ -15,8 +15,9 @@ import json
 import os
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import col, count, explode, lit, sequence
@@ -36,21 +37,36 @@ def grown(spark: SparkSession, rows: int) -> DataFrame:
     return frame.select("k", "id", explode(sequence(lit(1), lit(3))).alias("x"))
 
 
-def sql(spark: SparkSession, rows: int) -> object:
+def sql(spark: SparkSession, rows: int, partitions: int) -> object:
+    spark.conf.set("spark.sql.shuffle.partitions", partitions)
     found = grown(spark, rows).groupBy("k").agg(total("id"), count("*"))
     return found.selectExpr("count(*)", "sum(k)").collect()
 
 
-def rdd(spark: SparkSession, rows: int) -> object:
+def rdd(spark: SparkSession, rows: int, partitions: int) -> object:
     context = spark.sparkContext
     pairs = context.range(0, rows, 1, 16).map(lambda n: (n * 7919 % rows, n))
-    return pairs.partitionBy(200).count()
+    return pairs.partitionBy(partitions).count()
+
+
+def objects(spark: SparkSession, rows: int, partitions: int) -> object:
+    """Strings of some 100 characters and numbers, JVM objects that no step combines."""
+    text = spark.range(0, rows, 1, 16).selectExpr(f"id * 7919 % {rows} AS k", "repeat('x', 80) v")
+    jvm: Any = spark.sparkContext._jvm
+    pairs = cast(Any, text)._jdf.toJSON().toJavaRDD().zipWithUniqueId()
+    return pairs.partitionBy(jvm.org.apache.spark.HashPartitioner(partitions)).count()
 
 
 SHAPES: dict[str, Callable[[SparkSession], object]] = {
-    "SQL, 300,000 rows": lambda spark: sql(spark, 100_000),
-    "SQL, 6,000,000 rows": lambda spark: sql(spark, 2_000_000),
-    "RDD, 20,000 pairs": lambda spark: rdd(spark, 20_000),
+    f"{what}, {partitions} partitions": partial(run, rows=rows, partitions=partitions)
+    for what, run, rows in (
+        ("SQL, 300,000 rows", sql, 100_000),
+        ("SQL, 6,000,000 rows", sql, 2_000_000),
+        ("RDD, 20,000 pairs", rdd, 20_000),
+        ("RDD of strings, 1,000,000 pairs", objects, 1_000_000),
+        ("RDD of strings, 8,000,000 pairs", objects, 8_000_000),
+    )
+    for partitions in (200, 32, 8)
 }
 
 
@@ -77,13 +93,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--pairs", type=int, default=12)
     parser.add_argument("--results", required=True, help="a file of JSON lines, appended to")
+    parser.add_argument("--shape", action="append", choices=SHAPES, help="these alone")
     asked = parser.parse_args()
     builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
     spark = builder.config("spark.sql.adaptive.coalescePartitions.enabled", "true").getOrCreate()
     settings: Any = spark.sparkContext._jsc.sc().conf()
     with Path(asked.results).open("a", encoding="utf-8") as file:
         file.write(json.dumps({"load": os.getloadavg(), "cpus": os.cpu_count()}) + "\n")
-        for shape, run in SHAPES.items():
+        for shape in asked.shape or SHAPES:
+            run = SHAPES[shape]
             for pair in range(-WARM, asked.pairs):
                 answers = []
                 for side in SIDES[:: 1 if pair % 2 else -1]:

@@ -23,6 +23,7 @@ and pays for compilation, does not count; a start is one sample.
 """
 
 import argparse
+import fcntl
 import hashlib
 import json
 import os
@@ -42,7 +43,7 @@ import jvm_flags
 from results import loads, overall, shown, spread, table
 
 from hearth.base.sizes import parse_bytes
-from hearth.machine.paths import spark_home
+from hearth.machine.paths import cache_home, spark_home
 from hearth.workloads import tpch
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -161,6 +162,7 @@ def measured(options: argparse.Namespace, out: Path) -> list[dict[str, Any]]:
         if options.within:
             return rows
         one(offer["submit"])
+        await_archives()
         for repetition in range(options.repeat):
             order.shuffle(chosen)
             for arm in chosen:
@@ -220,6 +222,13 @@ def one(command: list[str]) -> dict[str, Any]:
             more |= {"later_cpu_s": round(sum(found["cpu_s"][1:]), 2)} if later else {}
             return {"wall_s": wall, **passes, **more, "answers": answers}
     sys.exit(f"{command}: no result (exit {done.returncode})\n{done.stderr[-3000:]}")
+
+
+def await_archives() -> None:
+    """Wait until the class-data archives that follow an application are made, or are given up."""
+    time.sleep(5)
+    with (cache_home() / ".training.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
 
 
 def children_cpu_s() -> float:

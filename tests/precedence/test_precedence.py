@@ -196,6 +196,7 @@ DERIVED = {
     "spark.locality.wait.process": "7s",
     "spark.locality.wait.rack": "7s",
     "spark.scheduler.revive.interval": "7s",
+    "spark.shuffle.sort.bypassMergeThreshold": "3",
     "spark.sql.shuffle.partitions": "6",
 }
 

@@ -27,7 +27,7 @@ from hearth.spark.conf import conf_folder
 
 _CLASS_PATH = "spark.driver.extraClassPath"
 _OPTIONS = "spark.driver.extraJavaOptions"
-_LIMIT_S = 300
+_LIMIT_S = 600
 _NAME = "training.py"
 #: What makes archives afterwards; a module that is run, so that `ps` shows what it is.
 _MAKER = "hearth.spark.archive_maker"

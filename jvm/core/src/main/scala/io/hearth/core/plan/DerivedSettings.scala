@@ -50,6 +50,7 @@ object DerivedSettings {
     "spark.memory.offHeap.size",
     "spark.scheduler.revive.interval",
     Engine.ShuffleManagerKey,
+    ShuffleFiles.Key,
     "spark.sql.shuffle.partitions"
   )
 
@@ -102,7 +103,7 @@ object DerivedSettings {
       driverHeapMb: Long,
       localDir: Option[String]
   ): Map[String, String] =
-    Map("spark.driver.memory" -> s"${driverHeapMb}m") ++
+    Map("spark.driver.memory" -> s"${driverHeapMb}m") ++ ShuffleFiles.Settings ++
       partitions.map(ShufflePartitions.Key -> _.toString) ++
       localDir.map("spark.local.dir" -> _)
 }

@@ -22,7 +22,7 @@ final private[plan] class Reasons(draft: PlanDraft, executors: Vector[ExecutorPl
         driverHeap.reason,
         localDir.reason,
         partitions.reason
-      ) ++ locality ++ hosts ++ handOver ++ users
+      ) ++ ShuffleFiles.reason(constraints) ++ locality ++ hosts ++ handOver ++ users
 
   private def memory =
     (memoryReason +: tiersReason.toVector) ++
