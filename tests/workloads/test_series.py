@@ -10,6 +10,7 @@ from jsonschema import Draft202012Validator
 
 from hearth.base.codec import to_json, typed
 from hearth.base.errors import UserError
+from hearth.report.html.series import series_view
 from hearth.report.terminal.bench import show_rows
 from hearth.report.terminal.screen import Screen
 from hearth.studies.bench import study as running
@@ -136,6 +137,20 @@ def test_a_series_is_listed_shown_and_deleted_by_its_id(hearth: Command, tmp_pat
     deleted = hearth("runs", "delete", "--yes", "11aa").stdout
     assert deleted == "20270101-000000-osu-11aa  bench\ndeleted 1\n"
     assert not file.exists()
+
+
+def test_the_page_of_a_series_begins_with_where_each_master_is_faster(tmp_path: Path) -> None:
+    cases_of = [
+        case(label, master, at, seconds * (1 + at / 100))
+        for label, own in (("alpha", 1.0), ("beta --maps 4", 2.0))
+        for master, seconds in (("local[2]", 2.0), ("local-numa[2x1]", own))
+        for at in range(3)
+    ]
+    found = series_view(bench_result(results(tmp_path, *cases_of)))
+    said = "local-numa[2x1] against local[2]: faster in 1 job, not told apart in 1 job."
+    assert found["sentence"] == said
+    (alpha, _) = found["jobs"]
+    assert [len(row["points"]) for row in alpha["seconds"]["rows"]] == [3, 3]
 
 
 def test_only_what_is_missing_is_run_and_a_failure_is_tried_again(
