@@ -1,7 +1,9 @@
 """Real servers and clients of HDFS, and YARN's servers, each a JVM of its own."""
 
+import contextlib
 import os
 import re
+import shutil
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -52,7 +54,10 @@ class Extra:
 
 @dataclass(frozen=True)
 class Hdfs:
-    """A file system of one NameNode and one DataNode (process ids); `url` is its address."""
+    """A file system of a NameNode and a DataNode (process ids); `url` is its address.
+
+    datanode: 0 where there is none, and no place for a block.
+    """
 
     namenode: int
     datanode: int
@@ -96,8 +101,11 @@ def java(
 
 
 @contextmanager
-def hdfs_in(root: Path, extra: Extra) -> Iterator[Hdfs]:
-    """A file system below `root`, whose servers are run with `extra`."""
+def hdfs_in(root: Path, extra: Extra, *, stores: bool = True) -> Iterator[Hdfs]:
+    """A file system below `root`, whose servers are run with `extra`.
+
+    stores: whether there is a DataNode.
+    """
     own = {name: root / name for name in ("namenode", "datanode", "client")}
     for directory in own.values():
         directory.mkdir()
@@ -106,19 +114,34 @@ def hdfs_in(root: Path, extra: Extra) -> Iterator[Hdfs]:
     main = f"{SERVERS}.namenode.NameNode"
     quick = Extra([FIRST_COMPILER])
     formatting = java(own["namenode"], main, names, quick, ("-format", "-nonInteractive"))
-    subprocess.run(formatting, check=True, capture_output=True, timeout=120)
+    format_names(root / "names", formatting)
     said = root / "nn.log"
     with ExitStack() as running:
         namenode = start(running, java(own["namenode"], main, names, extra, ()), said)
         port = await_port(namenode, said)
         data = {**SETTINGS, "dfs.datanode.data.dir": str(root / "data")}
         data["fs.defaultFS"] = f"hdfs://127.0.0.1:{port}"
-        main = f"{SERVERS}.datanode.DataNode"
-        datanode = start(running, java(own["datanode"], main, data, extra, ()), root / "dn.log")
-        eventually(
-            "the DataNode registers", lambda: "registerDatanode" in said.read_text(), seconds=120
-        )
+        main, datanode = f"{SERVERS}.datanode.DataNode", 0
+        if stores:
+            command = java(own["datanode"], main, data, extra, ())
+            datanode = start(running, command, root / "dn.log")
+            registered = "registerDatanode"
+            eventually("the DataNode registers", lambda: registered in said.read_text(), 120)
         yield Hdfs(namenode, datanode, data["fs.defaultFS"], own["client"], said)
+
+
+def format_names(names: Path, formatting: list[str]) -> None:
+    """An empty file system for a NameNode: made by a JVM of Hadoop's once, then copied."""
+    kept = ROOT / ".cache" / "hadoop-servers" / "names"
+    if kept.is_dir():
+        shutil.copytree(kept, names)
+        return
+    subprocess.run(formatting, check=True, capture_output=True, timeout=120)
+    draft = kept.with_name(f"names.{os.getpid()}")
+    shutil.copytree(names, draft)
+    with contextlib.suppress(OSError):  # another worker has been quicker
+        draft.rename(kept)
+    shutil.rmtree(draft, ignore_errors=True)
 
 
 @contextmanager

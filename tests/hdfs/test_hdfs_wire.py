@@ -118,7 +118,7 @@ def test_a_client_without_hearth_is_served_and_one_of_a_killed_namenode_ends_wit
     options = [*wire.options, FIRST_COMPILER]  # races show in the servers of the other tests
     quick = Extra(options, wire.jars, {**wire.settings, **own})
     with ExitStack() as stack:
-        hdfs = stack.enter_context(hdfs_in(tmp_path, quick))
+        hdfs = stack.enter_context(hdfs_in(tmp_path, quick, stores=False))
         assert run(hdfs.client("-mkdir", "/plain")).returncode == 0
         assert b"/plain" in run(hdfs.client("-ls", "/")).stdout
         command, pipe = hdfs.client("-put", "-", "/file", extra=quick), subprocess.PIPE

@@ -73,6 +73,7 @@ def damaged(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Site, Pa
         patch.setenv("XDG_CACHE_HOME", str(cache.parent))
         done = place.hearth("profile", "--no-summary", *SMALL, str(APPS / "tiny.py"))
         end_makers(cache.parent)
+        shutil.copy(whole, cache)  # what comes next is of executors
         assert (done.code, done.report) == (0, {"sum": 140}), done.log[-4000:]
         yield place, cache, done.log
     end_all(place)

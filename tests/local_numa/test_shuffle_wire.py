@@ -28,10 +28,8 @@ def need_ucx() -> None:
         require("ucx", "jucx or libucx is missing: mvn -f jvm test, apt-get install libucx0")
 
 
-def both_compilers() -> dict[str, str]:
-    """Executors on the JDK that users have: races of the wire show with both of its compilers."""
-    users = os.environ.get("HEARTH_USERS_JDK")
-    return {"spark__executorEnv__JAVA_HOME": users} if users else {}
+#: As users have it: races of the wire show with both of the JVM's compilers in executors.
+BOTH_COMPILERS = {"spark__executor__extraJavaOptions": "-XX:TieredStopAtLevel=4"}
 
 
 def run(site: Site, *words: str, **settings: Any) -> Outcome:
@@ -70,7 +68,7 @@ def test_blocks_come_by_shared_memory_and_a_killed_executor_is_recovered(site: S
     outcome = run(
         site,
         "kill",
-        **both_compilers(),
+        **BOTH_COMPILERS,
         spark__executor__extraClassPath=str(JUCX),
         spark__executorEnv__UCX_LOG_LEVEL="error",
         spark__hearth__shuffle__carriers="ucx",
@@ -92,7 +90,7 @@ def test_map_outputs_of_a_decommissioned_executor_come_over_the_wire_from_where_
     outcome = run(
         site,
         "leave",
-        **both_compilers(),
+        **BOTH_COMPILERS,
         spark__hearth__shuffle__carriers="tcp",
         spark__decommission__enabled="true",
         spark__storage__decommission__enabled="true",

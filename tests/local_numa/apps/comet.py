@@ -64,6 +64,7 @@ while running.hasNext():
 if not executors:
     executors.append({"threads": threads(Path("/proc") / str(java.current().pid()))})
 report = {
+    "spark": spark.version,
     "rows": len(by_comet),
     "same": by_comet == by_spark,
     "operators": operators,
