@@ -148,7 +148,7 @@ def trials(task: search.Task, table: Table, noise: float, seed: int) -> Iterator
             limit = search.BEYOND_HOPE * max(of_best)
         made.append(search.Trial(step.index, min(seconds, limit), seconds > limit))
         tried, step = step.index, search.next_step(task, made)
-        now = step.before if isinstance(step, search.Step) else search.outlook(task, made)
+        now = step.before if isinstance(step, search.SearchStep) else search.outlook(task, made)
         assert now is not None, "the first trial is never stopped"
         yield tried, now.best
 

@@ -13,7 +13,14 @@ from hearth.record.store import write_document
 from hearth.studies.compare.result import ComparisonSettings
 from hearth.studies.compare.study import Comparison
 from hearth.studies.engine.arms import Arm
-from hearth.studies.engine.store import CHARACTERISE, COLOCATE, COMPARE, TUNE, Kind, TypedCommand
+from hearth.studies.engine.store import (
+    CHARACTERISE,
+    COLOCATE,
+    COMPARE,
+    TUNE,
+    StudyKind,
+    TypedCommand,
+)
 
 KINDS = {"compare": COMPARE, "tune": TUNE, "characterise": CHARACTERISE, "colocate": COLOCATE}
 NUMBER = "20260101-000000-job-1a2b"
@@ -26,7 +33,7 @@ def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "state"
 
 
-def kept(state: Path, kind: Kind, words: list[str], directory: str | None = None) -> None:
+def kept(state: Path, kind: StudyKind, words: list[str], directory: str | None = None) -> None:
     """A study whose command these words were."""
     place = kind.home(state) / NUMBER
     place.mkdir(parents=True)

@@ -113,7 +113,7 @@ class Run:
 
     @property
     def findings(self) -> Rows[Finding]:
-        """What stands out."""
+        """The findings: costs and losses that stand out."""
         return Rows(self.analysis.findings)
 
     def __repr__(self) -> str:

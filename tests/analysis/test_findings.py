@@ -10,11 +10,11 @@ from made_record import CPUS_OF_NODE, make_record, process, write
 
 from hearth.analysis.analysis import analyse, analyse_event_log
 from hearth.analysis.document import (
+    AnalysedMachine,
     Analysis,
     Bandwidth,
     Finding,
     Gc,
-    Machine,
     Node,
     NodeBandwidth,
     Regions,
@@ -203,7 +203,9 @@ def loaded(tmp_path: Path, busy: float, seen_s: int = 0) -> Analysis:
     write(samples / "system.jsonl", rows)
     analysis = analyse(tmp_path / "run")
     nodes = [Node(name, cpus, None) for name, cpus in CPUS_OF_NODE.items()]
-    analysis = replace(analysis, machine=Machine("x86_64", "0-3", 2, nodes, {}), findings=[])
+    analysis = replace(
+        analysis, machine=AnalysedMachine("x86_64", "0-3", 2, nodes, {}), findings=[]
+    )
     return replace(analysis, findings=findings(analysis))
 
 

@@ -5,7 +5,7 @@ import math
 import pytest
 
 from hearth.record import counters
-from hearth.record.counters import Reading, parse_perf_line, trusted
+from hearth.record.counters import CounterReading, parse_perf_line, trusted
 
 CSV = """\
 # started on Sat Nov 21 13:00:00 2026
@@ -37,7 +37,7 @@ def test_perfs_json_says_the_same() -> None:
         '"event-runtime" : 9, "pcnt-running" : 25.00, "metric-value" : 0.4, "metric-unit" : "GHz"}'
     )
     reading = parse_perf_line(line)
-    assert reading == Reading(2.5, "cycles", 123.0, "", 0.25, None, ("GHz", 0.4))
+    assert reading == CounterReading(2.5, "cycles", 123.0, "", 0.25, None, ("GHz", 0.4))
     absent = parse_perf_line(line.replace("123.000000", "<not counted>"))
     assert absent is not None
     assert (absent.value, absent.absent) == (None, "not counted")
@@ -45,9 +45,9 @@ def test_perfs_json_says_the_same() -> None:
 
 
 def test_an_event_that_had_a_counter_for_too_little_of_the_time_is_not_trusted() -> None:
-    assert trusted(Reading(1, "cycles", 5.0, "", 0.25))
-    assert not trusted(Reading(1, "cycles", 5.0, "", 0.24))
-    assert not trusted(Reading(1, "cycles", None, "", None, "not counted"))
+    assert trusted(CounterReading(1, "cycles", 5.0, "", 0.25))
+    assert not trusted(CounterReading(1, "cycles", 5.0, "", 0.24))
+    assert not trusted(CounterReading(1, "cycles", None, "", None, "not counted"))
 
 
 def test_the_formulas_of_the_study_on_counts_whose_answer_is_arithmetic() -> None:

@@ -23,7 +23,7 @@ from hearth.report.html.axis import axis
 from hearth.report.html.doctor import doctor_view
 from hearth.report.html.page import doctor_page, page
 from hearth.report.html.run import WORDS
-from hearth.studies.bench.result import BenchResult, Row
+from hearth.studies.bench.result import BenchResult, JobSummary
 from hearth.studies.characterise.result import Characterised
 from hearth.studies.colocate.result import Colocated, Predicted
 from hearth.studies.compare.result import PairedRatio
@@ -456,7 +456,7 @@ def test_a_series_shows_the_seconds_of_each_run_and_why_a_job_has_none(
 ) -> None:
     document = json.loads((ROOT / "contract" / "examples" / "bench-result.json").read_text())
     series = typed(document, BenchResult)
-    lost = Row("k-means", "local-numa", 1, "ended with 1: OutOfMemoryError")
+    lost = JobSummary("k-means", "local-numa", 1, "ended with 1: OutOfMemoryError")
     series = replace(series, rows=[*series.rows, lost])
     html = page([constructed.analysis()], series=series)
     shown, complaints = opened(browser, tmp_path / "s.html", html, viewport=viewport)

@@ -11,7 +11,7 @@ from hearth.analysis.analysis import analyse_event_log
 from hearth.base.errors import UserError
 from hearth.cli.main import main
 from hearth.studies.models.binding import PUBLISHED as BOUND
-from hearth.studies.models.binding import Nodes, Worth, change, cost
+from hearth.studies.models.binding import BindingGain, Nodes, change, cost
 from hearth.studies.models.binding import leave_one_out as bound_one_out
 from hearth.studies.models.placement import RecordedBinding, placed, ran
 from hearth.studies.models.scaling import PUBLISHED, Steps, leave_one_out, read_speedups, scaled
@@ -188,7 +188,7 @@ FOUR = Nodes((2, 2), threads_of_node=4, threads_of_package=8)
 
 
 def test_memory_on_fewer_other_nodes_costs_less() -> None:
-    worth = Worth.of(list(BOUND.values()))
+    worth = BindingGain.of(list(BOUND.values()))
 
     def less(before: tuple[str, tuple[int, ...]], after: tuple[str, tuple[int, ...]]) -> float:
         moved = change(cost(*before), cost(*after), worth)  # type: ignore[arg-type]

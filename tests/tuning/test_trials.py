@@ -35,12 +35,12 @@ from hearth.studies.engine.target import tuned_as
 from hearth.studies.engine.trial import Outcome, Turn
 from hearth.studies.listing import list_studies
 from hearth.studies.models.performance_model import MechanismEvidence
-from hearth.studies.models.search import Step, Task, Trial, next_step, outlook
+from hearth.studies.models.search import SearchStep, Task, Trial, next_step, outlook
 from hearth.studies.models.space import Configuration, MachineSize
 from hearth.studies.tune import search_space
 from hearth.studies.tune import study as tune
 from hearth.studies.tune.result import Tuned
-from hearth.studies.tune.search_space import Space, parse_vary
+from hearth.studies.tune.search_space import SearchSpace, parse_vary
 from hearth.studies.tune.study import Tune, TuneSettings, read_tune
 from hearth.studies.tune.verdict import tuned, winner
 from hearth.workloads import cases, runner
@@ -70,8 +70,8 @@ WAYS = [
     Configuration("local[*]", 0, 32, 1024, "none", "G1GC"),
 ]
 CURRENT = len(WAYS) - 1
-SPACE = Space(WAYS, 0, CURRENT, [], [])
-BOTH = Space(WAYS[:-1], 0, 0, [], [])
+SPACE = SearchSpace(WAYS, 0, CURRENT, [], [])
+BOTH = SearchSpace(WAYS[:-1], 0, 0, [], [])
 SETTINGS = TuneSettings("time", budget=8, limit_s=3600.0, runs=100)
 #: The seconds of a configuration, by its name.
 Times = Callable[[str], float]
@@ -124,13 +124,13 @@ class Quick:
         return Outcome(turn, seconds=seconds, record=record.name)
 
 
-def begin(state: Path, space: Space = SPACE, settings: TuneSettings = SETTINGS) -> Tune:
+def begin(state: Path, space: SearchSpace = SPACE, settings: TuneSettings = SETTINGS) -> Tune:
     words = ["quick.py", "--date", "today"]
     return Tune.begin(state, Quick(shape((4, 4))), space, settings, words, MACHINE, "here")
 
 
 def made(
-    state: Path, subject: Quick, space: Space = SPACE, settings: TuneSettings = SETTINGS
+    state: Path, subject: Quick, space: SearchSpace = SPACE, settings: TuneSettings = SETTINGS
 ) -> dict[str, Any]:
     """The document of a whole tune."""
     kept = begin(state, space, settings)
@@ -242,7 +242,7 @@ def test_a_proposal_that_fails_leaves_your_own_to_be_measured(tmp_path: Path) ->
 
 @pytest.mark.parametrize(("space", "runs"), [(SPACE, 2), (BOTH, 1)], ids=["two ways", "one way"])
 def test_an_application_that_fails_from_the_first_is_an_error(
-    tmp_path: Path, space: Space, runs: int
+    tmp_path: Path, space: SearchSpace, runs: int
 ) -> None:
     subject = Quick(shape((8, 2)), {"": "ended with 1: FileNotFoundError: 'data.csv'"})
     with pytest.raises(UserError, match="nothing to tune: ended with 1: FileNotFoundError") as said:
@@ -540,7 +540,7 @@ def space(
     vary: Mapping[str, list[str]] = {},
     topology: dict[str, Any] = TOPOLOGY,
     **given: object,
-) -> Space:
+) -> SearchSpace:
     asked: list[int] = []
 
     def plans(requests: list[dict[str, Any]], debug: bool) -> list[Any]:
@@ -608,7 +608,7 @@ def test_a_setting_that_a_trial_shows_to_have_nothing_to_act_on_is_not_tried(
 
     def tried(trials: list[Trial]) -> set[int]:
         trials = list(trials)
-        while isinstance(step := next_step(task, trials), Step) and step.role == "search":
+        while isinstance(step := next_step(task, trials), SearchStep) and step.role == "search":
             trials.append(Trial(step.index, 150.0))
         return {trial.index for trial in trials}
 
@@ -673,7 +673,7 @@ def test_trials_show_no_java_option_of_a_private_file_on_a_command_line(
 ) -> None:
     """One that the user typed stays where it was typed, where it counts."""
     key, flag = "spark.executor.extraJavaOptions", "-XX:+UseParallelGC"
-    space = Space([replace(way, java=flag) for way in WAYS], 0, CURRENT, [], [])
+    space = SearchSpace([replace(way, java=flag) for way in WAYS], 0, CURRENT, [], [])
     subject = Quick(shape((8, 2)))
     keys = {key} if typed else set()
     with_both = f"-Dpassword=hush {flag}"

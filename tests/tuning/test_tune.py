@@ -144,7 +144,7 @@ def test_a_replay_makes_the_trials_that_a_tune_with_the_defaults_makes(
     budget, runs = parser.get_default("budget"), parser.get_default("for_runs")
     task = search.Task(MACHINE, ways, first, first, budget, runs, (known,))
     made: list[search.Trial] = []
-    while isinstance(step := search.next_step(task, made), search.Step):
+    while isinstance(step := search.next_step(task, made), search.SearchStep):
         made.append(search.Trial(step.index, table.seconds[step.index]))
     assert shown == tuple(CELLS[one.index].shown for one in made)
     assert (budget, runs) == (search.BUDGET, search.FOR_RUNS)

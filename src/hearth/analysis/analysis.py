@@ -8,11 +8,11 @@ from pathlib import Path
 from hearth.analysis import metrics
 from hearth.analysis.counts import Counts, read_counts
 from hearth.analysis.document import (
+    AnalysedMachine,
     AnalysedRun,
     Analysis,
     Counted,
     Durations,
-    Machine,
     Metrics,
     Node,
     Places,
@@ -161,13 +161,13 @@ def _telling(settings: dict[str, str]) -> dict[str, str]:
     return {name: settings[name] for name in TELLING if name in settings}
 
 
-def _machine(evidence: Evidence) -> Measured[Machine]:
+def _machine(evidence: Evidence) -> Measured[AnalysedMachine]:
     if evidence.record is None:
         return Absent("an event log does not describe the machine")
     machine = evidence.record.machine
     if isinstance(machine, Absent):
         return machine
-    return Machine(
+    return AnalysedMachine(
         architecture=machine.architecture,
         cpus=machine.cpus,
         packages=len(machine.packages),
@@ -286,7 +286,7 @@ def _operators(evidence: Evidence, stage: StageTally) -> list[str]:
 
 
 def _label(evidence: Evidence, stage: StageTally) -> str | None:
-    """A stage of a query by its operators and the query's description, else by its name."""
+    """Return a stage of a query by its operators and the query's description, else by its name."""
     query = _query(evidence, stage)
     if query is None:
         return stage.name

@@ -56,7 +56,7 @@ class Mean:
 
     @property
     def value(self) -> float | None:
-        """None where no cycle was counted."""
+        """The mean; None if no cycle was counted."""
         return self.weighted / self.cycles if self.cycles else None
 
 

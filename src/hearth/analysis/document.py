@@ -24,7 +24,7 @@ RunState = Annotated[
 
 @dataclass(frozen=True)
 class AnalysedRun:
-    """Which run it was."""
+    """The run that was analysed."""
 
     id: str | None  #: null for an event log alone
     application: str | None
@@ -56,7 +56,7 @@ class Node:
 
 
 @dataclass(frozen=True)
-class Machine:
+class AnalysedMachine:
     """The machine."""
 
     architecture: str | None
@@ -124,7 +124,7 @@ class TaskTime:
 
 @dataclass(frozen=True)
 class Gc:
-    """What a JVM's GC log tells."""
+    """A summary of a JVM's GC log."""
 
     collector: str | None
     pauses: Count
@@ -188,7 +188,7 @@ class Use:
 
 @dataclass(frozen=True)
 class Memory:
-    """Where a process's pages lay."""
+    """The location of a process's pages."""
 
     local_share: Measured[Share]  #: by its threads' time on each node
     pages_kb_by_node: dict[str, dict[str, int]]
@@ -323,7 +323,7 @@ class Sql:
 
 @dataclass(frozen=True)
 class Totals:
-    """Of all tasks."""
+    """Totals over all tasks."""
 
     tasks: Count
     failed: Count
@@ -475,7 +475,7 @@ class Counted:
 
 @dataclass(frozen=True)
 class Metric:
-    """What events say."""
+    """A metric derived from counted events."""
 
     value: float
     unit: Annotated[
@@ -569,7 +569,7 @@ class HandOvers:
 
 @dataclass(frozen=True)
 class Finding:
-    """What stands out."""
+    """A finding: a cost or a loss that stands out in the run."""
 
     id: str
     severity: Literal["error", "warning", "note"]
@@ -582,14 +582,14 @@ class Finding:
 
 @dataclass(frozen=True)
 class Analysis:
-    """What one run's record tells; derived, and never stored in the record.
+    """The analysis of one run's record; derived, and never stored in the record.
 
     Times that end in `_s` are seconds on the record's axis, zero being its start.
     """
 
     schema: Literal["hearth/analysis/1"]
     record: AnalysedRun
-    machine: Measured[Machine]
+    machine: Measured[AnalysedMachine]
     probes: list[ProbeStatus]
     warnings: list[Warned]
     executors: list[Executor]

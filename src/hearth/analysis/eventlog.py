@@ -133,7 +133,7 @@ class EventLog:
 
     @property
     def ended(self) -> bool:
-        """Whether the log holds the application's end."""
+        """Return whether the log holds the application's end."""
         return self.end_ms is not None
 
 
@@ -477,7 +477,7 @@ class _Reader:
 
 
 def _nothing(line: bytes) -> None:
-    """For events that no figure needs."""
+    """Ignore an event that no figure needs."""
 
 
 def _operators(rdds: list[dict[str, Any]]) -> list[str]:

@@ -59,8 +59,8 @@ def _task_rows(sample: Measured[TasksSample]) -> Iterator[dict[str, Any]]:
 
 
 def _write(part: Path, rows: Iterator[dict[str, Any]], form: str) -> Path | None:
-    """Two passes would need the rows twice, so the first batch sets the columns; a column that
-    only appears later is kept in `more`, as JSON text."""
+    """Write the rows in one pass: the first batch sets the columns, and a column that only appears
+    later is kept in `more`, as JSON text."""
     arrow = _pyarrow()
     writer: Any = None
     names: list[str] | None = None

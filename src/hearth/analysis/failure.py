@@ -1,4 +1,4 @@
-"""Why a stage failed, out of the pages of text that Spark keeps of it."""
+"""Extract why a stage failed from the pages of text that Spark keeps."""
 
 import re
 

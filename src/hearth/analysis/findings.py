@@ -52,7 +52,7 @@ LEAST_MS = 1000
 
 
 def findings(analysis: Analysis) -> list[Finding]:
-    """The findings of an analysis, which has none yet, in the order in which to read them."""
+    """Return the findings of an analysis that has none yet, in the order to read them."""
     rules = (
         _other_load, _failure, _lost_executors, _gc, _memory_unused, _skew, _spill, _shuffle_wait,
         _scheduler_delay, _idle, _idle_machine, _remote, _involuntary, _run_delay, _stalls,
@@ -73,7 +73,7 @@ def _rank(finding: Finding) -> tuple[int, int, float]:
 
 
 def _totals(analysis: Analysis) -> Totals | None:
-    """None where there are none or too little to judge by."""
+    """Return the totals; None if there are none, or too little to judge by."""
     totals = analysis.totals
     return None if isinstance(totals, Absent) or totals.time.duration < LEAST_MS else totals
 

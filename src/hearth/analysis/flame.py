@@ -1,5 +1,5 @@
-"""What the JVMs executed: call trees from their flight recordings, which the JDK's jfr reads, or
-from the stacks that async-profiler left.
+"""Build call trees of what the JVMs executed from their flight recordings, which the JDK's jfr
+reads, or from the stacks that async-profiler left.
 """
 
 import re
@@ -129,7 +129,7 @@ def counted_stacks(lines: Iterable[str]) -> Counter[_Stack]:
 
 
 def _dotted(frame: str) -> str:
-    """As Java writes a method; native and kernel frames stay as they are."""
+    """Return a frame as Java writes a method; native and kernel frames stay as they are."""
     return frame.replace("/", ".") if _SLASHED.fullmatch(frame) else frame
 
 

@@ -24,7 +24,7 @@ from hearth.record.store import Record, analysis_file
 
 
 def key_of(record: Record) -> str:
-    """Of the raw files and the program; `state` too, for a killed run has no file that says so."""
+    """Return a key of the raw files, the program and the state, which for a kill is in no file."""
     parts = [_program(), record.state]
     for file in sorted(record.directory.rglob("*")):
         if file.is_file():

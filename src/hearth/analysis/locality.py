@@ -1,4 +1,4 @@
-"""Where each process's memory lay and its threads ran: the share of memory that was local.
+"""Derive the share of memory that was local: where a process's pages lay and its threads ran.
 
 The local share of a process is the sum over nodes of (its CPU time on the node, as a share) times
 (its anonymous and huge pages on the node, as a share): what would be local if every thread used
@@ -82,7 +82,7 @@ class _Trace:
             counts[kind] = counts.get(kind, 0) + 1
 
     def _keep(self, t: float, pid: int, ran: list[list[int]]) -> None:
-        """Those readings whose number, from the first one on, is a multiple of the stride."""
+        """Keep every reading whose number is a multiple of the stride."""
         threads, columns = self.threads, self.threads.columns
         kept = ran[-threads.observations % threads.stride :: threads.stride]
         threads.observations += len(ran)

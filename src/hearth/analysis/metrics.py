@@ -173,12 +173,12 @@ def _less(*values: float) -> float | None:
 
 
 def _third_level(hits: float, misses: float) -> float:
-    """Of the stalls past the second level, the share that the third answers."""
+    """Return the share of the stalls past the second level that the third level answers."""
     return counters.share_of(hits, hits + _MEMORY_TO_L3 * misses) or 0.0
 
 
 def _deeper_formulas() -> tuple[Formula, ...]:
-    """From events, where perf has no metric of its own: name, what it reads, formula, its words."""
+    """Return formulas for metrics that perf lacks: name, events, formula, its text."""
     cycles: tuple[tuple[str, tuple[str, ...], Callable[..., float | None], str], ...] = (
         ("l1_bound", ("load stalls", "stalls past L1", "cycles"), _less,
          "(stalls on loads - those past L1) / cycles"),
@@ -250,7 +250,7 @@ _POWER = "POWER's CPI stack"
 
 
 def _topdown_formulas() -> tuple[Formula, ...]:
-    """In the order of preference: slots, micro-operations, POWER's stalls."""
+    """Return formulas by preference: slots, micro-operations, POWER's stalls."""
     found = []
     for name in LEVEL_ONE:
         slots = _level_one(name, counters.topdown_one_of_slots)

@@ -107,7 +107,7 @@ class Counter:
         return grown
 
 
-class Clock:
+class SampleClock:
     """The times of one series; finds readings to drop and missing readings."""
 
     __slots__ = ("backwards", "gaps", "last_s", "longest_gap_s", "period_s")
@@ -145,7 +145,7 @@ class ProcessUse:
     """One process over the run; ticks_before: CPU time before its first sample."""
 
     def __init__(self, step_ms: int, period_s: float) -> None:
-        self.clock = Clock(period_s)
+        self.clock = SampleClock(period_s)
         self.counters = {name: Counter() for name in PROCESS_COUNTERS}
         self.rss_max_kb = 0
         self.first_s: float | None = None
@@ -203,7 +203,7 @@ def read_processes(file: SampleFile, step_ms: int, period_s: float = 1.0) -> dic
     return processes
 
 
-def _clock_warnings(what: str, clock: Clock) -> list[str]:
+def _clock_warnings(what: str, clock: SampleClock) -> list[str]:
     warnings = []
     if clock.backwards:
         warnings.append(f"{what}: {clock.backwards} samples went back in time and were dropped")
@@ -220,7 +220,7 @@ class SystemUse:
     """The machine's CPUs over the run, by NUMA node, and the kernel's counts for the nodes."""
 
     def __init__(self, node_of_cpu: dict[str, str], step_ms: int, period_s: float) -> None:
-        self.clock = Clock(period_s)
+        self.clock = SampleClock(period_s)
         self.node_of_cpu = node_of_cpu
         self.busy: dict[str, Coverage] = {}
         self.all: dict[str, Coverage] = {}
@@ -247,7 +247,7 @@ class SystemUse:
     def _spread(
         self, earlier: dict[str, list[int]], cpus: dict[str, list[int]], start_ms: int, end_ms: int
     ) -> None:
-        """By sums over each node's CPUs; one that came or went in between does not count."""
+        """Sum over each node's CPUs; a CPU that came or went in between does not count."""
         both = cpus if cpus.keys() == earlier.keys() else cpus.keys() & earlier.keys()
         now, before = self._sums(cpus, both), self._sums(earlier, both)
         for node, ticks in now.items():
@@ -297,7 +297,7 @@ class SystemUse:
                 for name, ticks in zip(names, self.ticks_by_kind, strict=False)}  # fmt: skip
 
     def grown(self, group: str) -> dict[str, Any]:
-        """By how much the values of `vmstat`, or of each node in `numastat`, grew."""
+        """Return how much the values of `vmstat`, or of each node in `numastat`, grew."""
         first, last = self.first.get(group), self.last.get(group)
         return _growth(first, last) if isinstance(first, dict) and isinstance(last, dict) else {}
 

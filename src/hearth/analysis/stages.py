@@ -154,7 +154,7 @@ class TaskSums:
         self.shuffle_write_bytes += metrics["Shuffle Write Metrics"]["Shuffle Bytes Written"]
 
     def time(self) -> Times:
-        """By what the time was spent on."""
+        """Return the time by what it was spent on."""
         return Times(
             duration=self.duration_ms,
             run=self.run_ms,

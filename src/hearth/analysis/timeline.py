@@ -180,7 +180,7 @@ def _local_shares(evidence: Evidence, count: int) -> Measured[dict[str, Series]]
 
 
 def _bandwidth(evidence: Evidence, step_ms: int, count: int) -> Measured[Bandwidth]:
-    """By whatever ran on the machine, not by the run alone."""
+    """Return the bandwidth that all programs on the machine used, not the run alone."""
     if isinstance(evidence.bandwidth, Absent):
         return evidence.bandwidth
     assert evidence.record is not None

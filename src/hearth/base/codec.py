@@ -76,7 +76,7 @@ def load_document(file: Path, shape: Any) -> dict[str, Any]:
 
 
 def read_typed(file: Path, kind: type[T], remedy: str) -> T:
-    """As `read_document`, of a document that a dataclass describes."""
+    """Read a document as `read_document` does, into the dataclass that describes it."""
     try:
         return load_typed(file, kind)
     except (OSError, ValueError) as error:
@@ -84,12 +84,12 @@ def read_typed(file: Path, kind: type[T], remedy: str) -> T:
 
 
 def load_typed(file: Path, kind: type[T]) -> T:
-    """As `load_document`, of a document that a dataclass describes."""
+    """Load a document as `load_document` does, into the dataclass that describes it."""
     return typed(parse(_bytes(file)), kind)
 
 
 def load_measured(file: Path, kind: type[T]) -> Measured[T]:
-    """As `load_typed`, of a file that may hold `{"absent": reason}` instead."""
+    """Load a document as `load_typed` does; the file may hold `{"absent": reason}` instead."""
     return cast(Measured[T], _typed(parse(_bytes(file)), kind | Absent, "it"))
 
 
@@ -271,8 +271,8 @@ def in_json(member: str) -> str:
 
 @cache
 def _members(kind: Any) -> list[tuple[str, str, Any, frozenset[type], bool]]:
-    """Of each field: its name, that in JSON, shape, the types that need no further look, whether it
-    must be there."""
+    """Return each field's name, JSON name, shape, types that need no further check, and whether it
+    is required."""
     return [
         (
             each.name,

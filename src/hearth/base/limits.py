@@ -1,4 +1,4 @@
-"""What the writer of a document promises of a value, for its JSON Schema; no reader checks it."""
+"""Limits that the writer of a document promises, for its JSON Schema; no reader checks them."""
 
 from dataclasses import dataclass
 from typing import Annotated, TypeVar

@@ -90,7 +90,7 @@ def replaceable(path: Path) -> str:
 
 
 def _weakness(folder: Path, links_owner: int, seen: os.stat_result) -> str:
-    """By what others can rename or remove what is in a directory; empty if they cannot."""
+    """Return why others can rename or remove a directory's content; empty if they cannot."""
     mode = seen.st_mode
     for owner in (links_owner, seen.st_uid):
         if owner not in (0, os.geteuid()) and not _is_unknown(owner):
@@ -123,14 +123,14 @@ def _other_group(folder: Path, group: int) -> str:
 
 
 def _is_unknown(user: int) -> bool:
-    """Whether a container's user namespace does not know whose it is (user_namespaces(7))."""
+    """Return whether a user is unknown to a container's user namespace (user_namespaces(7))."""
     with contextlib.suppress(OSError):
         return user == _OVERFLOW and Path("/proc/self/uid_map").read_text().split() != _ALL_IDS
     return False
 
 
 def open_private(path: str, flags: int) -> int:
-    """For `open(..., opener=open_private)`: a new file is private, a link is not followed."""
+    """Open a file (`open(..., opener=open_private)`): private if new, and no link is followed."""
     return os.open(path, flags | os.O_NOFOLLOW | os.O_CLOEXEC, _FILE)
 
 
@@ -147,7 +147,7 @@ def write_private(file: Path, content: str | bytes) -> None:
 
 
 def _make(path: Path) -> None:
-    """Like mkdir -p, each directory private (pathlib gives the mode to the last one only)."""
+    """Make a directory and its parents, all private (pathlib sets only the last one's mode)."""
     if not path.parent.exists():
         _make(path.parent)
     path.mkdir(_DIRECTORY, exist_ok=True)

@@ -17,7 +17,7 @@ _AUTOGROUP_WAIT_S = 0.1
 
 
 def start_ticks(pid: int, proc: Path = Path("/proc")) -> int | None:
-    """When it started, in clock ticks since boot; None where the process is gone or a zombie."""
+    """Return a process's start in clock ticks since boot; None if it is gone or a zombie."""
     fields = _stat(proc / str(pid))
     return None if fields is None or fields[0] == "Z" else int(fields[22 - 3])
 
@@ -75,7 +75,7 @@ def children(pid: int, proc: Path = Path("/proc")) -> list[int]:
 
 
 def die_with(parent: int, by: signal.Signals = signal.SIGTERM) -> Callable[[], None]:
-    """For `preexec_fn`: the kernel ends the child when its parent dies (prctl(2), kept over exec).
+    """Return a `preexec_fn` that ends the child when its parent dies (prctl(2), kept over exec).
 
     The C library is loaded here, before the fork.
     """

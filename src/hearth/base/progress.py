@@ -30,7 +30,7 @@ class Work:
         self.started = self.clock()
 
     def show(self, done: int, total: int) -> None:
-        """So many parts are done of so many; a total of 0 is not known yet."""
+        """Show how many parts are done; a total of 0 is not known yet."""
         self.done, self.total = done, total
         tick()
 

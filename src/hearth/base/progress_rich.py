@@ -81,7 +81,7 @@ class _Console(Console):
 
 
 class _Above:
-    """The terminal for all others: what they print stands above the lines, unbroken."""
+    """A stream for other output: whole lines of it go above the progress lines."""
 
     def __init__(self, lines: _Lines) -> None:
         self.lines, self._begun = lines, ""
@@ -96,7 +96,7 @@ class _Above:
         return len(text)
 
     def flush(self) -> None:
-        """Lines alone are shown; what is begun is written when no work is shown any more."""
+        """Write an unfinished line only once no progress is shown any more."""
         if not self.lines.live.is_started:
             self.lines.stream.write(self._begun)
             self._begun = ""

@@ -29,7 +29,7 @@ for _ in range(150):
 def working_directory(
     keep: bool, prefix: str = "hearth-", parent: Path | None = None, suffix: str = ""
 ) -> Iterator[Path]:
-    """A new directory, deleted at the end unless `keep`; below `parent`, else where TMPDIR says."""
+    """Make a directory (below `parent` or in TMPDIR); delete it at the end unless `keep`."""
     path = Path(tempfile.mkdtemp(prefix=prefix, suffix=suffix, dir=parent)).absolute()
     if keep:
         yield path

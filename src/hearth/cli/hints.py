@@ -1,4 +1,4 @@
-"""Where an option is that a command does not have: loaded only to explain an error."""
+"""Name the commands that have an unknown option: loaded only to explain an error."""
 
 import importlib
 from argparse import ArgumentParser
@@ -24,7 +24,7 @@ def commands_with() -> dict[str, list[str]]:
 
 
 def _options(parser: ArgumentParser, name: str) -> Iterator[tuple[str, str]]:
-    """The options of a parser and of its actions, such as `hearth runs delete`, and whose."""
+    """Yield the options of a parser and of its actions, such as `hearth runs delete`, and whose."""
     # argparse has no public list of them.
     yield from ((option, name) for option in parser._option_string_actions)
     for action in parser._actions:

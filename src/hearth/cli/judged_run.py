@@ -1,4 +1,4 @@
-"""What the record of a run tells of that on which the doctor's findings act."""
+"""Read from a run's record what the doctor's findings act on."""
 
 from collections.abc import Mapping
 

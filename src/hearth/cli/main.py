@@ -50,7 +50,7 @@ class Parser(ArgumentParser):
         raise UserError(f"{message}: {hint}")
 
     def _hint(self, message: str) -> str | None:
-        """What may be meant, where argparse's message is about an option or a value."""
+        """Suggest what may be meant if argparse's message is about an option or a value."""
         import re
 
         known = self._option_string_actions
@@ -129,7 +129,7 @@ def _fault(error: Exception, debug: bool) -> int:
 
 
 def _surroundings(error: OSError) -> str:
-    """The message for a full disk or a place without permission, wherever hearth meets it."""
+    """Return the message for a full disk or a lack of permission, wherever it is met."""
     try:
         sys.stdout.flush()
     except OSError:  # the output itself cannot be written
@@ -140,7 +140,7 @@ def _surroundings(error: OSError) -> str:
 
 
 def command_parser(name: str) -> tuple[ModuleType, ArgumentParser]:
-    """The module of a subcommand and the parser of its arguments."""
+    """Return the module of a subcommand and the parser of its arguments."""
     module = importlib.import_module(f"hearth.cli.commands.{name}")
     parser = Parser(
         prog=f"hearth {name}",
@@ -174,7 +174,7 @@ def _run(arguments: list[str]) -> int:
 
 
 def _take_back_abandoned() -> None:
-    """What a comparison that was killed has left of a setting of the machine."""
+    """Restore a setting of the machine that a killed comparison left changed."""
     from hearth.machine import paths
 
     state = paths.state_home()

@@ -149,7 +149,7 @@ def _takes_value() -> dict[str, bool]:
 def split_words(
     parser: ArgumentParser, words: Iterable[str], *, behind: bool, marked: str = _MARKED
 ) -> SplitLine:
-    """The words in three parts; raises UserError for an option that the command refuses.
+    """Return the words in three parts; raises UserError for an option that the command refuses.
 
     marked: what to do where an application is to be given a `--dry-run` of its own.
     """
@@ -165,7 +165,7 @@ def split_words(
 
 
 def submit_line(split: SplitLine, given: Namespace) -> SubmitLine:
-    """The typed line of one that is split, whose options of hearth's the parser has read."""
+    """Return the typed line of one that is split, whose options of hearth's the parser has read."""
     asked: dict[str, Any] = {
         field.name: getattr(given, field.name, field.default) for field in fields(SubmitOptions)
     }
@@ -182,14 +182,14 @@ class _Refusing(ArgumentParser):
 def read_line(
     words: Iterable[str], what: str = "hearth submit", refused: Mapping[str, str] = {}
 ) -> SubmitLine:
-    """The line of an application that stands in a file; what: names it in an error."""
+    """Return the line of an application that stands in a file; what: names it in an error."""
     parser = _Refusing(add_help=False, allow_abbrev=False, prog=what)
     add_submit_options(parser, refused)
     return read_submit_line(parser, words).line
 
 
 def read_planning_words(words: Iterable[str], what: str) -> SubmitOptions:
-    """The options that the words of a file stand for; what: names it in an error."""
+    """Return the options that the words of a file stand for; what: names it in an error."""
     parser = _Refusing(add_help=False, allow_abbrev=False, prog=what)
     add_submit_options(parser)
     return submit_line(SplitLine(), parser.parse_args(list(words))).asked
@@ -202,7 +202,7 @@ def from_namespace(kind: type[T], given: Namespace, **more: object) -> T:
 
 
 def _options_of(parser: ArgumentParser) -> dict[str, bool]:
-    """A parser's options by name: True for those that take a value."""
+    """Return a parser's options by name: True for those that take a value."""
     # argparse has no public list of them.
     return {name: action.nargs != 0 for name, action in parser._option_string_actions.items()}
 
@@ -228,7 +228,7 @@ def _refuse_late_dry_run(split: SplitLine, marked: str) -> None:
 
 
 def _with_options_behind(split: SplitLine, known: Mapping[str, bool]) -> SplitLine:
-    """The line of a workload, the command's own options taken from behind its name."""
+    """Return the line of a workload, the command's own options taken from behind its name."""
     own = {name: takes for name, takes in known.items() if name not in (*_PLANNING, *_EVERYWHERE)}
     words, left = take_options(split.application[1:], own)
     application = [split.application[0], *left]
@@ -239,7 +239,7 @@ _EVERYWHERE = ("--debug", "--help", "-h")
 
 
 def take_options(words: Iterable[str], known: Mapping[str, bool]) -> tuple[list[str], list[str]]:
-    """The words that are these options with their values, and the others."""
+    """Return the words that are these options with their values, and the others."""
     taken: list[str] = []
     left: list[str] = []
     rest = iter(words)
@@ -253,7 +253,7 @@ def take_options(words: Iterable[str], known: Mapping[str, bool]) -> tuple[list[
 
 @dataclass(frozen=True)
 class RunOptions:
-    """How often each arm of a study runs, and for how long in all.
+    """The number of runs of each arm of a study, and the time for all.
 
     repeat: trials that count. warmup: those before. budget_s: None for no limit. wait_idle_s: how
     long to wait for the machine to be idle before each; None to wait for nothing.
@@ -304,13 +304,13 @@ def add_wait_option(parser: ArgumentParser, title: str = "runs") -> None:
 
 
 def wait_option(given: Namespace) -> float | None:
-    """The seconds of `--wait-quiet`; raises UserError for what is not a duration."""
+    """Return the seconds of `--wait-quiet`; raises UserError for what is not a duration."""
     wait = given.wait_quiet
     return None if wait is None else parse_seconds(wait, "--wait-quiet")
 
 
 def run_options(given: Namespace) -> RunOptions:
-    """What was given, else the defaults; raises UserError for what is out of range."""
+    """Return the given values or the defaults; raise UserError for one that is out of range."""
     repeat = given.usual_repeat if given.repeat is None else given.repeat
     limits = (("repeat", repeat, 1), ("warmup", given.warmup, 0))
     for name, value, least in limits:

@@ -1,4 +1,4 @@
-"""What `submit`, `profile` and `compare` quote of the doctor's findings before a run."""
+"""Choose the doctor's findings that `submit`, `profile` and `compare` quote before a run."""
 
 from collections.abc import Collection, Mapping
 from pathlib import Path
@@ -27,7 +27,7 @@ def quoted(
 
 
 def _compared(home: Path, names: Collection[str]) -> bool:
-    """Whether a comparison has fixed one of these findings."""
+    """Return whether a comparison has fixed one of these findings."""
     try:
         heads = [(one / COMPARE.head).read_bytes() for one in COMPARE.kept(home)]
     except OSError:

@@ -4,12 +4,12 @@ from argparse import ArgumentParser
 
 from hearth.cli.options import in_parts
 from hearth.machine import paths
-from hearth.studies.engine.store import Kind, kept_words
+from hearth.studies.engine.store import StudyKind, kept_words
 
 RESUME_HELP = "continue an interrupted {}: ID alone is enough, its command is kept"
 
 
-def with_kept_words(parser: ArgumentParser, kind: Kind, words: list[str]) -> list[str]:
+def with_kept_words(parser: ArgumentParser, kind: StudyKind, words: list[str]) -> list[str]:
     """Return the words of a command line; as `typed` the parser gives what a study keeps of them.
 
     Without an application they are those that began the study, and what is typed now stands before

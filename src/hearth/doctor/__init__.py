@@ -1,3 +1,3 @@
-"""What of this machine, of Java and of Spark's settings costs speed or safety, and how to change
-it.
+"""Find settings of this machine, of Java and of Spark that cost speed or safety, and how to change
+them.
 """

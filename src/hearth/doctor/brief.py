@@ -78,7 +78,7 @@ def _line(check: Check, found: Problem, figure: str = "") -> str:
 
 
 def _own(settings: Mapping[str, str]) -> Measured[Own]:
-    """Of what is this user's only what takes no time to read."""
+    """Read the user's own settings that take no time to read."""
     return Own(
         environment=dict(os.environ),
         conf=settings,

@@ -33,7 +33,7 @@ Concern = Literal["heaps", "placement", "files", "cpus", "network", "queries"]
 
 @dataclass(frozen=True)
 class Space:
-    """What a file system has left (statvfs(3)); inodes are 0 where it has no fixed number."""
+    """The space left in a file system (statvfs(3)); inodes are 0 where it has no fixed number."""
 
     free_bytes: int
     total_bytes: int
@@ -51,7 +51,7 @@ class Archive:
 
 @dataclass(frozen=True)
 class Own:
-    """What is this user's on this machine, which no capture holds.
+    """The user's own settings on this machine, which no capture holds.
 
     conf: of spark-defaults.conf, or of a run's record. root_log_level: of log4j2.properties, None
     where it names none. local_dirs: where Spark keeps shuffle
@@ -79,7 +79,7 @@ class Own:
 
     @property
     def settings(self) -> Mapping[str, str]:
-        """Those that the user chose; raises NotSeen where they cannot be read."""
+        """The settings that the user chose; raises NotSeen if they cannot be read."""
         return known(self.conf)
 
 
@@ -155,7 +155,7 @@ def sysctl_name(path: str) -> str:
 
 @dataclass(frozen=True)
 class Worth:
-    """What a change is worth: measured on this machine, published by a study, or known to nobody.
+    """The worth of a change: measured on this machine, published by a study, or unknown.
 
     undecided: measured here, with an interval that does not decide. percent: the gain that was
     measured, or the largest that the study saw, for ranking.
@@ -175,7 +175,7 @@ def published(text: str, percent: float) -> Worth:
 
 @dataclass(frozen=True)
 class Problem:
-    """What is set costs speed or safety here.
+    """A setting that costs speed or safety here.
 
     seen: what is set. evidence: where that was read. better, worth: instead of the check's own.
     command: what changes it, where that is not the same as `changes`; may be in words.
@@ -202,7 +202,7 @@ Outcome = Problem | Fine
 
 @dataclass(frozen=True)
 class Check:
-    """What is asked of a machine, and what is known of the answer.
+    """A question to a machine, and what is known about the answer.
 
     look: raises NotSeen where it cannot be answered. better: what should be set. source: where
     that is known from. touches: what else a change changes. reboot: whether it needs one.

@@ -1,4 +1,4 @@
-"""Whether applications of this user run on other machines too."""
+"""Tell whether applications of this user run on other machines too."""
 
 from hearth.base.absent import Absent
 from hearth.doctor.check import Machine

@@ -18,7 +18,7 @@ _CONF, _OF_THE_RUN = "spark-defaults.conf", "the settings of the run"
 
 
 @dataclass(frozen=True)
-class Finding:
+class CheckFinding:
     """A setting that costs speed or safety."""
 
     name: Text  #: of the check, for --fix and --silence
@@ -67,7 +67,7 @@ class ExaminedRun:
 
 @dataclass(frozen=True)
 class Examined:
-    """What of a machine, of Java and of Spark's settings costs speed or safety.
+    """The settings of a machine, of Java and of Spark that cost speed or safety.
 
     Written by `hearth doctor --json`.
     """
@@ -75,16 +75,16 @@ class Examined:
     machine: str  #: `live`, or the capture
     kernel: str  #: of this machine; empty for a capture
     workload: str | None  #: its kind, if one was named
-    findings: list[Finding]  #: harm first, then by what a change is worth to the run or here
-    silenced: list[Finding]
+    findings: list[CheckFinding]  #: harm first, then by what a change is worth to the run or here
+    silenced: list[CheckFinding]
     sound: list[Sound]
     not_checked: list[NotChecked]
     run: ExaminedRun | None = field(default=None, metadata=LEFT_OUT)
     schema: Literal["hearth/doctor/1"] = "hearth/doctor/1"
 
     @property
-    def telling(self) -> list[Finding]:
-        """Those that count: without the advice that does not matter to the run that is judged."""
+    def telling(self) -> list[CheckFinding]:
+        """The findings without the advice that does not matter to the judged run."""
         return [
             one
             for one in self.findings
@@ -93,7 +93,7 @@ class Examined:
 
     @property
     def does_harm(self) -> bool:
-        """Whether one of the findings does harm."""
+        """Return whether one of the findings does harm."""
         return any(one.severity == "harm" for one in self.findings)
 
 
@@ -111,7 +111,7 @@ def examine(
     source: the capture, None for this machine. silenced: the reason by the name of a check.
     measured: what a change was worth here, by the same. run: the one that is judged.
     """
-    findings: list[Finding] = []
+    findings: list[CheckFinding] = []
     sound: list[Sound] = []
     unseen: list[NotChecked] = []
     for check in all_checks() if checks is None else checks:
@@ -145,7 +145,7 @@ def worth_of(known: Worth, measured: Worth | None) -> Worth:
     return replace(measured, text=f"{measured.text}; published: {known.text}")
 
 
-def _rank(finding: Finding) -> tuple[bool, bool, bool, int, float]:
+def _rank(finding: CheckFinding) -> tuple[bool, bool, bool, int, float]:
     """Harm first, then what matters to the run, then what is known to be worth most.
 
     What was measured to be worth nothing here comes last; the order of the checks decides the rest.
@@ -156,8 +156,8 @@ def _rank(finding: Finding) -> tuple[bool, bool, bool, int, float]:
     return (finding.severity != "harm", not matters, not gains, place, -worth.percent)
 
 
-def _finding(check: Check, found: Problem, worth: Worth, run: JudgedRun | None) -> Finding:
-    return Finding(
+def _finding(check: Check, found: Problem, worth: Worth, run: JudgedRun | None) -> CheckFinding:
+    return CheckFinding(
         name=check.name,
         group=check.group,
         severity=found.severity,
@@ -175,8 +175,8 @@ def _finding(check: Check, found: Problem, worth: Worth, run: JudgedRun | None) 
     )
 
 
-def _here(one: Finding, found: Problem, tree: Tree, source: str | None) -> Finding:
-    """What --fix cannot do: change a capture, or what a container may only read."""
+def _here(one: CheckFinding, found: Problem, tree: Tree, source: str | None) -> CheckFinding:
+    """Mark a finding that --fix cannot change: of a capture, or read-only in a container."""
     if source is not None:
         return replace(one, fixable=False)
     try:

@@ -1,4 +1,4 @@
-"""Where the kernel keeps how CPUs are clocked (admin-guide/pm/cpufreq)."""
+"""Read how CPUs are clocked (admin-guide/pm/cpufreq)."""
 
 from hearth.doctor.tree import NotSeen, Tree
 

@@ -16,7 +16,7 @@ _TEMPORARY = "java.io.tmpdir"
 
 
 class Release(NamedTuple):
-    """What a JDK says of itself."""
+    """A JDK's description of itself."""
 
     home: str
     version: str

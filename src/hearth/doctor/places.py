@@ -1,4 +1,4 @@
-"""Where Spark keeps shuffle files, and what a file system has left."""
+"""Find where Spark keeps shuffle files, and the space left in a file system."""
 
 import os
 import tempfile
@@ -10,7 +10,7 @@ from hearth.doctor.check import Space
 
 
 def local_dirs(settings: Mapping[str, str]) -> Sequence[str]:
-    """Where Spark keeps shuffle files (SparkConf, `spark.local.dir`)."""
+    """Return where Spark keeps shuffle files (SparkConf, `spark.local.dir`)."""
     named = os.environ.get("SPARK_LOCAL_DIRS") or settings.get("spark.local.dir") or "/tmp"
     # A record's settings may hold a NUL, which no name of a file does.
     names = [name.strip() for name in named.split(",") if "\0" not in name]
@@ -18,7 +18,7 @@ def local_dirs(settings: Mapping[str, str]) -> Sequence[str]:
 
 
 def temporary() -> str:
-    """Where this process keeps temporary files; where it would, if no directory can be written."""
+    """Return this process's temporary directory; its first choice if none can be written."""
     try:
         folder = tempfile.gettempdir()
     except FileNotFoundError:
@@ -34,7 +34,7 @@ def _is_there(path: Path) -> bool:
 
 
 def space_of(folder: str) -> Measured[Space]:
-    """Of the nearest directory that exists: hearth makes its own when it needs them."""
+    """Return the space of the nearest directory that exists: hearth makes its own when needed."""
     at = Path(folder)
     while not _is_there(at) and at != at.parent:
         at = at.parent

@@ -37,7 +37,7 @@ _WANTED = ("proc", "sys", "etc")
 def read_machine(
     capture: str | None, request: PlanRequest, debug: bool = False
 ) -> Iterator[Machine]:
-    """The machine of this moment, or of a capture, which is unpacked meanwhile.
+    """Yield the machine of this moment, or of a capture, which is unpacked meanwhile.
 
     Raises UserError where the capture cannot be read.
     """
@@ -60,7 +60,7 @@ def captured_machine(
     workload: str | None,
     of_fleet: bool = False,
 ) -> Iterator[Machine]:
-    """The machine of a capture that has been planned for, unpacked meanwhile.
+    """Yield the machine of a capture that has been planned for, unpacked meanwhile.
 
     Raises UserError where it cannot be unpacked.
     """
@@ -73,7 +73,7 @@ def captured_machine(
 def _planned(
     capture: str | None, request: PlanRequest, debug: bool
 ) -> tuple[Measured[Topology], Measured[Plan]]:
-    """The topology and the plan, or why there is none: no Java, or nothing fits."""
+    """Return the topology and the plan, or why there is none: no Java, or nothing fits."""
     try:
         plan = jvm.plan({**request.document(), "with_topology": True}, debug)
         return typed(plan.topology, Topology), plan
@@ -179,7 +179,7 @@ def _links(home: Path) -> Mapping[str, str]:
 
 
 def _resolve(name: str) -> Measured[Sequence[str]]:
-    """The addresses of a host name, none where there is none; bounded in time."""
+    """Return the addresses of a host name, none where there is none; bounded in time."""
     answer: list[Sequence[str]] = []
 
     def ask() -> None:

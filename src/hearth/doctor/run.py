@@ -22,7 +22,7 @@ _JAVA_OPTIONS = ("spark.driver.extraJavaOptions", "spark.executor.extraJavaOptio
 
 @dataclass(frozen=True)
 class InRun:
-    """What of a run a finding acts on."""
+    """The part of a run that a finding acts on."""
 
     text: Text
     matters: bool  #: false: the run had none of it

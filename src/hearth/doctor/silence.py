@@ -16,7 +16,7 @@ _LONGEST = 200
 
 
 @dataclass(frozen=True)
-class Reason:
+class SilenceReason:
     """Why a finding is silenced; since: seconds since 1970."""
 
     reason: str
@@ -27,7 +27,7 @@ class Reason:
 class Silenced:
     """The reasons, by the name of the check."""
 
-    reasons: dict[str, Reason] = field(default_factory=dict)
+    reasons: dict[str, SilenceReason] = field(default_factory=dict)
     schema: Literal["hearth/doctor-silenced/1"] = "hearth/doctor-silenced/1"
 
 
@@ -42,7 +42,7 @@ def silence(file: Path, name: str, reason: str) -> None:
     text = " ".join(reason.split())
     if not text or len(text) > _LONGEST:
         raise UserError(f"--reason: give 1 to {_LONGEST} characters: it is shown with the finding")
-    _write(file, {**_read(file).reasons, name: Reason(text, int(time.time()))})
+    _write(file, {**_read(file).reasons, name: SilenceReason(text, int(time.time()))})
 
 
 def speak(file: Path, name: str) -> None:
@@ -59,6 +59,6 @@ def _read(file: Path) -> Silenced:
     return read_typed(file, Silenced, "remove it: all findings are then shown again")
 
 
-def _write(file: Path, reasons: Mapping[str, Reason]) -> None:
+def _write(file: Path, reasons: Mapping[str, SilenceReason]) -> None:
     private_directory(file.parent)
     write_private(file, json.dumps(to_json(Silenced(dict(reasons)))))

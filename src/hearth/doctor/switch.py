@@ -154,7 +154,7 @@ class Switch:
 
     @contextlib.contextmanager
     def _locked(self) -> Iterator[bool]:
-        """Whether this process got the lock, which it then holds."""
+        """Try to take the lock; return whether this process holds it."""
         private_directory(self._folder)
         lock = os.open(self._folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
@@ -204,7 +204,7 @@ class Switch:
         return kept
 
     def _restore(self, kept: Switched) -> None:
-        """In reverse; the file goes last, so that a kill leaves it to the next undo."""
+        """Restore in reverse; remove the file last, so that a kill leaves it to the next undo."""
         if kept.boot == self._boot():
             for one in reversed(kept.settings):
                 if self._now(one.path) != one.before:
@@ -215,7 +215,7 @@ class Switch:
         self._file(kept.name).unlink(missing_ok=True)
 
     def _drop_if_over(self, name: str) -> None:
-        """A change without drop-in ended when the machine started again."""
+        """Forget a change without drop-in if the machine has started again since."""
         with contextlib.suppress(OSError, ValueError):
             kept = load_typed(self._file(name), Switched)
             if kept.boot != self._boot() and not kept.drop_ins:
@@ -290,7 +290,7 @@ class Switch:
             ) from error
 
     def _remove(self, path: str, name: str) -> None:
-        """Only a file that hearth wrote."""
+        """Remove a file only if hearth wrote it."""
         file = self._tree.root / path
         with contextlib.suppress(FileNotFoundError):
             if file.read_text(encoding="utf-8", errors="replace").startswith(
@@ -340,7 +340,7 @@ def _drop_ins(name: str, changes: Sequence[Change]) -> dict[str, list[Change]]:
 
 
 def _texts(planned: Switched) -> dict[str, str]:
-    """The drop-ins' texts."""
+    """Return the drop-ins' texts."""
     changes = [Change(one.path, one.after) for one in planned.settings]
     mark = _MARK.format(name=planned.name)
     return {

@@ -25,7 +25,7 @@ _CHOSEN = re.compile(r"\[([^\[\]\s]+)\]")
 
 
 class NotSeen(Exception):  # noqa: N818 - not an error: the answer of a check
-    """What a check needs is not known; the message says why."""
+    """A check's input is not known; the message says why."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Whether a machine is a virtual one."""
+"""Tell whether a machine is virtual."""
 
 import re
 

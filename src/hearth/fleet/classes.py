@@ -74,7 +74,7 @@ class Sorted:
 
 
 def is_fleet(machine: str | None) -> bool:
-    """Whether `--machine` names a folder of captures, not one capture."""
+    """Return whether `--machine` names a folder of captures, not one capture."""
     folder = Path(machine) if machine else None
     return folder is not None and folder.is_dir() and not _is_capture(folder) and any(_in(folder))
 
@@ -100,7 +100,7 @@ def _in(folder: Path) -> Iterator[Path]:
 
 
 def _is_capture(folder: Path) -> bool:
-    """Whether a directory is a capture: unpacked, or with what was unpacked as all it holds."""
+    """Return whether a directory is an unpacked capture, or holds nothing but one."""
     inner = list(folder.iterdir())
     roots = [folder, *(inner if len(inner) == 1 else [])]
     return any((root / name).is_dir() for root in roots for name in ("sys", "proc"))
@@ -158,7 +158,7 @@ def _heap_mb(plan: Plan) -> int:
 
 
 def _key(machine: Topology) -> str:
-    """All that must be equal but memory."""
+    """Return all that must be equal within a class, except memory."""
     nodes = [(n.id, n.cpus, sorted(n.distances.items()), n.gpu_memory) for n in machine.nodes]
     limits = (machine.allowed.cpus, machine.allowed.nodes, machine.isolated)
     what = (

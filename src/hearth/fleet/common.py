@@ -15,14 +15,14 @@ _LEAST_USED, _LEAST_HEAP = 0.75, 0.5
 
 
 @dataclass(frozen=True)
-class Member:
+class PlannedClass:
     """A class: how many machines, and their plan."""
 
     machines: int
     layout: Layout
 
 
-def common_shape(members: Sequence[Member]) -> Common | str:
+def common_shape(members: Sequence[PlannedClass]) -> Common | str:
     """Return the shape with which most task slots work; in words why none will do."""
     if not members:
         return "no machine could be planned for"
@@ -42,12 +42,12 @@ def common_shape(members: Sequence[Member]) -> Common | str:
     )
 
 
-def _instances(best: Sequence[Fit], members: Sequence[Member]) -> dict[str, str]:
+def _instances(best: Sequence[Fit], members: Sequence[PlannedClass]) -> dict[str, str]:
     many = sum(fit.executors * member.machines for fit, member in zip(best, members, strict=True))
     return {"spark.executor.instances": str(many)}
 
 
-def _working(tried: Sequence[Fit], members: Sequence[Member]) -> tuple[bool, float]:
+def _working(tried: Sequence[Fit], members: Sequence[PlannedClass]) -> tuple[bool, float]:
     """Return whether all classes work enough, and the task slots that work in all."""
     slots = sum(
         fit.used * _slots(member.layout) * member.machines
@@ -61,7 +61,7 @@ def _share(fit: Fit) -> float:
     return min(fit.used / _LEAST_USED, fit.heap / _LEAST_HEAP)
 
 
-def fits(shape: Shape, members: Sequence[Member]) -> list[Fit]:
+def fits(shape: Shape, members: Sequence[PlannedClass]) -> list[Fit]:
     """Return how many executors of a shape each class takes: within the nodes of its own plan."""
     found = []
     for member in members:

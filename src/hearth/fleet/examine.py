@@ -5,10 +5,10 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from hearth.base.absent import Absent
-from hearth.doctor.examine import Finding, examine
+from hearth.doctor.examine import CheckFinding, examine
 from hearth.doctor.reading import captured_machine
 from hearth.fleet.classes import Sorted, captures_in, classes_of, layout_of, read_all
-from hearth.fleet.common import Member, common_shape
+from hearth.fleet.common import PlannedClass, common_shape
 from hearth.fleet.result import Common, FleetPlan, Odd, Unread, Usual
 from hearth.machine.plan import PlanRequest
 
@@ -16,7 +16,7 @@ from hearth.machine.plan import PlanRequest
 def plan_fleet(folder: Path, request: PlanRequest, debug: bool = False) -> FleetPlan:
     """Return the classes of the machines that were captured in a folder, and what is odd."""
     found, unread = Sorted(), []
-    findings: list[tuple[str, list[Finding]]] = []
+    findings: list[tuple[str, list[CheckFinding]]] = []
     zones: list[tuple[str, str]] = []
     for one in read_all(captures_in(folder), request, debug):
         if isinstance(one, Unread):
@@ -30,7 +30,7 @@ def plan_fleet(folder: Path, request: PlanRequest, debug: bool = False) -> Fleet
                 if not isinstance(machine.clock, Absent) and machine.clock.zone is not None:
                     zones.append((one.name, machine.clock.zone))
     kinds = found.kinds()
-    common = common_shape([Member(len(kind.names), layout_of(kind)) for kind in kinds])
+    common = common_shape([PlannedClass(len(kind.names), layout_of(kind)) for kind in kinds])
     return FleetPlan(
         classes=classes_of(kinds),
         usual=_usual(findings),
@@ -60,18 +60,18 @@ def _other_zones(zones: Sequence[tuple[str, str]]) -> list[Odd]:
     ]
 
 
-def _shared(findings: Sequence[tuple[str, list[Finding]]]) -> dict[str, int]:
+def _shared(findings: Sequence[tuple[str, list[CheckFinding]]]) -> dict[str, int]:
     """Return how many machines have each finding that more than half of them have."""
     counts = Counter(each.name for _, found in findings for each in found)
     return {name: many for name, many in counts.most_common() if 2 * many > len(findings)}
 
 
-def _usual(findings: Sequence[tuple[str, list[Finding]]]) -> list[Usual]:
+def _usual(findings: Sequence[tuple[str, list[CheckFinding]]]) -> list[Usual]:
     better = {each.name: each.better for _, found in findings for each in found}
     return [Usual(name, many, better[name]) for name, many in _shared(findings).items()]
 
 
-def _odd(findings: Sequence[tuple[str, list[Finding]]]) -> list[Odd]:
+def _odd(findings: Sequence[tuple[str, list[CheckFinding]]]) -> list[Odd]:
     shared = _shared(findings)
     return [
         Odd(machine, each.name, each.severity, each.seen, each.better, each.command)
@@ -80,5 +80,5 @@ def _odd(findings: Sequence[tuple[str, list[Finding]]]) -> list[Odd]:
     ]
 
 
-def _unshared(found: Iterable[Finding], shared: dict[str, int]) -> list[Finding]:
+def _unshared(found: Iterable[CheckFinding], shared: dict[str, int]) -> list[CheckFinding]:
     return [each for each in found if each.name not in shared]

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from hearth.base.errors import UserError
 from hearth.fleet.classes import Sorted, captures_in, read_all
-from hearth.fleet.common import Member, common_shape
+from hearth.fleet.common import PlannedClass, common_shape
 from hearth.fleet.result import Unread
 from hearth.machine.described import machine_source
 from hearth.machine.plan import PlanRequest
@@ -37,7 +37,7 @@ def fleet_text(request: PlanRequest, cluster: str, debug: bool = False) -> str:
         try:
             layout, reserved = plan_layout(example, cluster, debug)
             parts.append(head + text_of(layout, reserved, cluster, request.conf))
-            members.append(Member(len(kind.names), layout))
+            members.append(PlannedClass(len(kind.names), layout))
         except UserError as error:
             parts.append(f"{head}# none: {error}\n")
     for_all = (
@@ -48,7 +48,7 @@ def fleet_text(request: PlanRequest, cluster: str, debug: bool = False) -> str:
     return "\n".join([*parts, for_all, *unread])
 
 
-def _for_all(members: list[Member], cluster: str) -> str:
+def _for_all(members: list[PlannedClass], cluster: str) -> str:
     common = common_shape(members)
     if isinstance(common, str):
         return f"## all: no spark-defaults.conf fits: {common}\n"

@@ -27,7 +27,7 @@ class MachineClass:
 
 @dataclass(frozen=True)
 class Fit:
-    """What executors of one shape make of a class."""
+    """How well executors of one shape use the machines of a class."""
 
     executors: Count  #: on each machine
     used: Share  #: of the task slots that the class's own plan has

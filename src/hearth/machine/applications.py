@@ -84,7 +84,7 @@ def last_placement(run: Application) -> Placement | None:
 
 
 def find_run(runs: list[Application], name: str) -> Application:
-    """The run with this application id or this name, which one run has, or one that is running."""
+    """Return the run with this id or name; of several with a name, the one that is running."""
     matches = [run for run in runs if run.app_id == name]
     matches = matches or [run for run in runs if run.record.get("name") == name]
     running = [run for run in matches if run.alive]

@@ -36,7 +36,7 @@ _REQUEST = b'{"machine": "2 packages, 2 nodes of 64 GB, 8 cores x 2 threads"}'
 
 @dataclass(frozen=True)
 class Training:
-    """How an archive is made.
+    """A recipe for an archive.
 
     name: the kind of archive. key: what it depends on. command: the training run, given the flag
     that makes the JVM write its archive. check: a short run with the same class path, given the
@@ -56,7 +56,7 @@ class Training:
 
 
 def archive_flags(java: Path, jvm: list[str], debug: bool) -> list[str]:
-    """The flags by which hearth's own JVM side starts from its archive, made by a verb for it."""
+    """Return the flags by which hearth's own JVM side starts from its archive, which it makes."""
     training = Training(
         name="cli",
         key=key([java, paths.hearth_jar()], jvm),
@@ -134,7 +134,7 @@ def existing(training: Training) -> Path | None:
 
 
 def _parted() -> bool:
-    """Whether a JVM would take the archive's name for several: it ends where they are over two."""
+    """Return whether a JVM would read the archive's name as several: it ends if over two."""
     return ":" in str(paths.cache_home())
 
 
@@ -229,7 +229,7 @@ def _sound(training: Training, archive: Path) -> bool:
 
 
 def drop_oldest(folder: Path, name: str) -> None:
-    """The newest few stay: each jar and each JVM has its own, as has each checkout.
+    """Remove all but the newest few: each jar, each JVM and each checkout has its own.
 
     Unfinished ones stay too, except old ones, which a killed command left.
     """

@@ -47,7 +47,7 @@ def _is_there(text: str) -> bool:
 
 
 def _described(said: str, name: str) -> str:
-    """The description of a machine whose nodes are alike, which most are."""
+    """Return the description of a machine whose nodes are alike, which most are."""
     lscpu = dict(_LSCPU.findall(said))
     cpus, sizes = _nodes(said, name)
     if not sizes:
@@ -77,7 +77,7 @@ def _described(said: str, name: str) -> str:
 
 
 def _nodes(said: str, name: str) -> tuple[dict[int, list[int]], dict[int, int]]:
-    """The CPUs of each node, and its memory in MB."""
+    """Return the CPUs of each node, and its memory in MB."""
     cpus: dict[int, list[int]] = {}
     sizes: dict[int, int] = {}
     for node, what, value in _NODE.findall(said):

@@ -88,7 +88,7 @@ def call(
 
 
 def _with_the_key_meant(message: str) -> str:
-    """The refusal of a key that hearth does not have, with one like it in place of all."""
+    """Return the refusal of a key that hearth does not have, with one like it in place of all."""
     head, refused, known = message.partition(": hearth has no such key; the keys are ")
     key, _, value = head.partition(": ")
     if not refused:
@@ -103,7 +103,7 @@ def _with_the_key_meant(message: str) -> str:
 
 
 def _no_answer(verb: str, done: subprocess.CompletedProcess[str]) -> str:
-    """For a JVM that did not start or was killed; hearth's own exit codes are 2 and 70."""
+    """Explain a JVM that did not start or was killed; hearth's own exit codes are 2 and 70."""
     reason = reason_of(done.stderr, done.stdout)
     how = f"was killed by signal {-done.returncode}" if done.returncode < 0 else "failed"
     code = f" with {done.returncode}" if done.returncode > 0 else ""
@@ -239,7 +239,7 @@ class Offer:
 
 @contextlib.contextmanager
 def offer(name: str) -> Iterator[Offer | None]:
-    """A new file among the leases of this machine; None where none can be made.
+    """Yield a new file among the leases of this machine; None where none can be made.
 
     The plan then says that leases cannot be read, or there is no lease: nothing depends on it.
     """
@@ -256,7 +256,7 @@ def offer(name: str) -> Iterator[Offer | None]:
 
 
 def _standard_error() -> int:
-    """Where the verb says what takes long: its own standard error is read when it has ended."""
+    """Duplicate standard error, to which the verb reports progress; its own is read at its end."""
     try:
         return os.dup(2)
     except OSError:  # closed

@@ -11,7 +11,7 @@ from hearth.machine.topology import Topology
 
 @dataclass(frozen=True)
 class Lease:
-    """What an application holds."""
+    """The part of the machine that an application holds."""
 
     schema: Literal["hearth/lease/1"]
     boot: str  #: /proc/sys/kernel/random/boot_id when it was taken

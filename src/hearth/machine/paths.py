@@ -1,4 +1,4 @@
-"""Where things are: the jar, Spark, Java, and hearth's state and cache directories."""
+"""Find the jar, Spark, Java, and hearth's state and cache directories."""
 
 import contextlib
 import importlib.util

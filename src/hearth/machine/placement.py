@@ -1,4 +1,4 @@
-"""Where the kernel says the executors of an application are: contract/placement.schema.json."""
+"""The placement of an application's executors, as the kernel has it (placement.schema.json)."""
 
 from dataclasses import dataclass, field
 from typing import Annotated, Literal
@@ -21,7 +21,7 @@ Verdict = Annotated[
 
 @dataclass(frozen=True)
 class KernelView:
-    """What the kernel says of a process."""
+    """The kernel's view of a process."""
 
     cpus_allowed: IdList  #: union of Cpus_allowed_list over all threads
     #: anonymous mappings, and those of files that are memory, under each memory policy of numa_maps
@@ -81,7 +81,7 @@ class OtherUse:
 
 @dataclass(frozen=True)
 class Placement:
-    """Where the kernel says that executors are: placement.json, and what the verb placement prints.
+    """The placement of executors, as the kernel has it: placement.json, and the verb's answer.
 
     The verb `placement` and the driver write it.
     """

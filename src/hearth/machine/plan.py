@@ -33,7 +33,7 @@ PLUGINS = "spark.plugins"
 
 @dataclass(frozen=True)
 class PlanRequest:
-    """What is known of an application, what the user fixed, and the machine to plan for.
+    """The known facts about an application, the user's constraints, and the machine to plan for.
 
     machine: a capture or a description; None for this machine. input, memory: sizes as typed.
     python: whether the program is in Python. occupied: CPUs to leave alone. conf: Spark settings.
@@ -134,7 +134,7 @@ def _given(fields: dict[str, Any]) -> dict[str, Any]:
 
 
 def parse_conf(settings: list[str], what: str = "--conf") -> dict[str, str]:
-    """Spark settings from `key=value` texts; a later one wins, as in Spark."""
+    """Return Spark settings from `key=value` texts; a later one wins, as in Spark."""
     conf = {}
     for setting in settings:
         key, equals, value = setting.partition("=")
@@ -170,13 +170,13 @@ class PlannedExecutor:
 
     @property
     def memory_mb(self) -> int:
-        """All that its process may take."""
+        """The most memory that its process may take."""
         return self.heap_mb + self.off_heap_mb + self.overhead_mb
 
 
 @dataclass(frozen=True)
 class PlannedDriver:
-    """Where the driver should run."""
+    """The CPUs, memory and heap planned for the driver."""
 
     cpus: IdList
     memory_nodes: IdList
@@ -208,7 +208,7 @@ class PlannedWork:
 
 @dataclass(frozen=True)
 class Asked:
-    """What the user fixed by hearth's options or by the master.
+    """The user's constraints, by hearth's options or by the master.
 
     If a program sets Spark keys itself, the plan is made again with it.
     """
@@ -220,7 +220,7 @@ class Asked:
 
 @dataclass(frozen=True)
 class Plan:
-    """How an application uses a machine, and why.
+    """A plan: how an application uses a machine, and why.
 
     Written by the verb `plan`. Sizes are MiB; sets of CPUs and nodes are in the kernel's list
     format, such as `0-3,8`.

@@ -93,7 +93,7 @@ class CpuQuota:
 
 @dataclass(frozen=True)
 class TaskLimit:
-    """How many processes and threads there may be."""
+    """A limit on the number of processes and threads."""
 
     #: `pids.max` of the cgroup or an ancestor, the one that leaves least; `RLIMIT_NPROC` of the
     #: user, unless a capability lifts it
@@ -105,7 +105,7 @@ class TaskLimit:
 
 @dataclass(frozen=True)
 class Allowed:
-    """What this process may use: affinity and cpuset, intersected with what is online."""
+    """The CPUs and memory that this process may use: affinity, cpuset, and what is online."""
 
     cpus: IdList
     nodes: IdList

@@ -74,7 +74,7 @@ _NOT_COUNTED = {"<not counted>": "not counted", "<not supported>": "not supporte
 
 
 @dataclass(frozen=True)
-class Reading:
+class CounterReading:
     """One event in one interval, scaled by perf to the whole interval.
 
     value: None where it was not counted, `absent` says why. running_share: the part of the time for
@@ -93,7 +93,7 @@ class Reading:
     domain: str | None = None
 
 
-def parse_perf_line(line: str) -> Reading | None:
+def parse_perf_line(line: str) -> CounterReading | None:
     """Return a line of `perf stat -I -x,` or `perf stat -I -j`.
 
     None for a comment, blank or torn line.
@@ -107,7 +107,7 @@ def parse_perf_line(line: str) -> Reading | None:
         return None
 
 
-def _from_csv(text: str) -> Reading:
+def _from_csv(text: str) -> CounterReading:
     """perf-stat(1), CSV FORMAT: time, value, unit, event, runtime, share, metric, metric's unit.
 
     A further metric of the same event has blank fields before it. A count by socket or node has
@@ -125,7 +125,7 @@ def _from_csv(text: str) -> Reading:
     return replace(reading, domain=domain)
 
 
-def _from_json(text: str) -> Reading:
+def _from_json(text: str) -> CounterReading:
     row = parse(text)
     named = row.get("metric-unit") and row.get("metric-value") is not None
     metric = (str(row["metric-unit"]), float(row["metric-value"])) if named else None
@@ -148,18 +148,18 @@ def _reading(
     unit: str,
     share: float | None,
     metric: tuple[str, float] | None,
-) -> Reading:
+) -> CounterReading:
     absent = _NOT_COUNTED.get(shown)
     value = float(shown) if shown and absent is None else None
     reported = metric[1] if metric is not None else 0.0
     if not all(math.isfinite(number) for number in (t, value or 0.0, share or 0.0, reported)):
         raise ValueError(f"{shown} is not a number")
     if absent is not None:
-        return Reading(t, event, None, unit, None, absent)
-    return Reading(t, event, value, unit, share, None if shown else "no value", metric)
+        return CounterReading(t, event, None, unit, None, absent)
+    return CounterReading(t, event, value, unit, share, None if shown else "no value", metric)
 
 
-def topdown_metric(reading: Reading) -> tuple[str, float] | None:
+def topdown_metric(reading: CounterReading) -> tuple[str, float] | None:
     """Return perf's own top-down metric of a line as (name, share); None where the line has
     another.
 
@@ -174,8 +174,8 @@ def topdown_metric(reading: Reading) -> tuple[str, float] | None:
     return name, reading.metric[1] / 100 if per_cent else reading.metric[1]
 
 
-def trusted(reading: Reading) -> bool:
-    """Whether an event had a counter for enough of the interval to believe its extrapolation."""
+def trusted(reading: CounterReading) -> bool:
+    """Return whether an event was counted for enough of the interval to trust the extrapolation."""
     share = reading.running_share
     return reading.value is not None and share is not None and share >= LEAST_RUNNING_SHARE
 
@@ -274,7 +274,7 @@ def topdown_one_of_slots(
     bad_speculation: float | None,
     front_end: float | None,
 ) -> TopDownOne | None:
-    """From slot counts, as Ice Lake and later count them (`topdown-*` events of perf).
+    """Return the breakdown from slot counts, for Ice Lake and later (perf's `topdown-*` events).
 
     The back end is what the others leave, so that rounding of the counters does not add up to more.
     """
@@ -294,7 +294,7 @@ def topdown_one_of_uops(
     recovery_cycles: float | None,
     width: int = 4,
 ) -> TopDownOne | None:
-    """From micro-operation counts, as Sandy Bridge to Skylake count them (A. Yasin, ISPASS 2014).
+    """Return the breakdown from micro-operations, for Sandy Bridge to Skylake (Yasin, ISPASS 2014).
 
     Slots are width x cycles; front end = IDQ_UOPS_NOT_DELIVERED.CORE / slots; retiring =
     UOPS_RETIRED.RETIRE_SLOTS / slots; bad speculation = (UOPS_ISSUED.ANY - retired + width x

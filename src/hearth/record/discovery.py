@@ -74,7 +74,7 @@ class ProcessFinder:
                 yield self._row(found)
 
     def _may_become(self, pid: int) -> bool:
-        """A shell of ours may still become a JVM: bin/spark-class first runs another one."""
+        """Return whether a known shell may become a JVM: bin/spark-class first runs another."""
         return pid in self.known and self.known[pid].target.role == "other"
 
     def _entries(self) -> Iterator[tuple[tuple[int, int], int]]:
@@ -175,7 +175,7 @@ def _is_executor(words: list[str]) -> bool:
 
 
 def _is_java(words: list[str]) -> bool:
-    """Not the shell that becomes java by exec (bin/spark-class)."""
+    """Return whether it is java, not the shell that becomes java by exec (bin/spark-class)."""
     return Path(words[0]).name.startswith("java")
 
 

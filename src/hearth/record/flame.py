@@ -1,5 +1,5 @@
-"""What the JVMs of a run execute: samples of each by async-profiler, where the user has it, else a
-flight recording (JEP 328). The JDK's jcmd asks for either.
+"""Record what the JVMs of a run execute: by async-profiler where the user has it, else by a flight
+recording (JEP 328). The JDK's jcmd asks for either.
 
 It is asked for from outside once a JVM is up, not by an option: a JVM whose recording cannot
 start would end. And a JVM ends when it cannot write a recording's parts, and complains on the
@@ -146,7 +146,7 @@ class Recordings:
         return None
 
     def _ready(self, pid: int) -> bool:
-        """Whether it catches SIGQUIT, by which it is asked: one that does not yet would end."""
+        """Return whether a JVM catches jcmd's SIGQUIT yet; one that does not would end."""
         status = kernel.parse_status(read_if_alive(self._proc / str(pid) / "status") or "")
         return bool(int(status.get("SigCgt", "0"), 16) & _SIGQUIT)
 
@@ -166,7 +166,7 @@ class Recordings:
         self._asked[target] = _Request(process, time.monotonic() + _PATIENCE_S)
 
     def _request(self, pid: int) -> tuple[str, ...]:
-        """In the words of jcmd."""
+        """Return the request in jcmd's words."""
         if self._agent is not None:
             file = f"{self._memory}/{pid}{STACKS}"
             # What it says would else be on the application's standard output.

@@ -36,7 +36,7 @@ class Stat(NamedTuple):
 
 
 def parse_stat(text: str) -> Stat:
-    """The command's name stands in brackets and may itself hold blanks and brackets."""
+    """Parse /proc/PID/stat; the command's name is in brackets, and may hold blanks and brackets."""
     open_at, close_at = text.index("("), text.rindex(")")
     rest = text[close_at + 2 :].split()
     return Stat(  # rest[0] is field 3

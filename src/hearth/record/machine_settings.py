@@ -94,7 +94,7 @@ def spark_version(home: Path) -> str:
 
 
 def _java_version(java: Path) -> str:
-    """From the JDK's `release` file: starting a JVM to ask takes most of a second."""
+    """Read the version from the JDK's `release` file: to start a JVM takes most of a second."""
     release = java.parent.parent / "release"
     text = release.read_text(encoding="utf-8", errors="replace") if release.is_file() else ""
     match = re.search(r'JAVA_VERSION="([^"]+)"', text)

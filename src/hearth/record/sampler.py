@@ -35,7 +35,7 @@ _STANDARD_INPUT = 0
 
 @dataclass
 class Schedule:
-    """When a probe is due, from what its samples have cost: CPU seconds."""
+    """The schedule of a probe; its period grows with the CPU seconds that its samples cost."""
 
     probe: Probe
     period_s: float
@@ -74,7 +74,7 @@ class Sampler:
         self._strangers: set[int] = set()
 
     def step(self, *, all_of_them: bool = False) -> None:
-        """One round: who is there, then each probe that is due."""
+        """Sample once: find the processes, then run each probe that is due."""
         began = time.thread_time()
         for row in self.finder.scan():
             self._writer.append("processes.jsonl", row)
@@ -103,7 +103,7 @@ class Sampler:
             self._tell_cost(schedule)
 
     def _answers(self, probe: Probe, targets: list[SampledProcess]) -> Iterator[Row]:
-        """One process at a time, so that one which is not ours to read does not hide the others."""
+        """Sample memory by process, so that an unreadable one does not hide the others."""
         groups = [[target] for target in targets] if probe.name == "memory" else [targets]
         for group in groups:
             try:
@@ -123,7 +123,7 @@ class Sampler:
         self._writer.append("samples/cost.jsonl", row)
 
     def close(self) -> None:
-        """A last look, then what everything has cost."""
+        """Sample a last time, then record what each probe has cost."""
         self.step(all_of_them=True)
         if self._recordings is not None:
             self._recordings.close()

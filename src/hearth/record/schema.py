@@ -37,7 +37,7 @@ class Owner:
 
 @dataclass(frozen=True)
 class ProbeStatus:
-    """What `survey` says of a probe."""
+    """The state of a probe, as `survey` returns it."""
 
     name: str
     status: Annotated[str, OneOf("on", "absent")]
@@ -114,7 +114,7 @@ class Setting:
 
 @dataclass(frozen=True)
 class RecordedExecutor:
-    """What readers need of a planned executor."""
+    """The part of a planned executor that readers need."""
 
     cpus: Ids
     task_slots: int
@@ -124,7 +124,7 @@ class RecordedExecutor:
 
 @dataclass(frozen=True)
 class RecordedPlan:
-    """What readers need of a plan."""
+    """The part of a plan that readers need."""
 
     mode: str
     executors: list[RecordedExecutor]
@@ -164,7 +164,7 @@ class Launched:
 
 @dataclass(frozen=True, kw_only=True)
 class RecordHead(Launched):
-    """What was known at the start of one recorded run: `record.json`.
+    """The facts known when a recorded run starts: `record.json`.
 
     Written once, when the run starts; next to it are eventlog/, gc/, samples/, processes.jsonl,
     warnings.jsonl, soon after the start machine.json (topology.schema.json, or an object with the

@@ -134,7 +134,7 @@ class RecordWriter:
 
     @classmethod
     def open(cls, directory: Path) -> "RecordWriter":
-        """For a helper of the owner, which adds rows to the same record."""
+        """Open a record for a helper process of its owner, which adds rows to it."""
         return cls(directory, load_typed(directory / "record.json", RecordHead))
 
     def now_s(self) -> float:
@@ -307,7 +307,7 @@ def _machine(file: Path) -> Measured[RecordedMachine]:
 
 
 def analysis_file(directory: Path) -> Path:
-    """Where the analysis of a record is kept: beside it, for the record itself never changes."""
+    """Return the file of a record's analysis: beside the record, which itself never changes."""
     return directory.with_name(f".{directory.name}.analysis")
 
 
@@ -334,7 +334,7 @@ LAST = "last"
 
 
 def find_record(state_home: Path, name: str) -> Record:
-    """The record with this id, the beginning or end of an id, or `last` for the latest one."""
+    """Find a record by its id, the beginning or end of one, or `last` for the latest."""
     if name == LAST:
         return _last(state_home)
     found = the_only(name, "records", record_ids(state_home))

@@ -1,1 +1,1 @@
-"""From a plan to the spark-submit command line that runs it."""
+"""Turn a plan into the spark-submit command line that runs it."""

@@ -58,7 +58,7 @@ def run_child(
 
 @contextlib.contextmanager
 def _interrupts_wait() -> Iterator[None]:
-    """An interrupt meanwhile is raised at the end: a child half started would be nobody's."""
+    """Hold back interrupts until the end: a half-started child would have no owner."""
     came: list[tuple[int, FrameType | None]] = []
     usual = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     handled = {number: handler for number, handler in usual.items() if callable(handler)}

@@ -1,4 +1,4 @@
-"""From what the user typed and the plan to the command that runs: pure, plain text."""
+"""Compose the command that runs from the user's words and the plan: pure, plain text."""
 
 import os
 import re
@@ -70,7 +70,7 @@ def pass_through_reason(line: SubmitLine, master: str | None, remote: str | None
 
 
 def _refuse_mistyped(master: str) -> None:
-    """Spark has other masters, and may be given more: only what is nearly hearth's is refused."""
+    """Refuse a master that is nearly hearth's; any other may be one that Spark knows."""
     name = re.split(r"[\[:]", master)[0]
     if name not in _SPARKS and nearest(name.lower(), ["local-numa"], cutoff=0.75):
         meant = "local-numa" + master[len(name) :]

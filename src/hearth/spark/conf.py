@@ -57,7 +57,7 @@ def read_settings(line: SubmitLine) -> dict[str, str]:
 def user_settings(
     line: SubmitLine, spark_home: Path, environment: Mapping[str, str]
 ) -> dict[str, str]:
-    """The settings of spark-defaults.conf, the properties files, `--conf`, and the options."""
+    """Return what spark-defaults.conf, the properties files, `--conf` and the options set."""
     settings = _of_files(line, spark_home, environment)
     confs = [option.value or "" for option in line.options if option.name == "--conf"]
     settings.update(parse_conf(confs))
@@ -70,7 +70,7 @@ def user_settings(
 
 
 def _of_files(line: SubmitLine, spark_home: Path, environment: Mapping[str, str]) -> dict[str, str]:
-    """The defaults, the properties file over them, the extra ones over that, each over the last."""
+    """Return the defaults, overridden by the properties file, then by each of the extra ones."""
     chosen = line.last("--properties-file")
     files: list[tuple[Path, str]] = []
     defaults = conf_folder(spark_home, environment) / "spark-defaults.conf"

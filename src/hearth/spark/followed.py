@@ -28,7 +28,7 @@ _BEGAN, _USER, _INTERRUPTED, _SYSTEM, _MOST = b".", "user: ", "interrupted", "sy
 
 @dataclass(frozen=True)
 class RunEnd:
-    """How a run ended. began: whether the child had become the run; code: as a shell has it."""
+    """The end of a run. began: whether the child had become the run; code: as in a shell."""
 
     began: bool
     code: int

@@ -1,4 +1,4 @@
-"""How much data the files are that an application's command line names."""
+"""Measure the size of the files that an application's command line names."""
 
 import contextlib
 import os

@@ -129,7 +129,7 @@ def async_profiler() -> str | None:
 
 
 def application_name(line: SubmitLine, settings: dict[str, str]) -> str:
-    """As the user named it, else the file's name."""
+    """Return the name that the user chose, or else the file's name."""
     chosen = line.last("--name") or settings.get("spark.app.name")
     return chosen or Path(line.application[0]).stem
 
@@ -252,7 +252,7 @@ class _Run:
 
     @contextlib.contextmanager
     def _keeping(self) -> Iterator[None]:
-        """For what hearth keeps for itself: the application does not depend on it."""
+        """Note a failure to keep hearth's own data; the application does not depend on it."""
         try:
             yield
         except OSError as error:
@@ -331,7 +331,7 @@ class _Run:
 
     @contextlib.contextmanager
     def _signals(self) -> Iterator[None]:
-        """The first interrupt asks the application to end; some seconds later it is killed."""
+        """Pass the first interrupt on to the application; kill it some seconds later."""
 
         def ask(number: int, _frame: object) -> None:
             self._interrupted = number

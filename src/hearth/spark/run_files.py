@@ -53,7 +53,7 @@ def is_plain(directory: Path) -> bool:
 
 @contextlib.contextmanager
 def plain_path(directory: Path) -> Iterator[Path]:
-    """The directory itself or, if its name is not plain, a link to it for as long as needed."""
+    """Yield the directory or, if its name is not plain, a link to it for as long as needed."""
     if is_plain(directory):
         yield directory
         return
@@ -186,7 +186,7 @@ def _quoted(word: str) -> str:
 
 
 def _escaped(value: str) -> str:
-    """As java.util.Properties reads it."""
+    """Escape a value for java.util.Properties."""
     return value.replace("\\", "\\\\").replace("\n", "\\n").replace("\r", "\\r")
 
 

@@ -47,7 +47,7 @@ class SamplerProcess:
 
 
 def _log(record: Path) -> int:
-    """For errors of the sampler; nowhere, if the record takes no more files."""
+    """Open the log of the sampler's errors; /dev/null if the record takes no more files."""
     try:
         return os.open(record / "sampler.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     except OSError:

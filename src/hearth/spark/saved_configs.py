@@ -50,7 +50,7 @@ class TunedChoice(TypedDict):
 
 @dataclass(frozen=True)
 class SavedConfigs:
-    """What is saved of an application on one machine: `saved/KEY.json` in the state directory."""
+    """The configurations saved for an application on one machine: `saved/KEY.json` in the state."""
 
     application: str
     compared: Choice | None = field(default=None, metadata=LEFT_OUT)
@@ -126,7 +126,7 @@ def _read(home: Path, named: str, root: Path) -> SavedConfigs:
 
 
 def _sound(home: Path, named: str, root: Path) -> SavedConfigs:
-    """What is saved; nothing where that is damaged, as it is being replaced."""
+    """Return what is saved; nothing if it is damaged, as it is about to be replaced."""
     try:
         return _read(home, named, root)
     except UserError:

@@ -1,4 +1,4 @@
-"""From a command line of `hearth submit` to what runs: the plan, the settings, the command.
+"""Turn a command line of `hearth submit` into what runs: the plan, the settings, the command.
 
 Shared by the commands that run an application; only the command prints and starts it.
 """
@@ -46,7 +46,7 @@ _LATER = (
 
 @dataclass(frozen=True)
 class Submission:
-    """What to run: the command, the user's own settings, the master, the plan if hearth plans.
+    """An application to run: command, the user's own settings, master, and plan if hearth plans.
 
     master is None if none was given and Spark takes its default. afterwards: called with the id of
     the process that is or becomes the application, where something is to be made when it is over.
@@ -61,7 +61,7 @@ class Submission:
 
 @dataclass(frozen=True)
 class Occasion:
-    """For what a submission is prepared.
+    """The purpose of a submission.
 
     dry_run: nothing of it will run. named: whether the line names a file, not a workload of
     hearth's, which is planned only. measured: missing class-data archives are made first, so that
@@ -107,7 +107,7 @@ def _planned(
     show_plan: Callable[[Plan], None],
     occasion: Occasion,
 ) -> Submission:
-    """The submission of what hearth plans, on the one machine that this is."""
+    """Return the submission of what hearth plans, on the one machine that this is."""
     plan, inherited = _plan(line, settings, occasion)
     waiting = _waits(line.asked, settings, plan)
     if waiting:
@@ -191,7 +191,7 @@ def check_application(application: str) -> None:
 def _with_variables(
     line: SubmitLine, settings: Mapping[str, str]
 ) -> tuple[SubmitLine, dict[str, str], list[str]]:
-    """The line and the settings with what environment variables set; notes for the user."""
+    """Add what environment variables set to line and settings; return notes for the user too."""
     found = variable_settings(settings, os.environ)
     moved = {key: of for key, of in found.items() if key.startswith("spark.executor.")}
     line = line.adding(*(Option("--conf", f"{key}={value}") for key, (_, value) in moved.items()))
@@ -202,7 +202,7 @@ def _with_variables(
 def _with_engine(
     line: SubmitLine, settings: Mapping[str, str]
 ) -> tuple[SubmitLine, Mapping[str, str]]:
-    """The line and the settings with the plugin of a native engine that the user asks for."""
+    """Add the plugin of the native engine that the user asks for to line and settings."""
     loaded = with_engine(line.asked.engine, dict(settings))
     if loaded == settings:
         return line, settings
@@ -212,7 +212,7 @@ def _with_engine(
 def _plan(
     line: SubmitLine, settings: Mapping[str, str], occasion: Occasion
 ) -> tuple[Plan, tuple[int, ...]]:
-    """The plan, and what the driver inherits so that it holds its lease."""
+    """Return the plan, and what the driver inherits so that it holds its lease."""
     conf = {key: value for key, value in settings.items() if key != "spark.master"}
     # Spark looks there first and would ignore the plan's directory.
     if os.environ.get("SPARK_LOCAL_DIRS"):
@@ -231,9 +231,7 @@ def _plan(
 
 
 def _with_named_files(line: SubmitLine, conf: Mapping[str, str]) -> tuple[SubmitLine, list[Reason]]:
-    """The line with the input that its application's arguments name, unless the user says its size;
-    the reason for it.
-    """
+    """Add the size of the input that the arguments name, unless the user gives it; say why."""
     if line.asked.input is not None or "spark.hearth.input" in conf:
         return line, []
     size = named_files.large_input(line.application[1:])
@@ -248,7 +246,7 @@ def _saying(plan: Plan, more: list[Reason]) -> Plan:
 
 
 def _waits(asked: SubmitOptions, settings: Mapping[str, str], plan: Plan) -> bool:
-    """Whether one JVM is to wait until others have given back what it needs."""
+    """Return whether one JVM is to wait until others have given back what it needs."""
     wanted = asked.when_full or settings.get(_WHEN_FULL)
     full = any(reason.decision == "sharing" for reason in plan.reasons)
     return plan.is_native and wanted == "wait" and full
@@ -297,8 +295,9 @@ def _additions(
 def _partitions_by_query(
     settings: Mapping[str, str], plan: Plan
 ) -> tuple[dict[str, str], Path | None]:
-    """What lets plain Spark size each query's shuffles (jvm: QuerySizedShuffles), unless the user
-    gives their number, or wants Spark's.
+    """Return the settings and the jar that let plain Spark size each query's shuffles.
+
+    Nothing if the user sets their number or asks for Spark's (jvm: QuerySizedShuffles).
     """
     if SHUFFLE_PARTITIONS in settings or not _by_query(settings):
         return {}, None
@@ -326,7 +325,7 @@ def _by_query(settings: Mapping[str, str]) -> bool:
 def _archives(
     occasion: Occasion, theirs: str, settings: Mapping[str, str], jar: Path | None
 ) -> tuple[list[str], Callable[[int], None] | None]:
-    """The driver's flags for its class-data archive, and what makes a missing one later.
+    """Return the driver's flags for its class-data archive, and what makes a missing one later.
 
     theirs: the user's class path; an archive fits one class path only, so a user who adds to it
     starts without. Neither where the user wants none; a dry run makes none.
@@ -400,8 +399,9 @@ def python_of_application(
 
 
 def _chosen(python: str, why: str) -> tuple[dict[str, str], str]:
-    """Without a line where it is hearth's own: its folder tells environments apart, not its file,
-    which is usually a link to the same Python.
+    """Return the setting for a Python, and a line to show unless it is hearth's own.
+
+    Environments are told apart by folder: the file is usually a link to the same Python.
     """
     own = Path(sys.executable)
     if os.path.realpath(Path(python).parent) == os.path.realpath(own.parent):

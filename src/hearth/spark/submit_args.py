@@ -60,7 +60,7 @@ class UnknownOptionError(UserError):
 
 @dataclass(frozen=True)
 class SubmitOptions:
-    """What the user asks of the plan: hearth's own options of a command that runs an application.
+    """The user's wishes for the plan: hearth's own options of a command that runs an application.
 
     The field `when_full` is the option `--when-full`, and so on; None or False where not given.
     """
@@ -94,7 +94,7 @@ class SubmitOptions:
 
     @property
     def is_unbound(self) -> bool:
-        """Whether executors are to be bound to nothing, by either of the two options."""
+        """Whether either of the two options asks for unbound executors."""
         return self.unbound or self.bind == "none"
 
     def or_else(self, other: "SubmitOptions") -> "SubmitOptions":
@@ -168,7 +168,7 @@ class SubmitLine:
 
     @property
     def is_python(self) -> bool:
-        """Whether the program is in Python, so that its workers need memory beside the heap."""
+        """Whether the program is in Python: its workers need memory beside the heap."""
         return bool(self.application) and self.application[0].endswith(".py")
 
     @property

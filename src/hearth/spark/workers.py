@@ -68,7 +68,7 @@ class Place:
         return children(self.pid) if self.alive and self.pid else []
 
     def registered(self) -> bool:
-        """Whether the Worker's log says that its master has accepted it."""
+        """Return whether the Worker's log says that its master has accepted it."""
         with contextlib.suppress(OSError):
             return _REGISTERED in (Path(self.logs) / "stderr").read_bytes()
         return False
@@ -96,7 +96,7 @@ class WorkerSet:
 
 @dataclass(frozen=True)
 class WorkersRequest:
-    """What the supervisor is to do."""
+    """The task of the supervisor."""
 
     schema: Literal["hearth/workers-request/1"]
     name: str

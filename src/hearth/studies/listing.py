@@ -20,7 +20,7 @@ from hearth.studies.engine.store import (
     STUDY,
     TUNE,
     Journal,
-    Kind,
+    StudyKind,
 )
 from hearth.studies.published.result import StudyHead
 
@@ -37,7 +37,7 @@ class _Objective:
 
 @dataclass(frozen=True)
 class _Tune:
-    """What a listing shows of `tune.json`: its own shape would load the tuner's libraries."""
+    """The listed part of `tune.json`; to read all of it would load the tuner's libraries."""
 
     id: str
     application: str
@@ -91,7 +91,7 @@ class KeptStudy:
     directory: str
 
 
-def find_kept(state_home: Path, name: str) -> tuple[Kind | None, Path]:
+def find_kept(state_home: Path, name: str) -> tuple[StudyKind | None, Path]:
     """Return the run or the study that a name stands for; no kind for a run.
 
     A name is an id, the beginning of one, its last four letters, or `last` for the latest run.
@@ -133,7 +133,9 @@ def list_studies(state_home: Path) -> tuple[list[KeptStudy], list[str]]:
     return sorted(found, key=lambda one: one.started), problems
 
 
-def _each(kind: Kind, state_home: Path, read: Callable[[Path], T], problems: list[str]) -> list[T]:
+def _each(
+    kind: StudyKind, state_home: Path, read: Callable[[Path], T], problems: list[str]
+) -> list[T]:
     """Return those of a kind; what is wrong with others is added to `problems`."""
     found = []
     for directory in kind.directories(state_home):
@@ -145,7 +147,7 @@ def _each(kind: Kind, state_home: Path, read: Callable[[Path], T], problems: lis
 
 
 def _kept(
-    kind: Kind, directory: Path, id_: str, started: str, title: str, asked: list[str]
+    kind: StudyKind, directory: Path, id_: str, started: str, title: str, asked: list[str]
 ) -> KeptStudy:
     runs = len(raw_lines(directory / kind.lines))
     return KeptStudy(kind.name, id_, started, title, asked, runs, str(directory))
@@ -183,7 +185,7 @@ def _series(file: Path) -> KeptStudy:
 
 
 def _characterisation(directory: Path) -> tuple[KeptStudy, list[str]]:
-    """With the ids of its comparisons."""
+    """Return a characterisation, and the ids of its comparisons."""
     head = read_typed(directory / CHARACTERISE.head, CharacterisationHead, _REMEDY)
     lines = Journal(directory / CHARACTERISE.lines).read(QuestionLine)
     keys = list(dict.fromkeys(line.key for line in lines))

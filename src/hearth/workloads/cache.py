@@ -89,7 +89,7 @@ def _files(home: Path) -> Iterator[CacheEntry]:
 
 
 def _data_sets(home: Path) -> Iterator[CacheEntry]:
-    """Only folders with a manifest: HEARTH_DATA may name a folder of the user's."""
+    """Yield the folders with a manifest: HEARTH_DATA may name a folder of the user's."""
     for folder in home.iterdir() if home.is_dir() else ():
         if not folder.is_symlink() and (folder / MANIFEST).is_file():
             yield CacheEntry("data", folder, _size(folder), (folder / MANIFEST).stat().st_mtime)

@@ -81,7 +81,7 @@ def run(
     parameters = {"seed": str(case.seed), **case.parameters} if draws else case.parameters
     manifests = {name: datasets.manifest(place) for name, place in data.items()}
     size = sum(int(manifest["bytes"]) for manifest in manifests.values())
-    request = runner.Request(
+    request = runner.JobRequest(
         case.job, master, parameters, data, size, case.conf, case.seed, case.port, program, hinted
     )
     # Next to the data: an answer may be as large, and /tmp is often small.

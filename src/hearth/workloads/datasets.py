@@ -186,7 +186,7 @@ def _is_ready(wanted: Wanted, place: Path) -> bool:
 
 
 def _check_ours(place: Path) -> None:
-    """A folder of the user's own files is never written into."""
+    """Refuse a folder of the user's own files."""
     if not place.exists():
         return
     if not place.is_dir():

@@ -27,7 +27,7 @@ _LAST_LINES = 15
 
 
 @dataclass(frozen=True)
-class Request:
+class JobRequest:
     """A request to run a workload.
 
     parameters: of the job, those that the user chose. data: the directory of each input.
@@ -75,7 +75,7 @@ class RunError(Exception):
         return RunError(self.reason, self.tail, log)
 
 
-def run(request: Request, folder: Path) -> Checked:
+def run(request: JobRequest, folder: Path) -> Checked:
     """Run a job once, in an empty directory of its own, and check its answer.
 
     Raises RunError where it ends with an error or leaves no result.
@@ -119,8 +119,8 @@ class _Source:
 
 
 @contextlib.contextmanager
-def _source(request: Request, folder: Path) -> Iterator[_Source]:
-    """The data server of a streaming job, for as long as the job runs."""
+def _source(request: JobRequest, folder: Path) -> Iterator[_Source]:
+    """Run the data server of a streaming job for as long as the job runs."""
     if request.job.stream is None or "source" in request.parameters:
         yield _Source()
         return
@@ -133,7 +133,7 @@ def _source(request: Request, folder: Path) -> Iterator[_Source]:
         yield _Source(addresses, {"stream": log})
 
 
-def command(request: Request, folder: Path, extra: dict[str, str] | None = None) -> list[str]:
+def command(request: JobRequest, folder: Path, extra: dict[str, str] | None = None) -> list[str]:
     """Return the whole command line.
 
     Extra: parameters that the run itself adds, such as the source.
@@ -154,7 +154,7 @@ def command(request: Request, folder: Path, extra: dict[str, str] | None = None)
     return [*_program(request), *confs, "--class", catalogue.MAIN, *job]
 
 
-def _program(request: Request) -> list[str]:
+def _program(request: JobRequest) -> list[str]:
     master = ["--master", request.master]
     if not request.master.startswith("local-numa"):
         plain = [str(paths.spark_home() / "bin" / "spark-submit")]

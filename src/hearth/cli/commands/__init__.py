@@ -19,5 +19,5 @@ def summary(name: str) -> str:
 
 
 def command_names() -> list[str]:
-    """The subcommands, which are the modules of this package."""
+    """Return the subcommands, which are the modules of this package."""
     return sorted(module.name for module in pkgutil.iter_modules(__path__))

@@ -34,7 +34,7 @@ from hearth.report.terminal.screen import Screen
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """The command's options."""
+    """Declare the command's options."""
     actions = parser.add_subparsers(dest="action", metavar="plan|show|jar|defaults", required=True)
     planning = actions.add_parser("plan", help="show the CPUs of each communication thread")
     planning.add_argument(

@@ -19,7 +19,7 @@ from hearth.workloads.datasets import data_home
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """The command's options."""
+    """Declare the command's options."""
     chosen = parser.add_mutually_exclusive_group()
     chosen.add_argument(
         "--limit", metavar="SIZE", help="delete the oldest entries until the total is at most SIZE"

@@ -69,7 +69,7 @@ _REFUSED = {
 
 @dataclass(frozen=True)
 class CharacteriseCommand:
-    """What the user typed; the fields are the options of these names."""
+    """The user's options; each field is the option of that name."""
 
     line: SubmitLine
     questions: str | None
@@ -88,7 +88,7 @@ class CharacteriseCommand:
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """The command's own options; those of spark-submit are separated in `hearth.spark`."""
+    """Declare the command's own options; those of spark-submit are separated in `hearth.spark`."""
     parser.usage = (
         "hearth characterise [options of hearth or spark-submit] "
         "SUITE|WORKLOAD|APPLICATION [its parameters or arguments]"
@@ -127,7 +127,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def parse(parser: ArgumentParser, words: list[str]) -> CharacteriseCommand:
-    """The options, with the line that each run is given."""
+    """Return the options, with the line that each run is given."""
     words = with_kept_words(parser, CHARACTERISE, words)
     read = read_submit_line(parser, words, behind=True)
     return from_namespace(CharacteriseCommand, read.own, line=read.line, runs=run_options(read.own))
@@ -174,7 +174,7 @@ def _check(line: SubmitLine, spark: Mapping[str, str]) -> None:
 def _asked(
     options: CharacteriseCommand, spark: Mapping[str, str]
 ) -> tuple[list[AskedTarget], CharacterisationRuns]:
-    """The questions and their subjects, from the command line and this machine."""
+    """Return the questions and their subjects, from the command line and this machine."""
     runs, line = options.runs, options.line
     keys = KEYS if options.questions is None else [k.strip() for k in options.questions.split(",")]
     switching = options.change_prefetchers
@@ -203,7 +203,7 @@ def _asked(
 
 
 def _listed(asked: list[AskedTarget], settings: CharacterisationRuns) -> list[str]:
-    """What would run, and what this machine cannot answer."""
+    """List what would run, and what this machine cannot answer."""
     lines = []
     for one in asked:
         lines += [one.subject.name, *show_questions(one.questions, Screen.of()), ""]

@@ -89,7 +89,7 @@ _REFUSED = {
 
 @dataclass(frozen=True)
 class ColocateCommand:
-    """What the user typed; the fields are the options of these names. lines: of each application.
+    """The user's options; each field is the option of that name. lines: one for each application.
 
     runs_of: of `--from`.
     """
@@ -117,7 +117,7 @@ class ColocateCommand:
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """The command's own options; those of each application are separated in `parse`."""
+    """Declare the command's own options; those of each application are separated in `parse`."""
     application = "[options of hearth or spark-submit] WORKLOAD|APPLICATION [its arguments]"
     parser.usage = f"hearth colocate [options] A -- B [-- C ...]\nwhere each is {application}"
     add_submit_options(parser, _REFUSED)
@@ -187,7 +187,7 @@ def _add_run_arguments(parser: ArgumentParser) -> None:
 
 
 def parse(parser: ArgumentParser, words: list[str]) -> ColocateCommand:
-    """The options, with the command line of each application."""
+    """Return the options, with the command line of each application."""
     words = with_kept_words(parser, COLOCATE, words)
     parts = [split_words(parser, part, behind=True, marked=_MARKED) for part in _parts(words)]
     lines = [submit_line(part, parser.parse_args(part.hearth)) for part in parts]
@@ -200,7 +200,7 @@ def parse(parser: ArgumentParser, words: list[str]) -> ColocateCommand:
 
 
 def _parts(words: Sequence[str]) -> list[list[str]]:
-    """What stands between the `--`."""
+    """Split words at each `--`."""
     parts: list[list[str]] = [[]]
     for word in words:
         if word == "--":
@@ -343,7 +343,7 @@ def _loop(options: ColocateCommand) -> list[float] | None:
 
 
 def _ways(options: ColocateCommand, units: int) -> list[tuple[int, ...]]:
-    """The splits to choose from: the user's, or all."""
+    """Return the splits to choose from: the user's, or all."""
 
     number = len(options.lines)
     if options.split is not None:
@@ -400,7 +400,7 @@ def _from_runs(
 def _chosen(
     options: ColocateCommand, found: Predicted | None, ways: Sequence[tuple[int, ...]]
 ) -> str:
-    """The split to run: the user's, the only one, or the best. Raises UserError where none is."""
+    """Return the split to run: the user's, the only one or the best; raise UserError if none."""
     if len(ways) == 1:
         return "-".join(map(str, ways[0]))
     if found is None or not found.splits:
@@ -419,7 +419,7 @@ def _dry(
     known: PriorCurves | None,
     ways: Sequence[tuple[int, ...]],
 ) -> None:
-    """What is predicted, and what would run."""
+    """Show what is predicted, and what would run."""
 
     found = predicted(known, ways, options.objective) if known is not None else None
     split = _chosen(options, found, ways)
@@ -434,7 +434,7 @@ def _dry(
 
 
 def _list(guests: Sequence[Guest], units: Units, settings: ColocationSettings, split: str) -> None:
-    """What each way would run, and where."""
+    """List what each way would run, and where."""
 
     shares = tuple(int(word) for word in split.split("-"))
     rows = []
@@ -459,7 +459,7 @@ def _listed_alone(
     settings: ColocationSettings,
     ways: Sequence[tuple[int, ...]],
 ) -> list[str]:
-    """What runs before a split is chosen."""
+    """List what runs before a split is chosen."""
     whole, rows = len(units.cpus), []
     for number, guest in enumerate(guests):
         shares = sorted({way[number] for way in ways} | {whole}, reverse=True)

@@ -55,7 +55,7 @@ _KEPT = {
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """The command's options."""
+    """Declare the command's options."""
     parser.add_argument("shell", choices=SHELLS, help="your shell")
 
 
@@ -68,7 +68,7 @@ def run(options: Namespace) -> int:
 
 
 def _whole_parser() -> ArgumentParser:
-    """All commands in one parser, for their words alone: no command line is read by it."""
+    """Return one parser of all commands, for their words alone: it parses no command line."""
     parser = ArgumentParser(prog="hearth")
     parser.add_argument("--version", action="store_true", help="print the version")
     commands = parser.add_subparsers(dest="command")

@@ -40,7 +40,7 @@ _LAST_LINES = 15
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """The command's options."""
+    """Declare the command's options."""
     scale_help = "TPC-H scale factor: about as many GB (default: 0.05)"
     parser.add_argument("--scale", type=float, default=0.05, metavar="F", help=scale_help)
     rounds_help = f"compared runs of each side, at most {_MOST_ROUNDS} (default: 2)"

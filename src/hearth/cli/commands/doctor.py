@@ -47,7 +47,7 @@ _HARM = 2
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """The command's options."""
+    """Declare the command's options."""
     parser.add_argument("run", metavar="RUN", nargs="?", help="judge the machine for this run")
     parser.add_argument("--machine", metavar="CAPTURE|SPEC", type=machine_source, help=MACHINE_HELP)
     parser.add_argument("--workload", choices=KINDS, help="kind of workload, if known")
@@ -99,7 +99,7 @@ def run(options: Namespace) -> int:
 
 
 def _workload(options: Namespace, record: Record | None) -> str | None:
-    """The kind of work: what was asked for, or what the run was planned for."""
+    """Return the kind of work: what was asked for, or what the run was planned for."""
     planned = record.head.plan if record else None
     work = planned.more.get("workload") if planned else None
     kind = work.get("kind") if isinstance(work, dict) else None

@@ -22,7 +22,7 @@ from hearth.report.terminal.screen import Screen
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """The command's options."""
+    """Declare the command's options."""
     actions = parser.add_subparsers(dest="action", metavar="plan", required=True)
     planning = actions.add_parser("plan", help="show classes of machine, plans, odd machines")
     planning.add_argument("folder", metavar="DIR", type=Path, help="a folder of captures")

@@ -22,7 +22,7 @@ from hearth.machine import jvm
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """The command's options."""
+    """Declare the command's options."""
     parser.add_argument("--output", metavar="FILE", help="file to write (default: HOSTNAME.tar.gz)")
     parser.add_argument("--force", action="store_true", help="replace the file if it exists")
 

@@ -18,7 +18,7 @@ from hearth.spark.jar_link import install
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """The command's options."""
+    """Declare the command's options."""
     parser.add_argument(
         "--spark-home",
         metavar="DIR",

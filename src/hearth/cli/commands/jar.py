@@ -15,7 +15,7 @@ from hearth.machine import paths
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """The options."""
+    """Declare the options."""
     parser.add_argument(
         "--hadoop",
         action="store_true",

@@ -19,7 +19,7 @@ from hearth.report.terminal.screen import Screen
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """The command's options."""
+    """Declare the command's options."""
     parser.add_argument("--json", action="store_true", help="print JSON (see contract/)")
 
 

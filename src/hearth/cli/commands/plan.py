@@ -38,7 +38,7 @@ from hearth.spark.clusters.files import cluster_text
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """The command's options."""
+    """Declare the command's options."""
     parser.add_argument("--machine", metavar="CAPTURE|SPEC", type=machine_source, help=MACHINE_HELP)
     add_plan_options(parser)
     python_help = "plan for a Python application, whose workers need memory outside the heap"

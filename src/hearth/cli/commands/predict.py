@@ -50,7 +50,7 @@ _MOST = 1 << 16
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """The command's options."""
+    """Declare the command's options."""
     source = parser.add_mutually_exclusive_group(required=True)
     source.add_argument(
         "--from", dest="run", metavar="RUN",
@@ -157,7 +157,7 @@ def _partitionings(options: Namespace) -> "PredictedPartitionings":
 
 
 def _machine(options: Namespace, analysis: Analysis) -> "tuple[MachineSize, Nodes, list[str]]":
-    """Where the run was, and what was assumed of it."""
+    """Return the machine and the nodes of the run, and what was assumed about them."""
     if options.machine is not None:
         named = topology(options.machine, options.debug)
         return MachineSize.of(named), Nodes.of(named, allowed=False), []
@@ -178,7 +178,7 @@ def _machine(options: Namespace, analysis: Analysis) -> "tuple[MachineSize, Node
 def _placed(
     options: Namespace, analysis: Analysis, work: "RecordedWork", machine: MachineSize, nodes: Nodes
 ) -> "Placed":
-    """Where the run was, and where it is asked about."""
+    """Return where the run was, and where it is predicted for."""
     from hearth.studies.models.placement import placed, ran
 
     if options.nodes is not None and options.nodes > nodes.number:
@@ -215,7 +215,7 @@ def _cells(options: Namespace, work: "RecordedWork", placed: "Placed", nodes: No
 
 
 def _fitting(cells: list[Cell], memory_gb: float, asked: str) -> list[Cell]:
-    """Those whose heaps, of the size that was asked for, the machine has memory for."""
+    """Return the cells whose heaps, of the given size, fit into the machine's memory."""
     found = [cell for cell in cells if cell.workers * cell.memory_per_worker_gb <= memory_gb]
     if not found:
         fewest = min(cell.workers for cell in cells)

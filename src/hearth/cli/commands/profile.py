@@ -34,7 +34,7 @@ from hearth.spark.submit_args import SubmitLine
 
 @dataclass(frozen=True)
 class ProfileCommand:
-    """What the user typed; the fields are the options of these names."""
+    """The user's options; each field is the option of that name."""
 
     line: SubmitLine
     arm: str | None
@@ -47,7 +47,7 @@ class ProfileCommand:
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """The command's own options; those of spark-submit are separated in `hearth.spark`."""
+    """Declare the command's own options; those of spark-submit are separated in `hearth.spark`."""
     parser.usage = "hearth profile [options of hearth or spark-submit] APPLICATION [its arguments]"
     add_submit_options(parser)
     parser.add_argument(
@@ -72,7 +72,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def parse(parser: ArgumentParser, words: list[str]) -> ProfileCommand:
-    """The options, with the whole command line."""
+    """Return the options, with the whole command line."""
     read = read_submit_line(parser, words)
     return from_namespace(ProfileCommand, read.own, line=read.line)
 

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """The command's options."""
+    """Declare the command's options."""
     parser.add_argument("runs", metavar="RUN", nargs="+", help="an id, a directory, or 'last'")
     add_html_option(parser, "write an HTML page to FILE")
     group(parser, "output").add_argument(

@@ -38,7 +38,7 @@ from hearth.workloads.parameters import pairs
 
 @dataclass(frozen=True)
 class RunCommand:
-    """What the user typed; the fields are the options of these names.
+    """The user's options; each field is the option of that name.
 
     parameters: of the job, as typed. explained: whether to show the job's own help.
     """
@@ -60,7 +60,7 @@ class RunCommand:
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """The command's own options; a job's parameters are separated in `parse`."""
+    """Declare the command's own options; a job's parameters are separated in `parse`."""
     parser.usage = "hearth run NAME [options] [--PARAMETER VALUE]..."
     parser.add_argument(
         "job", nargs="?", metavar="NAME", help="name of the job (default: list all)"
@@ -107,7 +107,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def parse(parser: ArgumentParser, words: list[str]) -> RunCommand:
-    """The options; the rest are parameters of the job, which comes first."""
+    """Return the options; the rest are parameters of the job, which comes first."""
     named = bool(words) and not words[0].startswith("-")
     explained = named and any(word in ("-h", "--help") for word in words[1:])
     given, rest = parser.parse_known_args([words[0]] if explained else words)
@@ -134,7 +134,7 @@ def run(options: RunCommand) -> int:
 
 
 def _tuned(options: RunCommand, job: str) -> RunCommand:
-    """The options with what `hearth tune` found; a setting of --conf wins."""
+    """Return the options with what `hearth tune` found; a setting of --conf wins."""
     found = tuned_choice(paths.state_home(), workload_named(job))
     if found is None:
         raise UserError(

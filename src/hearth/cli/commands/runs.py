@@ -41,7 +41,7 @@ _SECONDS = {"m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """The command's options."""
+    """Declare the command's options."""
     parser.set_defaults(action="list", json=False, kind=None, last=None)
     actions = parser.add_subparsers(dest="action", metavar="list|show|export|delete")
     listing = actions.add_parser("list", help="list everything, oldest first (default)")
@@ -66,7 +66,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def parse(parser: ArgumentParser, words: list[str]) -> Namespace:
-    """The options; those of `list` need no `list` before them."""
+    """Return the options; those of `list` need no `list` before them."""
     bare = bool(words) and words[0].startswith("-") and words[0] not in ("-h", "--help")
     return parser.parse_args(["list", *words] if bare else words)
 
@@ -99,7 +99,7 @@ def _list(options: Namespace) -> int:
 def _wanted(
     options: Namespace, records: list[Record], studies: list[KeptStudy]
 ) -> tuple[list[Record], list[KeptStudy]]:
-    """Those of `--kind`, and of these the latest of `--last`."""
+    """Filter by `--kind`, then keep the latest `--last`."""
     if options.kind is not None:
         records = records if options.kind == "run" else []
         studies = [study for study in studies if study.kind == options.kind]
@@ -140,7 +140,7 @@ def _show(options: Namespace) -> int:
 
 
 def _show_study(directory: Path, as_json: bool) -> int:
-    """As `hearth report` does."""
+    """Show a study as `hearth report` does."""
     from hearth.report.terminal.sources import read_sources
 
     sources = read_sources([str(directory)], paths.state_home())
@@ -186,7 +186,7 @@ def _named(one: Record | Path) -> str:
 
 
 def _chosen(options: Namespace) -> list[Record | Path]:
-    """The records, and the directories of studies."""
+    """Return the records, and the directories of studies."""
     if bool(options.run) == (options.older_than is not None):
         raise UserError("delete: give either runs or --older-than AGE")
     home = paths.state_home()

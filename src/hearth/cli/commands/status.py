@@ -30,7 +30,7 @@ _WATCH_S = 2.0
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """The command's options."""
+    """Declare the command's options."""
     parser.add_argument("app", nargs="?", metavar="APP", help="show one application, by id or name")
     parser.add_argument("--all", action="store_true", help="include finished applications")
     parser.add_argument(

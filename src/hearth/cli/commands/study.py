@@ -48,7 +48,7 @@ _MOST_RUNS = 1000
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """The command's options."""
+    """Declare the command's options."""
     actions = parser.add_subparsers(dest="action", metavar="list|show|run", required=True)
     listing = actions.add_parser("list", help="list the experiments")
     listing.add_argument("--json", action="store_true", help="print JSON")

@@ -58,7 +58,7 @@ _REDACTED_NOTE = (
 
 @dataclass(frozen=True)
 class SubmitCommand:
-    """What the user typed; the fields are the options of these names."""
+    """The user's options; each field is the option of that name."""
 
     line: SubmitLine
     dry_run: bool
@@ -69,7 +69,7 @@ class SubmitCommand:
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """The command's own options; those of spark-submit are separated in `hearth.spark`."""
+    """Declare the command's own options; those of spark-submit are separated in `hearth.spark`."""
     parser.usage = "hearth submit [options of hearth or spark-submit] APPLICATION [its arguments]"
     add_submit_options(parser)
     parser.add_argument(
@@ -86,7 +86,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def parse(parser: ArgumentParser, words: list[str]) -> SubmitCommand:
-    """The options, with the whole command line."""
+    """Return the options, with the whole command line."""
     read = read_submit_line(parser, words)
     return from_namespace(SubmitCommand, read.own, line=read.line)
 
@@ -157,7 +157,7 @@ def _become(submission: Submission, typed: SubmitLine, side: RunSide | None) -> 
 
 
 def _with_kept_choice(line: SubmitLine) -> SubmitLine:
-    """The line with what `hearth compare --keep` found, if the user leaves the choice open."""
+    """Add the winner of `hearth compare --keep` to the line if the user leaves the choice open."""
     try:
         choice = kept_choice(paths.state_home(), line)
         if choice is None:
@@ -177,9 +177,7 @@ def _with_kept_choice(line: SubmitLine) -> SubmitLine:
 
 
 def with_tuned(line: SubmitLine, settings: Mapping[str, str]) -> tuple[SubmitLine, dict[str, str]]:
-    """The line and settings with what `hearth tune` found; what the user fixed on this line wins,
-    and is named.
-    """
+    """Add what `hearth tune` found to line and settings; what the user fixed wins, and is named."""
     if not line.application:
         raise UserError("no application given: name a jar or a Python file")
     found = tuned_choice(paths.state_home(), application(line))

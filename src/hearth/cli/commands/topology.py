@@ -24,7 +24,7 @@ from hearth.report.terminal.topology import show_topology
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """The command's options."""
+    """Declare the command's options."""
     parser.add_argument("--machine", metavar="CAPTURE|SPEC", type=machine_source, help=MACHINE_HELP)
     parser.add_argument("--json", action="store_true", help="print JSON (see contract/)")
 

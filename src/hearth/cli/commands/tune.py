@@ -51,7 +51,7 @@ from hearth.studies.engine.store import TUNE
 from hearth.studies.engine.target import Target, subject_of, tuned_as
 from hearth.studies.models.space import DRIVERS_JAVA_OPTIONS, JAVA_OPTIONS, MachineSize
 from hearth.studies.tune.result import Objective, Tuned, TuneSettings
-from hearth.studies.tune.search_space import Space, parse_vary, space
+from hearth.studies.tune.search_space import SearchSpace, parse_vary, space
 from hearth.workloads import runner
 
 # What searches needs numpy, which `_load_with_one_thread` loads before it: imported where it runs.
@@ -70,7 +70,7 @@ _MOST_RUNS = 1_000_000
 
 @dataclass(frozen=True)
 class TuneCommand:
-    """What the user typed; the fields are the options of these names."""
+    """The user's options; each field is the option of that name."""
 
     line: SubmitLine
     budget: int
@@ -88,7 +88,7 @@ class TuneCommand:
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """The command's own options; those of spark-submit are separated in `hearth.spark`."""
+    """Declare the command's own options; those of spark-submit are separated in `hearth.spark`."""
     parser.usage = (
         "hearth tune [options of hearth or spark-submit] WORKLOAD|APPLICATION [its arguments]"
     )
@@ -130,7 +130,7 @@ def _add_trial_arguments(parser: ArgumentParser) -> None:
 
 
 def parse(parser: ArgumentParser, words: list[str]) -> TuneCommand:
-    """The options, with the line that each run is given."""
+    """Return the options, with the line that each run is given."""
     words = with_kept_words(parser, TUNE, words)
     read = read_submit_line(parser, words, behind=True)
     return from_namespace(TuneCommand, read.own, line=read.line, wait_quiet_s=wait_option(read.own))
@@ -146,7 +146,7 @@ def run(options: TuneCommand) -> int:
 
 
 def _load_with_one_thread() -> None:
-    """The matrices are small: a library's threads only get in each other's way.
+    """Limit the linear algebra to one thread: its matrices are small.
 
     It reads the variable when it is loaded; the applications do not inherit it.
     """
@@ -204,7 +204,7 @@ def _begun(
     settings: Mapping[str, str],
     asked: "TuneSettings",
 ) -> "Tune":
-    """The tune, new or resumed. line: as it is planned."""
+    """Return the tune, new or resumed. line: as it is planned."""
     from hearth.studies.tune.study import Tune
 
     home, redaction, own = paths.state_home(), Redaction.of(settings), options.line
@@ -234,7 +234,7 @@ def _subject(line: SubmitLine) -> tuple[Target, SubmitLine]:
 
 def _space(
     options: TuneCommand, line: SubmitLine, settings: Mapping[str, str]
-) -> tuple[Space, MachineSize]:
+) -> tuple[SearchSpace, MachineSize]:
     vary = parse_vary(options.vary, settings)
     machine = topology(debug=options.debug)
     master = user_master(line, settings, os.environ)
@@ -242,8 +242,8 @@ def _space(
     return found, MachineSize.allowed(machine)
 
 
-def _list(found: Space, asked: "TuneSettings") -> None:
-    """What may be tried, and by which rule."""
+def _list(found: SearchSpace, asked: "TuneSettings") -> None:
+    """List the configurations that may be tried, and the limit of trials."""
     screen, roles = (
         Screen.of(),
         {found.proposal: "the plan: first", found.current: "as typed: next"},

@@ -13,7 +13,7 @@ from hearth.spark.jar_link import uninstall
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """The command's options: those of `hearth install`."""
+    """Declare the command's options: those of `hearth install`."""
     install.add_arguments(parser)
 
 

@@ -32,7 +32,7 @@ _NAME_HELP = "the workers of this name or master (default: the only ones that ru
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """The command's options."""
+    """Declare the command's options."""
     actions = parser.add_subparsers(
         dest="action", metavar="start|status|stop|restart|plan", required=True
     )

@@ -51,7 +51,7 @@ def survey(roots: Roots, *, deep: bool = False) -> list[ProbeStatus]:
 
 
 def _bandwidth_row(probe: BandwidthProbe) -> ProbeStatus:
-    """With the CPUs of each domain, from which a report knows its NUMA nodes."""
+    """Return the probe's row with each domain's CPUs, from which a report derives NUMA nodes."""
     row = _row(probe.name, probe, probe.supported())
     if row.status == "absent":
         return row

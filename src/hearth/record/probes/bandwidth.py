@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from hearth.base.ids import show_ids
-from hearth.record.counters import Reading
+from hearth.record.counters import CounterReading
 from hearth.record.probes.base import Probe, Roots, Row, SampledProcess, unreadable
 from hearth.record.probes.perf import PerfStat, read_once, start_perf
 
@@ -132,7 +132,7 @@ def _direction(event: str) -> str:
     return "read_bytes" if reads else "write_bytes"
 
 
-def _bytes(reading: Reading) -> int:
+def _bytes(reading: CounterReading) -> int:
     return round((reading.value or 0.0) * _BYTES.get(reading.unit, _BYTES_PER_TRANSFER))
 
 

@@ -15,7 +15,7 @@ Row = tuple[str, Mapping[str, object]]
 
 @dataclass(frozen=True)
 class Roots:
-    """Where the kernel's files are: the live machine's, or those of a captured tree."""
+    """The roots of the kernel's files: the live machine's, or a captured tree's."""
 
     proc: Path = Path("/proc")
     sys: Path = Path("/sys")

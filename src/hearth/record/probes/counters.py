@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 
-from hearth.record.counters import CYCLE_METRICS, Reading, topdown_metric
+from hearth.record.counters import CYCLE_METRICS, CounterReading, topdown_metric
 from hearth.record.probes.base import Probe, Roots, Row, SampledProcess
 from hearth.record.probes.perf import (
     PerfStat,
@@ -206,7 +206,9 @@ class CountersProbe(Probe):
         metrics = ["-M", self._metrics] if self._metrics else []
         return start_perf(self._perf, ["-e", listed(events), *metrics, "-p", str(target.pid)])
 
-    def _rows(self, target: SampledProcess, stream: PerfStat, reading: Reading) -> Iterator[Row]:
+    def _rows(
+        self, target: SampledProcess, stream: PerfStat, reading: CounterReading
+    ) -> Iterator[Row]:
         """Yield a line's event, and its metric where that is one of top-down."""
         event, share = plain(reading.event), stream.running_share(reading)
         kind = "scheduler" if event in SOFTWARE else "counters"

@@ -1,4 +1,4 @@
-"""Where the memory of each process lies: pages per NUMA node, memory policy, huge pages.
+"""Sample the memory of each process: pages per NUMA node, memory policy, huge pages.
 
 The kernel walks the page tables of the whole process to answer, under the lock that the process
 needs to map memory, which is slow for a large heap: hence the longer period, which the sampler

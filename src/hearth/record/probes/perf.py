@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from hearth.base.processes import die_with
-from hearth.record.counters import Reading, parse_perf_line, topdown_metric
+from hearth.record.counters import CounterReading, parse_perf_line, topdown_metric
 
 _IN_THE_KERNEL = ("context-switches", "cpu-migrations")
 _TRY_LIMIT_S = 20
@@ -75,13 +75,13 @@ def try_metrics(perf: str, groups: Sequence[str]) -> str | None:
     return None
 
 
-def _count(perf: str, events: list[str]) -> dict[str, Reading] | None:
+def _count(perf: str, events: list[str]) -> dict[str, CounterReading] | None:
     readings = read_once(perf, ["-e", listed(events)])
     found = {plain(reading.event): reading for reading in readings if reading.event}
     return found or None
 
 
-def read_once(perf: str, what: Sequence[str]) -> list[Reading]:
+def read_once(perf: str, what: Sequence[str]) -> list[CounterReading]:
     """Read one `perf stat` over a short program; nothing if it takes too long."""
     # The interval is longer than the program, so there is one reading of each event.
     try:
@@ -100,7 +100,7 @@ def read_once(perf: str, what: Sequence[str]) -> list[Reading]:
 
 
 def listed(events: Sequence[str]) -> str:
-    """For `-e`: the slots of top-down are one group that `slots` leads, as perf-stat(1) asks."""
+    """Return the argument of `-e`: top-down slots form a group led by `slots` (perf-stat(1))."""
     slots = [event for event in events if event == "slots" or event.startswith("topdown-")]
     others = [event for event in events if event not in slots]
     group = ["{" + ",".join(slots) + "}"] if "slots" in slots else slots
@@ -108,7 +108,7 @@ def listed(events: Sequence[str]) -> str:
 
 
 def _busy() -> list[str]:
-    """Long enough for every event to get its turn on a counter."""
+    """Return a command that runs long enough for every event to get its turn on a counter."""
     return ["sh", "-c", "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done"]
 
 
@@ -141,7 +141,7 @@ class PerfStat:
     previous_t: dict[str, float] = field(default_factory=dict)
     last_share: float | None = None
 
-    def readings(self) -> Iterator[Reading]:
+    def readings(self) -> Iterator[CounterReading]:
         """Yield what has come since, without waiting."""
         assert self.process.stderr is not None
         while True:
@@ -165,7 +165,7 @@ class PerfStat:
             self.previous_t[event] = t
         return round(t - began, 3)
 
-    def running_share(self, reading: Reading) -> float | None:
+    def running_share(self, reading: CounterReading) -> float | None:
         """Return the running share of a line's event.
 
         A metric's further lines inherit the one before.

@@ -7,7 +7,7 @@ colour, in every lane, in the machine's picture and in every run of a page.
 from collections.abc import Iterable
 from typing import Any
 
-from hearth.analysis.document import Analysis, Machine, Series, Stage, ThreadTrace, Timeline
+from hearth.analysis.document import AnalysedMachine, Analysis, Series, Stage, ThreadTrace, Timeline
 from hearth.base.absent import Absent, Measured
 from hearth.base.codec import to_json
 from hearth.base.ids import parse_ids
@@ -94,7 +94,9 @@ def _stages(stages: Measured[list[Stage]]) -> list[list[Any]]:
     return bars
 
 
-def _cpus(timeline: Timeline, machine: Measured[Machine], every: int) -> dict[str, Any] | None:
+def _cpus(
+    timeline: Timeline, machine: Measured[AnalysedMachine], every: int
+) -> dict[str, Any] | None:
     """Return CPUs busy: each executor's own, and those of processes that are not of the run."""
     own = _many(timeline.cpu_by_executor, every)
     if own is None:
@@ -130,7 +132,9 @@ def _bandwidth(timeline: Timeline, every: int) -> dict[str, Any] | None:
     return {"share": shares, "gb_s": rates}
 
 
-def _threads(threads: Measured[ThreadTrace], machine: Measured[Machine]) -> dict[str, Any] | None:
+def _threads(
+    threads: Measured[ThreadTrace], machine: Measured[AnalysedMachine]
+) -> dict[str, Any] | None:
     """Return which thread was on which CPU when.
 
     Cpus: [CPU, its node or None], in the axis's order.

@@ -59,7 +59,7 @@ def _map(result: Colocated) -> list[View]:
 
 
 def _lanes(result: Colocated) -> View | None:
-    """When each application ran in the last repetition of each way, on one axis for all."""
+    """Return when each application ran in the last repetition of each way, on a common axis."""
     ends = [run.end_s for shown in result.rounds for run in shown.runs]
     if not ends or max(ends) <= 0:
         return None

@@ -1,9 +1,9 @@
-"""What the doctor found, as a page."""
+"""Show the doctor's findings as a page."""
 
 from pathlib import Path
 
 from hearth.base.private_files import write_private
-from hearth.doctor.examine import Examined, Finding
+from hearth.doctor.examine import CheckFinding, Examined
 from hearth.report.html.page import doctor_page
 from hearth.report.html.shown import View
 from hearth.report.terminal.doctor import changed, details, headline, in_run
@@ -15,7 +15,7 @@ def write_doctor_page(file: Path, found: Examined) -> None:
 
 
 def doctor_view(found: Examined) -> View:
-    """What its template shows."""
+    """Return what the doctor's template shows."""
     return {
         "sentence": f"{headline(found)}.",
         "changed": changed(found),
@@ -26,7 +26,7 @@ def doctor_view(found: Examined) -> View:
     }
 
 
-def _finding(one: Finding) -> View:
+def _finding(one: CheckFinding) -> View:
     of_it = in_run(one) if one.in_run and not one.in_run.matters else ""
     title = ": ".join(filter(None, [one.name, one.seen, of_it]))
     return {"title": title, "severity": one.severity, "why": one.why,

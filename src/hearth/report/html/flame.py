@@ -10,7 +10,7 @@ _MOST_METHODS = 25
 
 
 def flame_view(flame: Measured[Flame]) -> View | Absent | None:
-    """None where nobody asked for one."""
+    """Return what the template shows; None if no flame graph was asked for."""
     if isinstance(flame, Absent):
         return None if flame == NOT_ASKED else flame
     names = sorted(flame.own, key=natural)

@@ -6,12 +6,12 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from hearth.analysis.document import (
+    AnalysedMachine,
     Analysis,
     Counted,
     Executor,
     Finding,
     HandOvers,
-    Machine,
     Node,
     PlanOperator,
     Stage,
@@ -177,7 +177,7 @@ def _hand_overs(lent: Measured[HandOvers]) -> View | None:
     return {"words": words, "rows": rows}
 
 
-def _processor(machine: Measured[Machine]) -> str:
+def _processor(machine: Measured[AnalysedMachine]) -> str:
     """Return the processor's model and the number of packages, or why they are not known."""
     if isinstance(machine, Absent):
         return f"processor: not available: {machine.reason}"
@@ -196,7 +196,7 @@ def _telling(run: Analysis) -> list[tuple[str, str]]:
 
 
 def verdict(run: Analysis) -> str:
-    """One sentence: how it ended, and what of its time may be gained by following one finding."""
+    """Say in one sentence how it ended, and the time to gain by following one finding."""
     record, found = run.record, run.findings
     ended = f"{record.state.capitalize()} after {seconds(record.wall_s)}"
     if not found:
@@ -236,7 +236,7 @@ def idle(totals: Measured[Totals]) -> float | None:
 
 
 def _count_of(executors: list[Executor]) -> str:
-    """Their number; under Spark's own local masters the driver runs the tasks."""
+    """Return the number of executors; under Spark's own local masters the driver runs the tasks."""
     if [e.id for e in executors if e.tasks] == ["driver"]:
         return "none: tasks ran in the driver"
     return str(sum(e.id != "driver" for e in executors))
@@ -272,7 +272,7 @@ def _places(evidence: Sequence[str]) -> list[tuple[str, str | None, str]]:
 
 
 def _machine(
-    machine: Measured[Machine], executors: list[Executor], names: list[str]
+    machine: Measured[AnalysedMachine], executors: list[Executor], names: list[str]
 ) -> View | Absent:
     if isinstance(machine, Absent):
         return machine

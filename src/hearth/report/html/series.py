@@ -4,7 +4,7 @@ from hearth.base.counted import counted
 from hearth.report.html.comparison import seconds_strip
 from hearth.report.html.shown import View
 from hearth.report.terminal import bench
-from hearth.studies.bench.result import BenchResult, Row
+from hearth.studies.bench.result import BenchResult, JobSummary
 
 
 def series_view(found: BenchResult) -> View:
@@ -49,7 +49,7 @@ def _sentence(found: BenchResult) -> str:
     return " ".join(filter(None, said))
 
 
-def _kind(row: Row) -> str | None:
+def _kind(row: JobSummary) -> str | None:
     if row.ratio is None:
         return None
     low, high = row.ratio.interval or (0.0, float("inf"))

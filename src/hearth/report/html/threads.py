@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from hearth.analysis.document import Analysis, Machine, ThreadTrace
+from hearth.analysis.document import AnalysedMachine, Analysis, ThreadTrace
 from hearth.base.absent import Absent, Measured
 from hearth.base.ids import parse_ids
 from hearth.report.html.axis import natural
@@ -46,7 +46,7 @@ def beside(runs: list[Analysis], executors: list[str]) -> View | None:
     }  # fmt: skip
 
 
-def _node_of(machine: Measured[Machine]) -> dict[int, str]:
+def _node_of(machine: Measured[AnalysedMachine]) -> dict[int, str]:
     nodes = [] if isinstance(machine, Absent) else machine.nodes
     return {cpu: node.id for node in nodes for cpu in parse_ids(node.cpus)}
 
@@ -81,7 +81,7 @@ class _Drawn:
     def shares(
         self, node_of: dict[int, str], nodes: list[str], executors: list[str]
     ) -> list[list[Cell]]:
-        """For those who cannot see it: of each executor, on which node its threads were seen."""
+        """Return the drawing as a table: on which nodes each executor's threads were seen."""
         counts: dict[int, Counter[str]] = {}
         for cpu, who in zip(self.cpu, self.who, strict=True):
             counts.setdefault(who, Counter())[node_of.get(cpu, "")] += 1

@@ -8,7 +8,7 @@ from hearth.studies.tune.result import ConfigurationForecast, Tuned
 
 
 def tune_view(found: Tuned) -> View:
-    """The best configuration and why, the trials, the model's surface with its uncertainty."""
+    """Show the best configuration and why, the trials, the model's surface with its uncertainty."""
     return {
         "sentence": tune.sentence(found),
         "why": [] if isinstance(found.best, Absent) else found.best.why,

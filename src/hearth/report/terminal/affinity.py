@@ -1,4 +1,4 @@
-"""Where communication threads may run, as a person reads it."""
+"""Show on which CPUs communication threads may run."""
 
 from typing import Any
 

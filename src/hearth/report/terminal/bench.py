@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from hearth.report.terminal.screen import Screen, table
-from hearth.studies.bench.result import BenchResult, Doubted, Row, StreamSummary
+from hearth.studies.bench.result import BenchResult, Doubted, JobSummary, StreamSummary
 from hearth.studies.bench.study import SeriesSettings
 from hearth.studies.engine.statistics import FEWEST_PAIRS
 
@@ -22,7 +22,10 @@ def show_series(found: BenchResult, screen: Screen) -> list[str]:
 
 
 def show_rows(
-    rows: Sequence[Row], warnings: Sequence[Doubted], settings: SeriesSettings, screen: Screen
+    rows: Sequence[JobSummary],
+    warnings: Sequence[Doubted],
+    settings: SeriesSettings,
+    screen: Screen,
 ) -> list[str]:
     """Return the table, a row for each job and master, warnings, and a note on how to read it."""
     lines = table(screen, HEAD, [cells(row) for row in rows], right=_RIGHT)
@@ -34,7 +37,7 @@ def show_rows(
     return [*lines, "", screen.paragraph(note(rows, settings), indent="  ")]
 
 
-def cells(row: Row) -> list[str]:
+def cells(row: JobSummary) -> list[str]:
     """Return a job under a master, as HEAD names its cells."""
     if row.seconds is None:
         why = "not run" if row.reason is None else f"failed: {row.reason}"
@@ -50,14 +53,14 @@ def cells(row: Row) -> list[str]:
             _answer(row)]  # fmt: skip
 
 
-def _master(row: Row) -> str:
+def _master(row: JobSummary) -> str:
     """Return the requested master, with the one that the plan chose: `local-numa (local[2])`."""
     became = ", ".join(row.ran_as or [])
     planned = row.master.startswith("local-numa") and became != row.master
     return f"{row.master} ({became})" if planned else row.master
 
 
-def _answer(row: Row) -> str:
+def _answer(row: JobSummary) -> str:
     text = ""
     if row.answer is not None:
         status = row.answer["status"]
@@ -65,7 +68,7 @@ def _answer(row: Row) -> str:
     return f"{text}; {row.failed} failed: {row.reason}" if row.failed else text
 
 
-def stream_cells(rows: Sequence[Row]) -> list[list[str]]:
+def stream_cells(rows: Sequence[JobSummary]) -> list[list[str]]:
     """Streaming jobs: events of the shortest run, milliseconds of a batch and of its delay."""
     return [[row.label, row.master, *_stream(row.stream)] for row in rows if row.stream]
 
@@ -77,7 +80,7 @@ def _stream(stream: StreamSummary) -> list[str]:
     return [*events, *shown, "yes" if stream.kept_up else "no"]
 
 
-def note(rows: Sequence[Row], settings: SeriesSettings) -> str:
+def note(rows: Sequence[JobSummary], settings: SeriesSettings) -> str:
     """Return how the table is read."""
     repeat, warmup = settings.repeat, settings.warmup
     warm = f"{warmup} warm-up run{'s' * (warmup != 1)} of each dropped" if warmup else "no warm-up"

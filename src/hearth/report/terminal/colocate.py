@@ -88,7 +88,7 @@ def _split(split: Split, name: str) -> list[str]:
 
 
 def _all_end(split: Split) -> str:
-    """When the longest is expected to have ended, where it is known how long they take."""
+    """Return when the last application is expected to end; `-` if a duration is not known."""
     seconds = [one.seconds.value for one in split.applications if one.seconds is not None]
     return f"{max(seconds):.0f}" if len(seconds) == len(split.applications) else "-"
 

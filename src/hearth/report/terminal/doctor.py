@@ -1,16 +1,16 @@
-"""What the doctor found, for a terminal."""
+"""Show the doctor's findings in a terminal."""
 
 from collections.abc import Iterator
 
 from hearth.base.counted import counted
-from hearth.doctor.examine import Examined, Finding
+from hearth.doctor.examine import CheckFinding, Examined
 from hearth.report.terminal.screen import Screen
 
 _COLOURS = {"harm": "red", "advice": "yellow"}
 
 
 def show_doctor(found: Examined, screen: Screen, *, everything: bool) -> list[str]:
-    """The findings, what is silenced, and what was not seen; everything: also what is fine."""
+    """Show the findings, what is silenced, and what was not seen; everything: also what is fine."""
     lines = [screen.title(headline(found))]
     lines += [screen.paragraph(f"changed since: {one}", "", "  ") for one in changed(found)]
     for finding in found.telling:
@@ -44,7 +44,7 @@ def changed(found: Examined) -> list[str]:
     return found.run.changed if found.run else []
 
 
-def in_run(one: Finding) -> str:
+def in_run(one: CheckFinding) -> str:
     """Return what the run had of that on which a finding acts; empty where that is not known."""
     if one.in_run is None:
         return ""
@@ -66,7 +66,7 @@ def headline(found: Examined) -> str:
     return f"{where}: findings: {', '.join(counts)}; {rest}"
 
 
-def _finding(one: Finding, screen: Screen) -> Iterator[str]:
+def _finding(one: CheckFinding, screen: Screen) -> Iterator[str]:
     head = screen.paint(one.severity, _COLOURS[one.severity])
     yield screen.paragraph(f"{head} {one.name}: {one.seen}", "", "  ")
     yield screen.paragraph(one.why, "  ")
@@ -74,7 +74,7 @@ def _finding(one: Finding, screen: Screen) -> Iterator[str]:
         yield screen.paragraph(f"{name}: {value}", "  ", "    ")
 
 
-def details(one: Finding) -> Iterator[tuple[str, str]]:
+def details(one: CheckFinding) -> Iterator[tuple[str, str]]:
     """Return the facts of a finding, by name."""
     if one.in_run:
         yield "in this run", one.in_run.text

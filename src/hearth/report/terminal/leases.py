@@ -14,7 +14,7 @@ _HEAD = ["", "application", "name", "user", "driver", "since", "CPUs", "memory",
 
 
 def show_leases(found: Leases, screen: Screen) -> list[str]:
-    """The leases, the machine with a letter for each holder, and what could not be believed."""
+    """Show the leases, the machine with a letter for each holder, and what is not believed."""
     leases = found.leases
     holders = [lease for lease in leases if lease.state == "holds"]
     lines = [f"leases in {found.directory}: " + (_count(leases) or "none; nothing is held")]

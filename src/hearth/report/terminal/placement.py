@@ -1,4 +1,4 @@
-"""Where the kernel says executors are, and where the plan put them."""
+"""Show where the kernel says executors are, and where the plan put them."""
 
 from datetime import datetime
 

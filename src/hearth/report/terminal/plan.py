@@ -18,7 +18,7 @@ _ROWS_SHOWN = 32
 
 
 def show_plan(plan: Plan, machine: Topology, screen: Screen, *, unbound: bool = False) -> list[str]:
-    """The lines: the decision in five, the memory, the partitions, the map of the machine.
+    """Return the lines: the decision in five, the memory, the partitions, the map of the machine.
 
     unbound: whether the user has asked for executors that are not bound.
     """
@@ -196,13 +196,13 @@ def partitions(plan: Plan, screen: Screen) -> list[str]:
 
 
 def _likeness(executor: PlannedExecutor) -> tuple[object, ...]:
-    """What executors of one row share: all but their ids and CPUs."""
+    """Return what executors in one row have in common: all but their ids and CPUs."""
     sizes = (executor.heap_mb, executor.off_heap_mb, executor.overhead_mb)
     return executor.memory_nodes, executor.task_slots, *sizes, tuple(executor.java_options)
 
 
 def _partition(alike: Sequence[PlannedExecutor], plan: Plan, screen: Screen) -> list[str]:
-    """The row of executors that are alike, whose CPUs it has together."""
+    """Return the row of executors that are alike, whose CPUs it has together."""
     executor, last = alike[0], alike[-1]
     names = [screen.hue(letter(one.id), one.id) for one in (executor, last)]
     ids = f"{executor.id} {names[0]}"

@@ -43,7 +43,7 @@ _PARTS: dict[str, Callable[[Times], int]] = {
 
 
 def show_profile(analysis: Analysis, screen: Screen) -> list[str]:
-    """At most 26 lines of an analysis, and 17 of a flame graph (contract/analysis.schema.json)."""
+    """Show at most 26 lines of an analysis (contract/analysis.schema.json), 17 of a flame graph."""
     return [
         *_head(analysis, screen),
         *_executors(analysis.executors, screen),

@@ -45,7 +45,7 @@ def show_runs(
 
 
 def _narrow(screen: Screen, head: Sequence[str], cells: Sequence[Sequence[str]]) -> list[str]:
-    """Without what the id says already; the rest is cut to what is left.
+    """Return a narrow table: without what the id says, and with the rest cut to fit.
 
     The beginning of an id stands for it, too.
     """

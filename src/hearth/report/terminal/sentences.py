@@ -2,5 +2,5 @@
 
 
 def sentence(text: str) -> str:
-    """With a capital first and one full stop at its end; nothing where there is nothing."""
+    """Capitalise a text and end it with one full stop; leave an empty text empty."""
     return f"{text[0].upper()}{text[1:].rstrip('.')}." if text else ""

@@ -18,7 +18,15 @@ from hearth.studies.colocate.result import Colocated
 from hearth.studies.compare.result import Compared
 from hearth.studies.compare.study import read_comparison
 from hearth.studies.compare.verdict import compared
-from hearth.studies.engine.store import BENCH, CHARACTERISE, COLOCATE, COMPARE, STUDY, TUNE, Kind
+from hearth.studies.engine.store import (
+    BENCH,
+    CHARACTERISE,
+    COLOCATE,
+    COMPARE,
+    STUDY,
+    TUNE,
+    StudyKind,
+)
 from hearth.studies.engine.trial import Outcome
 from hearth.studies.listing import find_kept
 from hearth.studies.published.result import Repeated
@@ -30,7 +38,7 @@ from hearth.studies.tune.verdict import tuned
 
 @dataclass
 class Sources:
-    """What is reported (contract/report.schema.json): runs, and of each kind of study one."""
+    """The runs, and at most one study of each kind, in a report (contract/report.schema.json)."""
 
     schema: Literal["hearth/report/1"] = "hearth/report/1"
     comparison: Compared | None = None
@@ -66,7 +74,7 @@ def read_sources(names: list[str], state_home: Path) -> Sources:
     return sources
 
 
-def _found(name: str, state_home: Path) -> tuple[Kind | None, Path]:
+def _found(name: str, state_home: Path) -> tuple[StudyKind | None, Path]:
     """Return the directory of what hearth keeps: named as it is, or by an id."""
     if name == LAST or not _is_kept(Path(name)):
         return find_kept(state_home, name)
@@ -78,7 +86,7 @@ def _is_kept(directory: Path) -> bool:
     return _kind(directory) is not None or (directory / "record.json").is_file()
 
 
-def _kind(directory: Path) -> Kind | None:
+def _kind(directory: Path) -> StudyKind | None:
     """Return the kind of study that a directory holds."""
     if directory.is_file():
         return BENCH if is_series(directory) else None

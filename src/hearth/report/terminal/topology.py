@@ -150,7 +150,7 @@ def _row(node: NumaNode, nodes: list[NumaNode], screen: Screen) -> list[str]:
 
 
 def _distance_counts(nodes: list[NumaNode]) -> Counter[int]:
-    """How many unordered pairs of different nodes are how far apart (the farther direction)."""
+    """Count unordered pairs of different nodes by distance (the larger of both directions)."""
     counts: Counter[int] = Counter()
     for index, node in enumerate(nodes):
         for other in nodes[index + 1 :]:

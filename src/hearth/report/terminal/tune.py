@@ -23,7 +23,7 @@ _LEAST_SURFACE, _MOST_COLUMNS = 4, 10
 
 
 def show_tune(tune: Tuned, screen: Screen) -> list[str]:
-    """The trials as a table, then the best in one sentence, then why, doubts and the rest."""
+    """Show the trials as a table, then the best in one sentence, then why, doubts and the rest."""
     head = ["trial", "configuration", "why tried", *HEAD[tune.settings.objective]]
     title = f"Tune of {tune.application}, {tune.id}"
     shown = table(screen, head, rows(tune), f"trial {head[3]}")

@@ -140,7 +140,7 @@ def _cpu_options(layout: Layout) -> list[tuple[str, str, str]]:
 
 
 def _caches_hold(layout: Layout) -> bool:
-    """Whether nodes have several last-level caches: to align by one where the CPUs fit it."""
+    """Return whether nodes have several last-level caches, and the CPUs fit into one of them."""
     per_node = [
         [
             cache

@@ -1,4 +1,4 @@
-"""From the outcomes of a series to its table: one row for each job and master."""
+"""Summarise the outcomes of a series: one row for each job and master."""
 
 import statistics
 from collections import Counter
@@ -53,7 +53,7 @@ class StreamSummary:
 
 
 @dataclass(frozen=True)
-class Row:
+class JobSummary:
     """A job under a master; without a finished run it has no figures."""
 
     label: str
@@ -82,7 +82,7 @@ class Doubted:
     sentence: str
 
 
-def summarised(results: Results) -> list[Row]:
+def summarised(results: Results) -> list[JobSummary]:
     """Return the rows, in the order of the series; a job or master without a run says why.
 
     Seconds are those of the jobs' own phases. `ratio` is against the first master of the series,
@@ -99,10 +99,12 @@ def of(results: Results, label: str) -> list[Outcome]:
     return [outcome for outcome in results.outcomes if outcome.turn.subject == label]
 
 
-def _row(outcomes: Sequence[Outcome], label: str, master: str, masters: Sequence[str]) -> Row:
+def _row(
+    outcomes: Sequence[Outcome], label: str, master: str, masters: Sequence[str]
+) -> JobSummary:
     own = [outcome for outcome in outcomes if outcome.arm == master]
     failed = [outcome.failure for outcome in own if outcome.failure is not None]
-    row = Row(label, master, len(failed), failed[-1] if failed else None)
+    row = JobSummary(label, master, len(failed), failed[-1] if failed else None)
     results = [o.result for o in own if o.counted_s is not None and o.result is not None]
     if not results:
         return row
@@ -171,7 +173,7 @@ def is_good(results: Results) -> bool:
 
 @dataclass(frozen=True)
 class BenchResult:
-    """What `hearth bench --json` prints.
+    """The document that `hearth bench --json` prints.
 
     The file of results has the series and then the cases, a line each.
     """
@@ -179,12 +181,12 @@ class BenchResult:
     schema: Literal["hearth/bench-result/2"]
     series: SeriesHead
     cases: list[CaseLine]
-    rows: list[Row]
+    rows: list[JobSummary]
     warnings: list[Doubted]  #: reasons to doubt the times of a job, with the remedy
 
 
 def bench_result(results: Results) -> BenchResult:
-    """What a series says so far."""
+    """Return the result of a series so far."""
     cases = [CaseLine.of(outcome) for outcome in results.outcomes]
     rows, warnings = summarised(results), doubted(results)
     return BenchResult("hearth/bench-result/2", results.head, cases, rows, warnings)

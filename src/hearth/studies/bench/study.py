@@ -52,7 +52,7 @@ class SeriesSettings:
 
 @dataclass(frozen=True)
 class SeriesHead:
-    """What must be the same for a series to continue: the first line of its results."""
+    """The settings that a series must keep to be continued: the first line of its results."""
 
     schema: Literal["hearth/bench-result/1"]
     record: Literal["series"]
@@ -186,7 +186,7 @@ class Results(Study[SeriesHead, CaseLine]):
 
     @property
     def outcomes(self) -> list[Outcome]:
-        """In the order of time."""
+        """The last outcome of each turn, in the order of time."""
         last: dict[Turn, Outcome] = {}
         for line in self.lines:
             last.pop(line.outcome.turn, None)

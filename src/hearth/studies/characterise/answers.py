@@ -61,14 +61,14 @@ class StreamedRate:
 
 @dataclass(frozen=True)
 class CountedMeasure:
-    """What the processor's counters, or the kernel, say of each way, as it is shown."""
+    """A measure by the processor's counters or the kernel, as shown for each way."""
 
     measure: str
     ways: dict[str, str]
 
 
 @dataclass(frozen=True)
-class Answer:
+class MeasuredAnswer:
     """One sentence, what speaks for it, and the figures of some questions."""
 
     sentence: str
@@ -80,13 +80,13 @@ class Answer:
     counted: list[CountedMeasure] | None = field(default=None, metadata=LEFT_OUT)
 
 
-def answered(key: str, comparison: Compared, outcomes: Sequence[Outcome]) -> Answer:
+def answered(key: str, comparison: Compared, outcomes: Sequence[Outcome]) -> MeasuredAnswer:
     """Return the answer to a question; outcomes: of its comparison, warm-ups too."""
     failures = [f"{a.name} failed: {a.failures[-1]}" for a in comparison.arms if a.failures]
     if not comparison.finished:
         warm_ups = outcomes and all(o.failure and not o.turn.counts for o in outcomes)
         what = "Every warm-up failed" if warm_ups else "No run finished"
-        return Answer(f"{what}, so there is no answer.", failures)
+        return MeasuredAnswer(f"{what}, so there is no answer.", failures)
     found = _ANSWERS.get(key, _fastest)(comparison, comparison.finished, outcomes)
     counted = _counted(comparison.finished) if key in _COUNTING else None
     return replace(found, why=[*found.why, *failures], counted=counted)
@@ -113,7 +113,7 @@ def _counted(arms: Sequence[ComparedArm]) -> list[CountedMeasure] | None:
 
 def _fastest(
     comparison: Compared, arms: Sequence[ComparedArm], outcomes: Sequence[Outcome]
-) -> Answer:
+) -> MeasuredAnswer:
     """Return which arm has the smallest median, and how each compares with the baseline."""
     best = min(arms, key=lambda arm: arm.median)
     base = comparison.baseline
@@ -121,12 +121,14 @@ def _fastest(
     sentence = f"{best.name} has the smallest median, {best.median:.2f} s"
     if claims:
         sentence += f": {'; '.join(claims)}"
-    return Answer(f"{sentence}.", moved(best.name, base, outcomes) if best.name != base else [])
+    return MeasuredAnswer(
+        f"{sentence}.", moved(best.name, base, outcomes) if best.name != base else []
+    )
 
 
 def _sweep(
     comparison: Compared, arms: Sequence[ComparedArm], outcomes: Sequence[Outcome]
-) -> Answer:
+) -> MeasuredAnswer:
     """Return the fastest configuration, and the class of each other one."""
     best = min(arms, key=lambda arm: arm.median)
     cells = [_cell(arm, best) for arm in arms]
@@ -140,7 +142,7 @@ def _sweep(
     why = (
         [f"not measured, so no configuration is classified as: {', '.join(blind)}"] if blind else []
     )
-    return Answer(sentence, why, cells=cells)
+    return MeasuredAnswer(sentence, why, cells=cells)
 
 
 def _cell(arm: ComparedArm, best: ComparedArm) -> SweptCell:
@@ -153,7 +155,9 @@ def _measures(arm: ComparedArm) -> Measures:
     return arm.measures or {}
 
 
-def _smt(comparison: Compared, arms: Sequence[ComparedArm], outcomes: Sequence[Outcome]) -> Answer:
+def _smt(
+    comparison: Compared, arms: Sequence[ComparedArm], outcomes: Sequence[Outcome]
+) -> MeasuredAnswer:
     """Return whether the further threads pay, and Awan's effectiveness of them."""
     found, times = _fastest(comparison, arms, outcomes), counted_times(outcomes)
     scales = {name: _scale(three, times, comparison.confidence)
@@ -170,7 +174,9 @@ def _smt(comparison: Compared, arms: Sequence[ComparedArm], outcomes: Sequence[O
     )
     others = [f"on {other} effectiveness {ratio.value:.2f}: all threads scale by {threads:.2f}"
               for other, (threads, _, ratio) in known.items() if other != name]  # fmt: skip
-    return Answer(sentence, [*others, *found.why], scaling=Scaling(smt, cores, effective.value))
+    return MeasuredAnswer(
+        sentence, [*others, *found.why], scaling=Scaling(smt, cores, effective.value)
+    )
 
 
 #: The cores whose answer is the sentence.
@@ -223,8 +229,8 @@ def _interval(ratio: Ratio, confidence: float) -> str:
 
 def _nodes(
     comparison: Compared, arms: Sequence[ComparedArm], outcomes: Sequence[Outcome]
-) -> Answer:
-    """Of each number of nodes, bound (1B, 2B, ...) against left to the kernel (1NB, 2NB, ...).
+) -> MeasuredAnswer:
+    """Compare bound (1B, 2B, ...) with unbound (1NB, 2NB, ...) runs on each number of nodes.
 
     Where several sizes of executors were tried, the best one of each is compared, as in Baig 2018.
     """
@@ -250,7 +256,7 @@ def _nodes(
     best_of = f", the best of {len(arms)} configurations," if searched else ""
     text = f"Speed-up of bound over unbound{best_of} of {min(numbers)} pairs: {', '.join(parts)}."
     chosen = ["the best were chosen by the runs that compare them: no interval"] if searched else []
-    return Answer(text, [*chosen, *_more_nodes(best), *why])
+    return MeasuredAnswer(text, [*chosen, *_more_nodes(best), *why])
 
 
 def _best_by_kind(arms: Sequence[ComparedArm]) -> dict[str, ComparedArm]:
@@ -273,17 +279,17 @@ def _more_nodes(best: Mapping[str, ComparedArm]) -> list[str]:
 
 def _bandwidth(
     comparison: Compared, arms: Sequence[ComparedArm], outcomes: Sequence[Outcome]
-) -> Answer:
+) -> MeasuredAnswer:
     """Return the mean over the run, as a share of what this machine sustains, and Awan's region."""
     used = _measures(arms[0]).get("bandwidth_gb_s")
     sustained = comparison.settings.sustained_gb_s
     if not isinstance(used, int | float):
         reason = used.reason if isinstance(used, Absent) else "not recorded"
-        return Answer(f"The bandwidth was not measured: {reason}.")
+        return MeasuredAnswer(f"The bandwidth was not measured: {reason}.")
     if not sustained:
-        return Answer(f"{used:.1f} GB/s on average; what this machine sustains is unknown.")
+        return MeasuredAnswer(f"{used:.1f} GB/s on average; what this machine sustains is unknown.")
     region = bandwidth_region(used, sustained)
-    return Answer(
+    return MeasuredAnswer(
         f"{used:.1f} GB/s on average, {used / sustained:.0%} of the {sustained:.1f} "
         f"GB/s that this machine sustains: the region of {region} latency (Awan 2016).",
         [_slower_memory(used / sustained, speed) for speed in _SLOWER_MT_S],
@@ -307,10 +313,10 @@ def _slower_memory(share: float, speed: int) -> str:
 
 def _kinds(
     comparison: Compared, arms: Sequence[ComparedArm], outcomes: Sequence[Outcome]
-) -> Answer:
+) -> MeasuredAnswer:
     """Return the measures of both side by side: their times mean different things."""
     if len(arms) < 2:
-        return Answer(f"Only {arms[0].name} finished, so there is nothing to compare.")
+        return MeasuredAnswer(f"Only {arms[0].name} finished, so there is nothing to compare.")
     sides = []
     for measure in MEASURES:
         values = [_measures(arm).get(measure.key) for arm in arms[:2]]
@@ -319,19 +325,19 @@ def _kinds(
             sides.append(Sides(measure.words, batch, streaming))
     shown = "; ".join(f"{s.measure} {s.batch} and {s.streaming}" for s in sides)
     sentence = f"Batch and streaming: {shown or 'no measure was taken for both'}."
-    return Answer(f"{sentence} Their times mean different things.", sides=sides)
+    return MeasuredAnswer(f"{sentence} Their times mean different things.", sides=sides)
 
 
 def _rates(
     comparison: Compared, arms: Sequence[ComparedArm], outcomes: Sequence[Outcome]
-) -> Answer:
+) -> MeasuredAnswer:
     """Processing time of a batch, delay, and whether it kept up, by events a second."""
     streams = [_stream(arm, outcomes) for arm in arms]
     kept = [s.rate for s in streams if s.kept_up]
     most = f"it kept up at {max(kept):,} events/s" if kept else "it kept up at none of the rates"
     times = ", ".join(f"{s.processing_ms:.0f} ms at {s.rate:,}/s" for s in streams)
     sentence = f"A batch takes {times} (medians); {most}."
-    return Answer(sentence, streams=streams)
+    return MeasuredAnswer(sentence, streams=streams)
 
 
 def _stream(arm: ComparedArm, outcomes: Sequence[Outcome]) -> StreamedRate:
@@ -347,7 +353,7 @@ def _stream(arm: ComparedArm, outcomes: Sequence[Outcome]) -> StreamedRate:
     )
 
 
-_Question = Callable[[Compared, Sequence[ComparedArm], Sequence[Outcome]], Answer]
+_Question = Callable[[Compared, Sequence[ComparedArm], Sequence[Outcome]], MeasuredAnswer]
 _ANSWERS: dict[str, _Question] = {
     "sweep": _sweep,
     "smt": _smt,

@@ -82,7 +82,7 @@ class Surroundings:
 
     @property
     def nodes(self) -> list[tuple[NumaNode, list[int]]]:
-        """Those whose memory may be used, with the CPUs of each that may be used."""
+        """The nodes whose memory may be used, each with its usable CPUs."""
         cpus = self.topology.usable_cpus
         return [
             (node, sorted(cpus & set(parse_ids(node.cpus))))

@@ -26,7 +26,7 @@ Key = Annotated[
 
 @dataclass(frozen=True)
 class CharacterisationSettings:
-    """How often each way is run."""
+    """The settings of a characterisation: how often each way is run."""
 
     repeat: Positive
     warmup: Count
@@ -61,7 +61,7 @@ class QuestionLine:
 
 @dataclass(frozen=True)
 class AnsweredQuestion:
-    """A question with its answer (`answers.Answer`), or with the reason why there is none."""
+    """A question with its answer (`MeasuredAnswer`), or the reason why there is none."""
 
     subject: str  #: the application or workload
     key: Key

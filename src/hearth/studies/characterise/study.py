@@ -55,7 +55,7 @@ class CharacterisationRuns:
 
     @property
     def kept(self) -> CharacterisationSettings:
-        """What is kept of them."""
+        """The settings that are stored."""
         often = (self.repeat, self.warmup, self.seed)
         return CharacterisationSettings(*often, self.cold, self.command)
 
@@ -195,7 +195,7 @@ class Characterisation(StudyDirectory[CharacterisationHead, QuestionLine]):
         return Comparison.begin(self.state_home, *place)
 
     def characterised(self) -> Characterised:
-        """What it says so far."""
+        """Return the result so far."""
         head, last = self.head, {(line.subject, line.key): line for line in self.lines}
         questions = [_question(line, self._read) for line in last.values()]
         return Characterised(SCHEMA, head.id, head.started, head.subjects, head.settings, questions)

@@ -28,7 +28,10 @@ def surroundings(
     search_nodes: bool = False,
     smt_ladder: bool = False,
 ) -> Surroundings:
-    """Of the live machine. line, settings: the user's, for the plans. sweep: see `sweep_cells`."""
+    """Read the live machine.
+
+    line, settings: the user's, for the plans. sweep: see `sweep_cells`.
+    """
     machine = topology(debug=debug)
 
     def request(size: Size) -> dict[str, Any]:
@@ -57,7 +60,7 @@ def surroundings(
 
 
 def _no_prefetchers(may_switch: bool, cpus: list[int]) -> str | None:
-    """Not without the user's consent: the registers are the whole machine's."""
+    """Return why prefetchers cannot be switched; it takes consent, as it affects all programs."""
     reason = kernel_settings.cannot_switch_prefetchers(cpus)
     if reason is None and not may_switch:
         return "it changes model-specific registers: allow it with --change-prefetchers"

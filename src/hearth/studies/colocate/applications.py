@@ -50,7 +50,7 @@ class Guest:
 
     @property
     def command(self) -> list[str]:
-        """As typed, without secrets."""
+        """The command line as typed, without secrets."""
         line = self.line
         words = [*line.asked.to_words(), *line.option_words, *line.application]
         return list(Redaction.of(self.settings).words(words))
@@ -58,7 +58,7 @@ class Guest:
 
 @dataclass(frozen=True)
 class Way:
-    """How an application is run: an arm of `hearth profile`, and the CPUs that it may use."""
+    """One way to run an application: an arm of `hearth profile`, and the CPUs that it may use."""
 
     arm: Arm
     cpus: tuple[int, ...] | None = None
@@ -123,7 +123,7 @@ def _with_data(guest: Guest) -> Guest:
 
 
 def alone(guest: Guest, name: str, limit_s: float) -> Way:
-    """On the whole machine, as planned for it."""
+    """Return the application alone on the whole machine, as planned for it."""
     return Way(Arm(name, _own(guest), limit_s=limit_s))
 
 
@@ -148,7 +148,7 @@ def unbound(
     name: str,
     limit_s: float,
 ) -> Way:
-    """On all CPUs, unbound, in the configuration of the plan for those of `like`.
+    """Return the application on all CPUs, unbound, configured by the plan for the CPUs of `like`.
 
     Its memory is that of the share, so that all fit.
     """
@@ -163,7 +163,7 @@ def unbound(
 
 
 def _one_jvm(guest: Guest, sized: _Sized, name: str, limit_s: float) -> Arm:
-    """What `hearth submit` would start: the plan's master and settings, under plain Spark."""
+    """Return the arm that `hearth submit` would start: plain Spark with the plan's settings."""
     conf = {k: v for k, v in sized.plan.conf.items() if k not in _OFF_HEAP}
     if sized.heap_mb is not None:
         conf["spark.driver.memory"] = f"{sized.heap_mb}m"
@@ -236,5 +236,5 @@ def _allowed(cpus: Sequence[int]) -> Iterator[None]:
 
 
 def name_of(guest: Guest) -> str:
-    """For the names of files and records."""
+    """Return an application's name for files and records."""
     return Path(guest.subject.name).stem

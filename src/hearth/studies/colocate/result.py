@@ -81,7 +81,7 @@ class ArmResult:
 
 
 @dataclass(frozen=True)
-class Check:
+class PredictionCheck:
     """Predicted against measured slowdown on the share."""
 
     name: str
@@ -103,7 +103,7 @@ class Predicted:
 
 @dataclass(frozen=True)
 class ShownRun:
-    """When a run took place in its round."""
+    """The start and end of a run in its round."""
 
     application: Count  #: its place among the applications
     start_s: float  #: seconds from the round's start
@@ -123,7 +123,7 @@ class ShownRound:
 
 @dataclass(frozen=True)
 class Colocated:
-    """What a colocation says."""
+    """The result of a colocation."""
 
     schema: Literal["hearth/colocation/1"]
     id: str | None  #: null where nothing was run or kept
@@ -138,7 +138,7 @@ class Colocated:
     settings: ColocationSettings | None = None
     arms: list[ArmResult] = field(default_factory=list)
     #: slowdown on the share, predicted and measured
-    checks: list[Check] = field(default_factory=list)
+    checks: list[PredictionCheck] = field(default_factory=list)
     sentence: str = ""  #: the best way and whether it pays; empty where nothing ran
     warnings: list[str] = field(default_factory=list)
     #: the last repetition of each way, run by run
@@ -419,9 +419,9 @@ def _medians(runs: Sequence[MemberRun]) -> dict[str, Measured[float]]:
 
 def _checks(
     head: ColocationHead, arms: Sequence[ArmResult], prediction: Predicted | None, split: str | None
-) -> list[Check]:
+) -> list[PredictionCheck]:
     """Compare prediction and measurement of each application on the share that it ran on."""
-    found: list[Check] = []
+    found: list[PredictionCheck] = []
     for name, splits in _predicted_ways(prediction):
         ran = next((arm for arm in arms if arm.name == name), None)
         expected = next((s for s in splits if s.shown == split), None)
@@ -429,7 +429,7 @@ def _checks(
             continue
         where = "" if name == "split" else f", {name}"
         found += [
-            Check(
+            PredictionCheck(
                 f"{m.name}{where}", e.slowdown, m.slowdown, e.slowdown.value / m.slowdown.value - 1
             )
             for m, e in zip(ran.members, expected.applications, strict=True)

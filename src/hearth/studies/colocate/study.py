@@ -40,7 +40,7 @@ ALONE = "alone on "
 
 @dataclass(frozen=True)
 class ColocationSettings:
-    """How a colocation runs. split: as asked; None for the best that is predicted.
+    """The settings of a colocation. split: as given; None for the best that is predicted.
 
     loop: seconds of a loop and of each end of it that does not count; None for once. profile_first:
     whether each application first runs alone on each share.
@@ -143,7 +143,7 @@ class RoundLine:
 
     @property
     def elapsed_s(self) -> float:
-        """From the start of the first to the end of the last."""
+        """The time from the start of the first run to the end of the last."""
         return max(run.end_s for run in self.runs) if self.runs else 0.0
 
     @property

@@ -67,12 +67,12 @@ class Arm:
 
     @property
     def runs_as_one_jvm(self) -> bool:
-        """Whether it runs, whatever the plan."""
+        """Whether the arm is one JVM whatever the plan."""
         return self.name in WITHOUT_EXECUTORS or self.name == AS_IS or self.fix is not None
 
     @property
     def is_planned(self) -> bool:
-        """Whether hearth plans it, where the user names no other master."""
+        """Whether hearth plans the arm if the user names no other master."""
         return (self.master or "local-numa").startswith("local-numa")
 
 

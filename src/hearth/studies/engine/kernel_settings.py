@@ -38,7 +38,7 @@ class SavedSetting:
     value: bytes
 
     def write(self) -> None:
-        """Without truncating: neither kind of file can be made shorter."""
+        """Write the value without truncating: neither kind of file can be made shorter."""
         file = os.open(self.path, os.O_WRONLY)
         try:
             os.pwrite(file, self.value, self.offset)

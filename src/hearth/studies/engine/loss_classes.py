@@ -1,4 +1,4 @@
-"""Why a configuration of a sweep loses: Baig's classes, by its measures against the best one's.
+"""Classify why a configuration of a sweep loses (Baig), by its measures and the best one's.
 
 Baig 2018 puts each losing configuration into one class. Which one comes first if several apply is
 our choice: what leaves the machine idle, before what makes it work badly.
@@ -59,7 +59,7 @@ def loss_class(seconds: float, measures: Measures, best_s: float, best: Measures
 
 
 def not_told(best: Measures) -> list[str]:
-    """The classes that cannot be checked, because a measure of the best configuration is absent."""
+    """Return the classes that cannot be checked: a measure of the best configuration is absent."""
     known = _with_switches(best)
     return [kind.name for kind in _CLASSES if not all(known.get(need) for need in kind.needs)]
 

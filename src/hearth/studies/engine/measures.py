@@ -18,7 +18,7 @@ _NO_SAMPLE = Absent("no sample of the bandwidth")
 
 
 def measures(record: Record, counted_after_ms: int | None = None) -> dict[str, Measured[float]]:
-    """What may explain a difference, of one run.
+    """Return the measures of a run that may explain a difference.
 
     counted_after_ms: since 1970: what the processor's counters say of the time before is left out.
     """
@@ -94,7 +94,7 @@ def _spilled_mb(analysis: Analysis) -> Measured[float]:
 
 
 def _sql_shuffle_mb(analysis: Analysis) -> Measured[float]:
-    """What queries shuffled."""
+    """Return how much SQL queries wrote to shuffles, in MiB."""
     if isinstance(analysis.stages, Absent):
         return _NO_EVENT_LOG
     queries = (stage for stage in analysis.stages if stage.sql is not None)
@@ -119,7 +119,7 @@ def bandwidth_share(analysis: Analysis) -> Measured[float]:
 
 
 def _gc_share(analysis: Analysis) -> Measured[float]:
-    """Of the time of tasks."""
+    """Return the share of tasks' time that was spent in GC."""
     totals = analysis.totals
     if isinstance(totals, Absent) or not totals.time.run:
         return _NO_EVENT_LOG
@@ -127,7 +127,7 @@ def _gc_share(analysis: Analysis) -> Measured[float]:
 
 
 def _remote_share(executors: Sequence[Executor]) -> Measured[float]:
-    """Of the time of threads, the mean over JVMs."""
+    """Return the share of threads' time away from their memory, the mean over JVMs."""
     local = _known((one.memory for one in executors), lambda memory: memory.local_share)
     return local if isinstance(local, Absent) else 1 - statistics.fmean(local)
 

@@ -50,7 +50,7 @@ def busy_share(
 
 @dataclass
 class Quiet:
-    """How to wait for other programs before each run.
+    """Wait until the machine is idle before each run.
 
     wait_s: how long to wait for them at most, before each run; None: say it once, before the first.
     """
@@ -87,7 +87,7 @@ def _busy(share: float | None) -> bool:
 
 @dataclass
 class Pace:
-    """How long runs took, from start to end. `left_s` claims nothing before one has ended."""
+    """The durations of runs. `left_s` is unknown before one has ended."""
 
     taken: list[tuple[Turn, float]] = field(default_factory=list)
 
@@ -142,12 +142,12 @@ class Following:
         self._work: Work | None = None
 
     def ended(self, earlier: int) -> None:
-        """So many of the runs ended before, in an experiment that was cut short."""
+        """Count runs that ended earlier, in an experiment that was cut short."""
         self._ended += earlier
 
     @contextmanager
     def shown(self) -> Iterator[None]:
-        """For as long as it goes on."""
+        """Show progress while the body runs."""
         with working("", left=lambda: None) as self._work:
             yield
 

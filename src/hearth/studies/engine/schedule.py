@@ -81,7 +81,7 @@ def _never(repetition: int, outcomes: Sequence[Outcome]) -> bool:
 
 
 class TrialSchedule(Protocol):
-    """What decides which trials come next, from the outcomes of those that have ended."""
+    """Decides which trials come next from the outcomes so far."""
 
     def next_turns(self, outcomes: Sequence[Outcome]) -> Sequence[Turn]:
         """Return those to make before it is asked again; none at the end."""
@@ -148,5 +148,5 @@ def conduct(
 
 
 def _over(budget_s: float | None, spent_s: float, rounds: int) -> bool:
-    """Whether one more repetition, as long as those before it, would not fit into the budget."""
+    """Return whether one more repetition of the usual length would exceed the budget."""
     return budget_s is not None and rounds > 0 and spent_s + spent_s / rounds > budget_s

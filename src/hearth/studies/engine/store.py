@@ -44,7 +44,7 @@ _COMMAND = "command.json"
 
 
 @dataclass(frozen=True)
-class Kind:
+class StudyKind:
     """A kind of study, and where it lies: `studies/FOLDER/ID/`, a file for its head, one for lines.
 
     name: what people call one. old_folder: where releases before 0.10 kept it, which is still read.
@@ -64,7 +64,7 @@ class Kind:
         return state_home / _STUDIES / self.folder
 
     def directories(self, state_home: Path) -> list[Path]:
-        """Those of all that are kept, by their ids, which begin with the time of their start."""
+        """Return the directories of all studies, oldest first: an id begins with its start time."""
         homes = (self.home(state_home), state_home / self.old_folder)
         found = [path for home in homes if home.is_dir() for path in home.iterdir()]
         found = [path for path in found if not path.name.startswith(".")]
@@ -73,7 +73,7 @@ class Kind:
         return sorted(found, key=lambda path: path.name.lstrip("abcdefghijklmnopqrstuvwxyz-"))
 
     def kept(self, state_home: Path) -> list[Path]:
-        """Those of which there is more than a name, the oldest first."""
+        """Return the directories that have a head, oldest first."""
         return [path for path in self.directories(state_home) if (path / self.head).is_file()]
 
     def id_of(self, path: Path) -> str:
@@ -89,22 +89,22 @@ class Kind:
         return None if found is None else self.directory(state_home, found)
 
     def directory(self, state_home: Path, number: str) -> Path:
-        """That of this id, whether there is one or not."""
+        """Return the path for an id, whether it exists or not."""
         name = f"{number}{self.suffix}"
         old = state_home / self.old_folder / name
         there = os.path.exists(old)  # noqa: PTH110 - no error for a damaged, over-long id
         return old if there else self.home(state_home) / name
 
 
-COMPARE = Kind("comparison", "compare", "comparisons", "comparison.json", "runs.jsonl")
-CHARACTERISE = Kind(
+COMPARE = StudyKind("comparison", "compare", "comparisons", "comparison.json", "runs.jsonl")
+CHARACTERISE = StudyKind(
     "characterisation", "characterise", "characterisations", "characterisation.json",
     "questions.jsonl",
 )  # fmt: skip
-TUNE = Kind("tune", "tune", "tunes", "tune.json", "trials.jsonl")
-COLOCATE = Kind("colocation", "colocate", "colocations", "colocation.json", "rounds.jsonl")
-STUDY = Kind("study", "published", "published", "study.json", "steps.jsonl")
-BENCH = Kind("series", "bench", "bench", suffix=".jsonl")
+TUNE = StudyKind("tune", "tune", "tunes", "tune.json", "trials.jsonl")
+COLOCATE = StudyKind("colocation", "colocate", "colocations", "colocation.json", "rounds.jsonl")
+STUDY = StudyKind("study", "published", "published", "study.json", "steps.jsonl")
+BENCH = StudyKind("series", "bench", "bench", suffix=".jsonl")
 KINDS = (COMPARE, CHARACTERISE, TUNE, COLOCATE, STUDY, BENCH)
 
 
@@ -202,7 +202,7 @@ class Study(Generic[Head, Line]):
     A subclass says its kind, and of which dataclasses head and lines are.
     """
 
-    kind: Kind
+    kind: StudyKind
     head_type: type[Head]
     line_type: type[Line]
 
@@ -317,7 +317,7 @@ class StudyDirectory(Study[Head, Line], ABC):
         refuse_unlike(self._first, record, besides)
 
 
-def kept_words(kind: Kind, state_home: Path, number: str) -> list[str]:
+def kept_words(kind: StudyKind, state_home: Path, number: str) -> list[str]:
     """Return the words with which the study of this id was begun; raise UserError without them."""
     directory = to_resume(kind, state_home, number)
     name, option = directory.name, f"--resume {directory.name}"
@@ -326,7 +326,7 @@ def kept_words(kind: Kind, state_home: Path, number: str) -> list[str]:
     return read_typed(directory / _COMMAND, TypedCommand, REMEDY).again(name, option)
 
 
-def to_resume(kind: Kind, state_home: Path, number: str) -> Path:
+def to_resume(kind: StudyKind, state_home: Path, number: str) -> Path:
     """Return where the study of this id is kept; raise UserError for an id of none."""
     found = kind.find(state_home, number)
     if found is None:

@@ -1,4 +1,4 @@
-"""What is run and recorded in several ways: the user's application, or one of hearth's workloads.
+"""The targets of studies: the user's application, or one of hearth's workloads.
 
 A command line names one: a file, a workload, or a suite of workloads. The answer of a workload is
 checked in each run.

@@ -61,7 +61,7 @@ class Outcome:
 
     @property
     def shown(self) -> str:
-        """In a few words, as progress."""
+        """The outcome in a few words, for progress."""
         if self.stopped:
             return f"{self.turn.shown}: {self.failure}"
         if self.seconds is None:

@@ -97,7 +97,7 @@ def _slow_first(runs: Sequence[TimedRun], centred: "Array") -> Doubt | None:
 
 
 def _drift(runs: Sequence[TimedRun], centred: "Array") -> Doubt | None:
-    """Whether the times, without what tells arms apart, go with the order of runs: t of a line."""
+    """Test whether times, centred by arm, drift with the order of runs: t of a line's slope."""
     import numpy as np
     from scipy import special
 
@@ -237,7 +237,10 @@ def _over(one: "Array", other: "Array") -> "Array":
 
 
 def _limit(statistic: "Statistic", number: int, chance: float) -> float:
-    """What the statistic of so many normal values exceeds by this chance (seeded simulation)."""
+    """Return the value that the statistic of normal data exceeds with this probability.
+
+    From a seeded simulation of `number` values.
+    """
     import numpy as np
 
     return float(np.quantile(_null(statistic, number), 1 - chance))

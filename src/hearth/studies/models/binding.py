@@ -30,14 +30,14 @@ _SIDE, NORMAL_90 = 0.95, 1.645
 
 
 @dataclass(frozen=True)
-class Worth:
+class BindingGain:
     """Logarithm of the speedup of bound over unbound runs: mean, and deviation for a new one."""
 
     mean: float
     deviation: float
 
     @staticmethod
-    def of(speedups: Sequence[float]) -> "Worth":
+    def of(speedups: Sequence[float]) -> "BindingGain":
         """Return the prediction interval for one more speedup.
 
         It is Student's t of two measured ones or more, as an equivalent normal deviation.
@@ -46,7 +46,7 @@ class Worth:
 
         logs = [math.log(one) for one in speedups]
         spread = statistics.stdev(logs) * math.sqrt(1 + 1 / len(logs))
-        return Worth(
+        return BindingGain(
             statistics.fmean(logs), spread * float(t.ppf(_SIDE, len(logs) - 1)) / NORMAL_90
         )
 
@@ -86,14 +86,17 @@ class Nodes:
 
 @dataclass(frozen=True)
 class Cost:
-    """Of memory on other nodes: of the logarithm of the published gain that part, and deviation."""
+    """The cost of remote memory, as a part of the published gain's logarithm, and its deviation."""
 
     part: float = 0.0
     unsure: float = 0.0
 
 
 def cost(binding: Binding, nodes: Sequence[int]) -> Cost:
-    """On nodes by package, such as 2 and 2, over executors that have all memory on their node."""
+    """Return the cost relative to executors with all memory on their node.
+
+    nodes: how many each package has, such as 2 and 2.
+    """
     number = sum(nodes)
     if binding == "node" or number == 1:
         return Cost()
@@ -106,7 +109,7 @@ def cost(binding: Binding, nodes: Sequence[int]) -> Cost:
     return Cost(whole * most / 2, whole * most / math.sqrt(12))
 
 
-def change(before: Cost, after: Cost, worth: Worth) -> tuple[float, float]:
+def change(before: Cost, after: Cost, worth: BindingGain) -> tuple[float, float]:
     """Return the change of the logarithm of the time, and its deviation."""
     part = after.part - before.part
     unsure = math.hypot(before.unsure, after.unsure) if before != after else 0.0
@@ -117,7 +120,7 @@ def leave_one_out() -> list[tuple[str, float, float, float, float]]:
     """Predict each published gain from the others: measured, and low, predicted, high."""
     found = []
     for name, measured in PUBLISHED.items():
-        worth = Worth.of([one for other, one in PUBLISHED.items() if other != name])
+        worth = BindingGain.of([one for other, one in PUBLISHED.items() if other != name])
         reach = NORMAL_90 * worth.deviation
         low, middle, high = (math.exp(worth.mean + at * reach) for at in (-1, 0, 1))
         found.append((name, measured, low, middle, high))

@@ -1,4 +1,4 @@
-"""How to split a machine between applications that run at the same time: predicted, pure.
+"""Predict how best to split a machine between applications that run at the same time; pure.
 
 A share is a number of units of the machine: NUMA nodes, or cores where it has one node. What an
 application loses on a share is its slowdown: the seconds that it takes alone on the share to those
@@ -24,7 +24,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from hearth.base.errors import UserError
-from hearth.studies.models.binding import NORMAL_90, PUBLISHED, Worth, change, cost
+from hearth.studies.models.binding import NORMAL_90, PUBLISHED, BindingGain, change, cost
 
 Objective = Literal["throughput", "slowdown", "fairness"]
 #: More splits than this are no table that anybody reads.
@@ -57,7 +57,7 @@ class Curve:
 
     @staticmethod
     def of_times(application: str, times: Mapping[int, float], units: int) -> "Curve":
-        """From the times, up to a factor, on numbers of units: one of them the whole machine.
+        """Return the curve of times (up to a factor) by number of units, all of them included.
 
         Raises UserError where that is not known.
         """
@@ -68,7 +68,7 @@ class Curve:
 
 @dataclass(frozen=True)
 class Shared:
-    """How applications may disturb each other through what a split does not divide.
+    """How applications may slow each other down through what a split does not divide.
 
     stretch: how many times as long memory at its limit may make them take, at most; None where it
     is not known. notes: what is not in the prediction, in words. used: of the bandwidth of the
@@ -120,7 +120,7 @@ class Split:
 
     @property
     def shown(self) -> str:
-        """As people write it: 2-2."""
+        """The split as people write it: 2-2."""
         return "-".join(map(str, self.units))
 
 
@@ -188,7 +188,7 @@ def unbound(split: Split, nodes: int) -> Split:
     nodes: the published gain of binding, which stands for any workload and is as uncertain.
     """
     longer, deviation = change(
-        cost("node", (nodes,)), cost("none", (nodes,)), Worth.of(list(PUBLISHED.values()))
+        cost("node", (nodes,)), cost("none", (nodes,)), BindingGain.of(list(PUBLISHED.values()))
     )
 
     def slower(one: Estimate) -> Estimate:
@@ -212,7 +212,7 @@ def _application(curve: Curve, units: int, stretch: float | None) -> Expected:
 
 
 def _stretched(slow: Estimate, stretch: float | None) -> Estimate:
-    """With memory at its limit: how much of the time waits for it is not known, so the high end."""
+    """Raise the high end for memory at its limit: how much time waits for memory is not known."""
     if stretch is None or stretch <= 1:
         return slow
     low, high = slow.ends or (slow.value, slow.value)
@@ -220,12 +220,12 @@ def _stretched(slow: Estimate, stretch: float | None) -> Estimate:
 
 
 def _mapped(one: Estimate, by: Callable[[float], float]) -> Estimate:
-    """By a function that grows."""
+    """Apply an increasing function to an estimate and its ends."""
     return Estimate(by(one.value), *(map(by, one.ends) if one.ends else ()))
 
 
 def judged(slowdowns: Sequence[Estimate]) -> tuple[Estimate, Estimate, Estimate]:
-    """Throughput, worst slowdown and fairness.
+    """Return throughput, worst slowdown and fairness.
 
     Their intervals hold where those of all slowdowns do: the ends are taken together. There is none
     where a slowdown has none.

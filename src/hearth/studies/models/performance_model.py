@@ -1,4 +1,4 @@
-"""Why a configuration is fast or slow: completion time of an imagined application.
+"""Model why a configuration is fast or slow: completion time of an imagined application.
 
 An application is a draw of parameters from ranges that the published studies and the general
 behaviour of JVMs give. No parameter is fitted to a table, but four ranges (smt_exponent,

@@ -1,4 +1,4 @@
-"""Where a run was, on which nodes and bound to what, and where a prediction puts it."""
+"""Find where a run was (nodes, binding), and what moving it elsewhere changes."""
 
 import math
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from hearth.analysis.document import Analysis
 from hearth.base.absent import Absent
 from hearth.base.errors import UserError
 from hearth.studies.models import scaling
-from hearth.studies.models.binding import PUBLISHED, Binding, Nodes, Worth, change, cost
+from hearth.studies.models.binding import PUBLISHED, Binding, BindingGain, Nodes, change, cost
 from hearth.studies.models.schedule_simulation import Move
 from hearth.studies.models.space import MachineSize
 
@@ -31,7 +31,7 @@ class RecordedBinding:
 
 @dataclass(frozen=True)
 class Effect:
-    """By what the time is multiplied as memory gets nearer: low, expected, high."""
+    """The factor on the run's time as memory gets nearer: low, expected, high."""
 
     low: float
     value: float
@@ -40,7 +40,7 @@ class Effect:
 
 @dataclass(frozen=True)
 class Placed:
-    """Where the run was and where it is asked about, and what that changes."""
+    """A run's binding and nodes, those it is predicted for, and the effect of the change."""
 
     ran: RecordedBinding
     binding: Binding
@@ -51,7 +51,7 @@ class Placed:
 
 
 def ran(analysis: Analysis, nodes: Nodes) -> RecordedBinding:
-    """By what was seen of its executors; else by what its settings say."""
+    """Return a run's binding as its executors were seen, or else as its settings say."""
     seen = [one for one in analysis.executors if one.tasks and not isinstance(one.nodes, Absent)]
     kernel = [one for one in seen if one.policy is not None and one.policy.startswith("bind")]
     if seen:
@@ -92,7 +92,7 @@ def placed(
             f"--nodes: from {before.nodes} to {on}: how work scales was published for up to {most} "
             "nodes: give --nodes as in the run, or leave it out"
         )
-    worth = Worth.of(list(PUBLISHED.values()))
+    worth = BindingGain.of(list(PUBLISHED.values()))
     had, has = cost(before.binding, nodes.within(before.nodes)), cost(binding, nodes.within(on))
     moved = change(had, has, worth)
     slower = scaling.PUBLISHED.step(before.nodes, on)

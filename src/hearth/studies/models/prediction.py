@@ -28,7 +28,7 @@ class PredictedRun:
 
 @dataclass(frozen=True)
 class NodesOfRun:
-    """What executors are bound to, and on how many NUMA nodes they are."""
+    """The binding of executors, and their number of NUMA nodes."""
 
     binding: Binding  #: what executors are bound to
     nodes: Positive  #: NUMA nodes that they are on
@@ -36,7 +36,7 @@ class NodesOfRun:
 
 @dataclass(frozen=True)
 class PredictedPlace:
-    """Where the run was, and where it is predicted to be."""
+    """The nodes of the run, and those that it is predicted for."""
 
     from_: NodesOfRun
     to: NodesOfRun
@@ -85,7 +85,7 @@ class PredictedScaling:
 
 @dataclass(frozen=True)
 class PredictedScalings:
-    """Each workload of a table of speedups, predicted from the others."""
+    """Predictions for each workload of a table of speedups from the others."""
 
     scaling: NonEmpty[PredictedScaling]
     schema: Literal["hearth/prediction/1"] = SCHEMA

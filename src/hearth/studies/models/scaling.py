@@ -1,4 +1,4 @@
-"""From the time of a workload on 1 and 2 nodes to that on more, by how other workloads scale.
+"""Predict a workload's time on more nodes from those on 1 and 2, as other workloads scale.
 
 What a further node brings follows from what all workloads share (memory bandwidth, cores, the
 driver's part) more than from what the first step brought: on the published table (Baig 2018) the
@@ -41,7 +41,7 @@ class Scaled:
 
 @dataclass(frozen=True)
 class Steps:
-    """How much longer tasks take for nodes being more: what is lost of a speedup in proportion.
+    """How much longer tasks take on more nodes: the loss against proportional speedup.
 
     loss: logarithm, by number of nodes, over one node. from_one, between: deviation of the loss of
     a further workload, of a step from or to one node and of one between others.
@@ -69,7 +69,10 @@ class Steps:
         return Steps(means, most([(1, n) for n in more]), most([(2, n) for n in more if n > 2]))
 
     def step(self, start: int, end: int) -> tuple[float, float]:
-        """Of the logarithm of tasks' time, with its deviation; for numbers that are in `loss`."""
+        """Return the change of the logarithm of tasks' time, and its deviation.
+
+        start, end: numbers of nodes that are in `loss`.
+        """
         if start == end:
             return 0.0, 0.0
         return self.loss[end] - self.loss[start], self.from_one if 1 in (

@@ -171,7 +171,7 @@ def _shares(stage: Stage) -> tuple[float, float]:
 def scheduled(
     stages: Sequence[StageWork], slots: int, factors: Mapping[int, float] | None = None
 ) -> float:
-    """When the last stage ends, with tasks in launch order on the first slot that is free.
+    """Return when the last stage ends if each task, in launch order, takes the first free slot.
 
     factors: how many times as long the tasks of a stage (its place) take.
     """
@@ -191,7 +191,7 @@ def scheduled(
 
 @dataclass(frozen=True)
 class Move:
-    """From one part of the machine to another: what changes besides the partitioning.
+    """A move to another part of the machine: what changes besides the partitioning.
 
     machine: the part that the run moves to. share: how much larger that is. slower, nearer: of the
     logarithm of the tasks' time and of the run's, each with its deviation.

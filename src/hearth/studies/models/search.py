@@ -1,4 +1,4 @@
-"""Which trial to make next, when to stop, and what is recommended: decided from what is known.
+"""Decide which trial to make next, when to stop, and what to recommend.
 
 A pure function of the trials so far, so that a search that was cut short goes on in it.
 
@@ -83,7 +83,7 @@ class Task:
 
 
 @dataclass(frozen=True)
-class Step:
+class SearchStep:
     """The next trial, and what was believed before it; neither belief nor gain before one ended.
 
     gain: the share of the best's time that it is expected to save.
@@ -97,7 +97,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Stop:
-    """Why no further trial is made."""
+    """The reason to make no further trial."""
 
     reason: str
 
@@ -178,7 +178,7 @@ def measured_scatter(trials: Sequence[Trial]) -> float | None:
     )
 
 
-def next_step(task: Task, trials: Sequence[Trial]) -> Step | Stop:
+def next_step(task: Task, trials: Sequence[Trial]) -> SearchStep | Stop:
     """Return the next trial, or why there is none.
 
     What to do where nothing ended is the caller's.
@@ -187,9 +187,9 @@ def next_step(task: Task, trials: Sequence[Trial]) -> Step | Stop:
         return Stop(f"the budget of {task.budget} trials is spent")
     tried = {trial.index for trial in trials}
     if task.proposal not in tried:
-        return Step(task.proposal, "proposal")
+        return SearchStep(task.proposal, "proposal")
     if task.current not in tried:
-        return Step(task.current, "current", before=outlook(task, trials))
+        return SearchStep(task.current, "current", before=outlook(task, trials))
     now = outlook(task, trials)
     if now is None:
         return Stop("no trial ended")
@@ -198,16 +198,16 @@ def next_step(task: Task, trials: Sequence[Trial]) -> Step | Stop:
     repeats = _repeats(task, trials, now)
     reserved = min(len(repeats), max(0, task.budget - _REPEATS_FROM + 1))
     if task.budget - len(trials) <= reserved:
-        return Step(repeats[0], "repeat", before=now)
+        return SearchStep(repeats[0], "repeat", before=now)
     found = _worth(task, now, left)
     if found is not None:
         return found
     if repeats:
-        return Step(repeats[0], "repeat", before=now)
+        return SearchStep(repeats[0], "repeat", before=now)
     return Stop(_why_enough(task, now, left))
 
 
-def _worth(task: Task, now: Outlook, left: Sequence[int]) -> Step | None:
+def _worth(task: Task, now: Outlook, left: Sequence[int]) -> SearchStep | None:
     """Return the best of the untried configurations that is worth a trial."""
     if not left:
         return None
@@ -218,7 +218,7 @@ def _worth(task: Task, now: Outlook, left: Sequence[int]) -> Step | None:
     for at in (likeliest, int(np.argmax(gains))):
         takes = math.exp(float(now.forecast.mean[left[at]] - now.forecast.mean[now.best]))
         if gains[at] * task.runs > min(takes, BEYOND_HOPE):
-            return Step(left[at], "search", float(gains[at]), now)
+            return SearchStep(left[at], "search", float(gains[at]), now)
     return None
 
 
@@ -230,8 +230,11 @@ def _repeats(task: Task, trials: Sequence[Trial], now: Outlook) -> list[int]:
 
 
 def _ruled_out(task: Task, trials: Sequence[Trial], index: int) -> bool:
-    """Whether the same executors failed, others ran out of as much memory for each task slot, or
-    what it varies was seen to have nothing to act on."""
+    """Return whether earlier trials rule a configuration out.
+
+    Its executors failed, executors with as much memory for each task slot ran out of it, or a
+    setting that it varies was seen to have no effect.
+    """
     one = task.configurations[index]
     for trial in trials:
         failed = task.configurations[trial.index]

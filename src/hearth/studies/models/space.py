@@ -35,7 +35,7 @@ class Cell:
 
     @property
     def shown(self) -> str:
-        """As people write it: 24x8."""
+        """The cell as people write it: 24x8."""
         return f"{self.workers}x{self.cores_per_worker}"
 
 
@@ -83,7 +83,7 @@ class Configuration:
         return (kind, self.binding, self.collector, *filter(None, values))
 
     def _choice(self, key: str, value: str) -> str:
-        """As it is alike in configurations of another size."""
+        """Return a setting in a form that configurations of other sizes share."""
         if key == BINDING_SCOPE:
             return ""  # the binding says it
         if key == EXECUTOR_MEMORY:
@@ -94,7 +94,7 @@ class Configuration:
 
     @property
     def shown(self) -> str:
-        """As progress and tables name it: `4x2 G1GC unbound`, `one JVM x 8 ParallelGC`."""
+        """The name in progress and tables: `4x2 G1GC unbound`, `one JVM x 8 ParallelGC`."""
         size = f"{self.executors}x{self.cores}" if self.executors else f"one JVM x {self.cores}"
         size = size if self.master.startswith("local-numa") else self.master
         bound = " unbound" if self.executors and self.binding == "none" else ""

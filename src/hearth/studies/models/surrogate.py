@@ -120,7 +120,7 @@ class _Hypothesis:
 
 
 def _hypotheses(number: int) -> Iterator[_Hypothesis]:
-    """None of so many related tables says something of the target, all do, or one does."""
+    """Yield hypotheses: no related table is correlated with the target, all are, or one is."""
     tables = tuple(range(1, number + 1))
     yield _Hypothesis((), 0.0, _NONE if tables else 1.0)
     groups = dict.fromkeys([tables, *((one,) for one in tables)]) if tables else {}
@@ -224,7 +224,7 @@ def _centred(machine: MachineSize, cells: tuple[Cell, ...]) -> Array:
 
 
 def _likeness(tables: Sequence[PriorRuns], at: Indices) -> tuple[Array, Array]:
-    """How near (0 to 1) each of these configurations is to each of all, and whether it is equal."""
+    """Return how near (0 to 1) these configurations are to each of all, and which are equal."""
     rows = [
         (
             np.log2(cell.workers / one.machine.cores),
@@ -242,7 +242,7 @@ def _likeness(tables: Sequence[PriorRuns], at: Indices) -> tuple[Array, Array]:
 
 
 def _choices_alike(tables: Sequence[PriorRuns], at: Indices) -> tuple[Array, Array]:
-    """How many choices each of these configurations has in common with each of all, and not."""
+    """Count the choices that these configurations share with each of all, and do not share."""
     rows = [row for one in tables for row in one.choices or [()] * len(one.cells)]
     most = max(map(len, rows), default=0)
     numbers: dict[str, int] = {"": 0}

@@ -15,7 +15,7 @@ Objective = Literal["time", "throughput", "core-seconds", "time,core-seconds"]
 
 @dataclass(frozen=True)
 class TuneSettings:
-    """How a tune searches."""
+    """The settings of a tune."""
 
     objective: Objective
     budget: Positive  #: most trials
@@ -25,7 +25,7 @@ class TuneSettings:
 
 @dataclass(frozen=True)
 class Interval:
-    """What is expected, and the ends of its interval."""
+    """An expected value, and the ends of its interval."""
 
     low: float
     value: float
@@ -34,7 +34,7 @@ class Interval:
 
 @dataclass(frozen=True)
 class TunedSpace:
-    """What could be tried."""
+    """A summary of the search space."""
 
     configurations: Positive  #: how many
     refused: list[Refused]
@@ -105,7 +105,7 @@ class Scatter:
 
 @dataclass(frozen=True)
 class ConfigurationForecast:
-    """What is believed of a configuration."""
+    """The forecast for a configuration."""
 
     configuration: str
     executors: Count
@@ -119,7 +119,7 @@ class ConfigurationForecast:
 
 @dataclass(frozen=True)
 class Tuned:
-    """What a tune says."""
+    """The result of a tune."""
 
     schema: Literal["hearth/tune/1"]
     id: str

@@ -62,7 +62,7 @@ class Refused:
 
 
 @dataclass(frozen=True)
-class Space:
+class SearchSpace:
     """The space of configurations that may be tried.
 
     proposal, current: indices. fixed: what the user fixed, for people. offered: settings that the
@@ -107,7 +107,7 @@ def space(
     vary: Mapping[str, Sequence[str]],
     topology: Topology,
     debug: bool = False,
-) -> Space:
+) -> SearchSpace:
     """Return the space of an application; raise UserError where not even the plan fits.
 
     line, settings, master: the user's own.
@@ -130,11 +130,11 @@ def space(
     if current is not None:
         found.append(current)
     at = 0 if current is None else len(found) - 1
-    return Space(found, 0, at, [*refused, *unfit], builder.fixed, offered)
+    return SearchSpace(found, 0, at, [*refused, *unfit], builder.fixed, offered)
 
 
 def _nearest(to: Configuration, of: Sequence[Configuration], most: int) -> list[Configuration]:
-    """So many at most: those of about as many executors and cores."""
+    """Return at most `most` configurations, the nearest in executors and cores first."""
 
     def away(one: Configuration) -> float:
         pairs = ((max(one.executors, 1), max(to.executors, 1)), (one.cores, to.cores))
@@ -144,7 +144,7 @@ def _nearest(to: Configuration, of: Sequence[Configuration], most: int) -> list[
 
 
 def _once(configurations: Iterable[Configuration]) -> Iterator[Configuration]:
-    """Without those that are the same as an earlier one."""
+    """Drop configurations that equal an earlier one."""
     seen = set()
     for one in configurations:
         key = (one.executors, one.cores, one.choices)
@@ -187,7 +187,7 @@ class _Builder:
 
     @property
     def has_wide_packages(self) -> bool:
-        """Whether a package has several nodes with CPUs that may be used."""
+        """Whether a package has several nodes with usable CPUs."""
         nodes = [self.cpus & set(parse_ids(node.cpus)) for node in self.nodes]
         return any(sum(bool(node & package) for node in nodes) > 1 for package in self.packages)
 

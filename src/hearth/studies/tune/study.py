@@ -45,7 +45,7 @@ from hearth.studies.models.space import (
 )
 from hearth.studies.models.surrogate import PriorRuns
 from hearth.studies.tune.result import Objective, TuneSettings
-from hearth.studies.tune.search_space import Refused, Space
+from hearth.studies.tune.search_space import Refused, SearchSpace
 
 #: The best is by time, and every second trial is chosen for core-seconds: the front is wanted.
 BOTH: Objective = "time,core-seconds"
@@ -120,7 +120,7 @@ class Tune(StudyDirectory[TuneHead, TrialLine]):
     def begin(
         home: Path,
         subject: Target,
-        found: Space,
+        found: SearchSpace,
         settings: TuneSettings,
         command: Sequence[str],
         machine: MachineSize,
@@ -178,12 +178,12 @@ class Tune(StudyDirectory[TuneHead, TrialLine]):
 
     @property
     def by_cores(self) -> bool:
-        """Whether core-seconds are what the best has fewest of."""
+        """Whether the objective is fewest core-seconds."""
         return self.head.settings.objective == "core-seconds"
 
     @property
     def next_by_cores(self) -> bool:
-        """Whether the next trial is chosen for them."""
+        """Whether the next trial is chosen for core-seconds."""
         both = self.head.settings.objective == BOTH
         return self.by_cores or (both and len(self.lines) % 2 == 1)
 
@@ -221,7 +221,10 @@ def _idle(measures: Measures) -> frozenset[str]:
 
 
 def evidence_of(measures: Measures) -> MechanismEvidence:
-    """What a run's measures say of the mechanism; other programs' CPU time would mislead it."""
+    """Return what a run's measures tell the performance model.
+
+    CPU measures are left out where other programs used CPU time.
+    """
     known = {name: float(v) for name, v in measures.items() if isinstance(v, int | float)}
     share, switches, cpu_s = (known.get(n) for n in ("gc_share", "voluntary", "cpu_s"))
     alone = known.get("other_load", 0.0) <= OTHER_LOAD_SHARE
@@ -303,7 +306,7 @@ class _Trials:
     ) -> None:
         self._tune, self._subject, self._following = tune, subject, following
         self._settings, self._typed = settings, typed
-        self._step: search.Step
+        self._step: search.SearchStep
         self._arm: Arm
         self._line: TrialLine
         self.end: search.Stop
@@ -351,7 +354,7 @@ def _is_newest_best(tune: Tune, line: TrialLine) -> bool:
     return now is not None and bool(earlier) and all(v is None or now < v for v in earlier)
 
 
-def _refuse_hopeless(tune: Tune, step: search.Step | search.Stop) -> None:
+def _refuse_hopeless(tune: Tune, step: search.SearchStep | search.Stop) -> None:
     first = {tune.head.proposal, tune.head.current}
     failed = [line for line in tune.lines if line.failure is not None]
     over = isinstance(step, search.Stop) or step.index not in first
@@ -365,7 +368,7 @@ def _refuse_hopeless(tune: Tune, step: search.Step | search.Stop) -> None:
     )
 
 
-def _question(tune: Tune, step: search.Step) -> str:
+def _question(tune: Tune, step: search.SearchStep) -> str:
     """Return the progress line of a trial: why it is made, and the best so far."""
     now = step.before
     role = {
@@ -384,7 +387,7 @@ def _question(tune: Tune, step: search.Step) -> str:
 
 
 def _arm(
-    tune: Tune, step: search.Step, settings: Mapping[str, str], typed: Collection[str | None]
+    tune: Tune, step: search.SearchStep, settings: Mapping[str, str], typed: Collection[str | None]
 ) -> Arm:
     way = tune.head.configurations[step.index]
     conf = way.conf(settings) if step.index != tune.head.current else dict(way.varied)
@@ -413,7 +416,7 @@ def _hope_s(tune: Tune, way: Configuration, now: search.Outlook | None) -> float
 
 
 def _trial(
-    tune: Tune, subject: Target, arm: Arm, step: search.Step, turn: Turn
+    tune: Tune, subject: Target, arm: Arm, step: search.SearchStep, turn: Turn
 ) -> tuple[Outcome, TrialLine]:
     """Return one run on record, and what it says of the configuration."""
     log = tune.directory / f"{slug(arm.name)}-{step.index}-{turn.repetition}.log"

@@ -1,4 +1,4 @@
-"""What a tune found: derived from its trials alone."""
+"""Derive the result of a tune from its trials alone."""
 
 from hearth.analysis.findings import OTHER_LOAD_SHARE
 from hearth.base.absent import Absent, Measured
@@ -24,7 +24,7 @@ _WORTH_SAYING = 0.1
 
 
 def tuned(tune: Tune) -> Tuned:
-    """What a tune says, finished or not."""
+    """Return the result of a tune, finished or not."""
     head, trials, task = tune.head, tune.trials(tune.by_cores), tune.task(tune.by_cores)
     now = search.outlook(task, trials)
     turn = tune.next_by_cores
@@ -133,7 +133,7 @@ def _is_pareto(tune: Tune, line: TrialLine) -> bool:
 
 
 def _why_slower(tune: Tune, line: TrialLine, now: search.Outlook) -> str | None:
-    """The published class of a configuration that loses, by its measures against the best's."""
+    """Classify a configuration that loses (Baig), by its measures against the best's."""
     best = [o for o in tune.lines if o.configuration == now.best and o.seconds is not None]
     if line.seconds is None or line.configuration == now.best or not best:
         return None

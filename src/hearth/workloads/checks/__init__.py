@@ -1,4 +1,4 @@
-"""Whether the answer of a run is right, by implementations that do not share a line with it."""
+"""Check the answer of a run by implementations that do not share a line with it."""
 
 from dataclasses import dataclass
 from pathlib import Path

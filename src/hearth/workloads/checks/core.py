@@ -43,7 +43,7 @@ _ALL = f"SELECT line, count(*) AS n FROM {_LINES} GROUP BY line"
 
 
 def word_count(run: FinishedRun) -> Verdict:
-    """Every word's count against DuckDB's."""
+    """Compare every word's count with DuckDB's."""
     found, text, answer = (
         _files(run.answer / "counts"),
         _files(run.data["text"]),
@@ -70,7 +70,7 @@ def word_count(run: FinishedRun) -> Verdict:
 
 
 def grep(run: FinishedRun) -> Verdict:
-    """The lines found against DuckDB's: the same ones, each as often."""
+    """Compare the lines found, and how often each, with DuckDB's."""
     text, pattern = _files(run.data["text"]), run.parameters["pattern"]
     found, reported = _files(run.answer / "lines"), run.result["answer"]["lines"]
     with duck(run) as connection:
@@ -118,7 +118,7 @@ def sort(run: FinishedRun) -> Verdict:
 
 
 def _chunks(folder: Path) -> Iterator[tuple[Path, np.ndarray]]:
-    """Each file's records, of 100 bytes each, some at a time."""
+    """Yield each file's records of 100 bytes, some at a time."""
     for file in parts(folder):
         records = np.memmap(file, dtype=np.uint8, mode="r").reshape(-1, _RECORD_BYTES)
         for start in range(0, len(records), _CHUNK_RECORDS):
@@ -126,7 +126,7 @@ def _chunks(folder: Path) -> Iterator[tuple[Path, np.ndarray]]:
 
 
 def _descent(folder: Path, every: int) -> str | None:
-    """Where a key is smaller than the one before it, in one chunk of so many."""
+    """Return where a key is smaller than the one before it; one chunk in `every` is read."""
     last = b""
     for file, records in itertools.islice(_chunks(folder), 0, None, every):
         # Compared as unsigned bytes; that numpy drops trailing zeros changes no order here.
@@ -138,7 +138,7 @@ def _descent(folder: Path, every: int) -> str | None:
 
 
 def _multiset(folder: Path) -> int:
-    """The sum of all records' hashes modulo 2^64: no matter in which order they stand."""
+    """Return the sum of all records' hashes modulo 2^64: no matter in which order they stand."""
     odd = np.random.default_rng(100).integers(0, 1 << 63, 13, dtype=np.uint64) * np.uint64(2)
     weights = odd + np.uint64(1)
     total = 0
@@ -160,7 +160,7 @@ def _mixed(numbers: np.ndarray) -> np.ndarray:
 
 
 def _pairs(parameters: dict[str, str]) -> "pa.RecordBatchReader":
-    """The keys of the pairs that the job makes, anew, some at a time."""
+    """Yield the keys of the pairs that the job makes, made again, some at a time."""
     import pyarrow as pa
 
     count = int(parameters["maps"]) * int(parameters["pairs"])
@@ -177,7 +177,7 @@ def _pairs(parameters: dict[str, str]) -> "pa.RecordBatchReader":
 
 
 def _pairs_problem(run: FinishedRun) -> str | None:
-    """Whether pairs were lost or invented, by their number and their bytes."""
+    """Return the problem if pairs were lost or invented, by their number and their bytes."""
     answer = run.result["answer"]
     pairs = int(run.parameters["maps"]) * int(run.parameters["pairs"])
     for name, expected in (
@@ -210,7 +210,7 @@ def group_by(run: FinishedRun) -> Verdict:
 
 
 def sort_by(run: FinishedRun) -> Verdict:
-    """Each partition's keys, in order, against the same keys sorted by DuckDB."""
+    """Compare each partition's keys, in order, with the same keys sorted by DuckDB."""
     if problem := _pairs_problem(run):
         return Verdict("wrong", problem)
     partitions = run.result["answer"]["partitions"]

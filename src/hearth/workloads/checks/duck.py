@@ -17,7 +17,7 @@ class DuckDbMemoryError(Exception):
 
 @contextmanager
 def duck(run: FinishedRun) -> Iterator["duckdb.DuckDBPyConnection"]:
-    """A connection that spills to the answer's folder.
+    """Open a connection that spills to the answer's folder.
 
     Raises DuckDbMemoryError where the work done with it runs out of memory and disk.
     """

@@ -22,7 +22,7 @@ def size_bytes(folder: Path) -> int:
 
 
 def too_large(folder: Path, limit_bytes: int = FULL_CHECK_BYTES) -> bool:
-    """Whether the data is too large to be fully recomputed."""
+    """Return whether the data is too large to be fully recomputed."""
     return size_bytes(folder) > limit_bytes
 
 
@@ -33,7 +33,7 @@ def manifest(folder: Path) -> dict[str, Any]:
 
 
 def lines(folder: Path) -> Iterator[str]:
-    """The lines of all parts of a text, in order, without their ends."""
+    """Yield the lines of all parts of a text, in order, without their ends."""
     for file in parts(folder):
         with file.open(encoding="utf-8", newline="\n") as text:
             yield from (line.removesuffix("\n") for line in text)
@@ -60,7 +60,7 @@ def vectors(folder: Path, *columns: str) -> list[np.ndarray]:
 
 
 def stretches(folder: Path, *columns: str) -> Iterator[list[np.ndarray]]:
-    """As `vectors`, some rows at a time."""
+    """Yield the columns as `vectors` does, some rows at a time."""
     import pyarrow.parquet as pq
 
     for file in parts(folder):

@@ -61,7 +61,7 @@ def _values(run: FinishedRun, name: str, edges: Edges, dtype: type) -> np.ndarra
 
 
 def _top_problem(run: FinishedRun, edges: Edges, values: np.ndarray) -> str | None:
-    """Whether the vertices of the largest values are not those of the files."""
+    """Return the problem if the vertices of the largest values are not those of the files."""
     largest = np.lexsort((edges.ids, -values))[:20]
     expected = [(int(edges.ids[i]), float(values[i])) for i in largest]
     actual = [(item["vertex"], item["value"]) for item in run.result["answer"]["top"]]
@@ -123,7 +123,7 @@ def _converged(edges: Edges, reset: float) -> np.ndarray:
 
 
 def connected_components(run: FinishedRun) -> Verdict:
-    """Each vertex's component, named by its smallest vertex, against scipy's."""
+    """Compare each vertex's component, named by its smallest vertex, with scipy's."""
     if too_large(run.data["graph"], GRAPH_CHECK_BYTES):
         return large.connected_components(run)
     from scipy.sparse.csgraph import connected_components as components
@@ -146,7 +146,7 @@ def connected_components(run: FinishedRun) -> Verdict:
 
 
 def triangle_count(run: FinishedRun) -> Verdict:
-    """The triangles through each vertex against a product of scipy's sparse matrices."""
+    """Compare the triangles through each vertex with a product of scipy's sparse matrices."""
     if too_large(run.data["graph"], GRAPH_CHECK_BYTES):
         return large.triangle_count(run)
     edges = _edges(run)
@@ -166,7 +166,7 @@ def triangle_count(run: FinishedRun) -> Verdict:
 
 
 def _triangles(edges: Edges) -> np.ndarray:
-    """How many pairs of each vertex's neighbours are neighbours: loops and repetitions are not.
+    """Count each vertex's pairs of neighbours that are neighbours, without loops and repetitions.
 
     Vertices are ordered by degree and each edge kept from the lower to the higher, so that the
     product stays small on graphs with a few vertices of very many neighbours.

@@ -39,7 +39,7 @@ _VALUES = """read_csv(%s, columns={'vertex': 'BIGINT', 'value': '%s'}, delim='\t
 
 
 def rows_problem(run: FinishedRun, data: str, counted: str) -> str | None:
-    """Whether another number of rows was read than the generator made.
+    """Return the problem if another number of rows was read than the generator made.
 
     data: the input's name; counted: that of the answer's number of rows.
     """
@@ -50,7 +50,7 @@ def rows_problem(run: FinishedRun, data: str, counted: str) -> str | None:
 
 
 def naive_bayes(run: FinishedRun) -> Verdict:
-    """The words' probabilities add up to 1; as many reviews tested as the split gives."""
+    """Check that words' probabilities add up to 1, and the number of tested reviews."""
     answer, sums, words = run.result["answer"], np.zeros(2), 0
     for line in lines(run.answer / "model"):
         _, negative, positive = line.split("\t")
@@ -85,7 +85,7 @@ def _split_problem(run: FinishedRun, tested: int) -> str | None:
 
 
 def k_means(run: FinishedRun) -> Verdict:
-    """The cost is that of the centres, in one pass of numpy, and less than the first centres'."""
+    """Check the centres' cost in one pass of numpy, and that it is below the first centres'."""
     answer = run.result["answer"]
     found, first = np.array(answer["centres"]), np.array(answer["first_centres"])
     count, cost, before = 0, 0.0, 0.0
@@ -117,7 +117,7 @@ def _count_problem(reported: int, counted: int) -> str | None:
 
 
 def gaussian_mixture(run: FinishedRun) -> Verdict:
-    """The mixture has the data's mean and second moments: each step of the fit keeps them."""
+    """Check that the mixture has the data's mean and second moments, as each step keeps them."""
     found = {name: np.array(values) for name, values in run.result["answer"]["found"].items()}
     weights, means = found["weights"], found["means"]
     count, mean, second = 0, np.zeros(means.shape[1]), np.zeros((means.shape[1],) * 2)
@@ -232,7 +232,7 @@ def page_rank(run: FinishedRun) -> Verdict:
 
 
 def connected_components(run: FinishedRun) -> Verdict:
-    """No edge leads from one component to another; each is named by its smallest vertex."""
+    """Check that no edge joins two components, and that each is named by its smallest vertex."""
     answer = run.result["answer"]
     with duck(run) as connection:
         graph_views(connection, run, "components", "BIGINT")
@@ -263,7 +263,7 @@ JOIN answer AS source ON source.vertex = a JOIN answer AS target ON target.verte
 
 
 def triangle_count(run: FinishedRun) -> Verdict:
-    """The counts sum up to three a triangle; those of some vertices are DuckDB's."""
+    """Check that counts sum up to three a triangle, and some vertices against DuckDB."""
     answer = run.result["answer"]
     with duck(run) as connection:
         graph_views(connection, run, "triangles", "BIGINT")
@@ -312,13 +312,13 @@ def graph_views(
 
 
 def _list(folder: Path) -> str:
-    """The folder's files as a list of SQL's."""
+    """Return the folder's files as a list of SQL's."""
     quoted = (str(file).replace("'", "''") for file in parts(folder))
     return "[" + ", ".join(f"'{file}'" for file in quoted) + "]"
 
 
 def _vertices_problem(connection: "duckdb.DuckDBPyConnection", run: FinishedRun) -> str | None:
-    """Whether the answer lists other vertices than the graph has, or one of them twice."""
+    """Return the problem if the answer lists other vertices than the graph's, or one twice."""
     if problem := rows_problem(run, "graph", "edges"):
         return problem
     listed, different, expected = _row(

@@ -47,7 +47,7 @@ def k_means(run: FinishedRun) -> Verdict:
 
 
 def _cost(points: np.ndarray, centres: np.ndarray) -> float:
-    """The sum of the squares of the points' distances to their nearest centres."""
+    """Return the sum of the squares of the points' distances to their nearest centres."""
     nearest = np.full(len(points), np.inf)
     for centre in centres:
         nearest = np.minimum(nearest, ((points - centre) ** 2).sum(axis=1))
@@ -55,7 +55,7 @@ def _cost(points: np.ndarray, centres: np.ndarray) -> float:
 
 
 def _differ(actual: Any, expected: Any, tolerance: float) -> str | None:
-    """Whether numbers differ by more than `tolerance` of the largest; the largest difference."""
+    """Return the largest difference if it is more than `tolerance` of the largest number."""
     actual, expected = np.asarray(actual, dtype=float), np.asarray(expected, dtype=float)
     if actual.shape != expected.shape:
         return f"shape {actual.shape} instead of {expected.shape}"
@@ -171,7 +171,7 @@ def linear_svm(run: FinishedRun) -> Verdict:
 
 
 def logistic_regression(run: FinishedRun) -> Verdict:
-    """The minimum of the objective against scikit-learn's."""
+    """Compare the minimum of the objective with scikit-learn's."""
     if too_large(run.data["vectors"]):
         return large.plane(run, large.LOGISTIC)
     from sklearn.linear_model import LogisticRegression
@@ -191,7 +191,7 @@ def _found(run: FinishedRun) -> _Weights:
 
 
 def _accuracy_problem(run: FinishedRun, features: np.ndarray, sides: np.ndarray) -> str | None:
-    """Whether the accuracy is not that of the coefficients; `sides` are labels of -1 and 1."""
+    """Return the problem if the accuracy is not the coefficients'; `sides`: labels, -1 and 1."""
     coefficients, intercept = _found(run)
     right = (features @ coefficients + intercept > 0) == (sides > 0)
     accuracy, stated = float(right.mean()), run.result["answer"]["accuracy"]

@@ -16,7 +16,7 @@ CHECKS: dict[str, Check] = {**CORE, **LEARNING, **GRAPH, **SQL, **STREAMS}
 
 
 def check(run: FinishedRun) -> Verdict:
-    """The verdict on a run; `unchecked`, with the reason, for a job that has no check."""
+    """Return the verdict on a run; `unchecked`, with the reason, for a job that has no check."""
     found = CHECKS.get(run.job)
     if found is None:
         return Verdict("unchecked", f"{run.job} has no check")

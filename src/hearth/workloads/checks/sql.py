@@ -86,7 +86,7 @@ class Table:
 
     @classmethod
     def of(cls, answer: "duckdb.DuckDBPyConnection", most: int | None = None) -> "Table":
-        """All rows, or the next ones, so many at most."""
+        """Read all rows, or the next `most` at most."""
         rows = answer.fetchall() if most is None else answer.fetchmany(most)
         return cls([column[0] for column in answer.description or []], rows)
 
@@ -112,7 +112,7 @@ def difference(actual: Table, expected: Table, order: tuple[str, ...] = ()) -> s
 
 
 def equal(one: Any, other: Any) -> bool:
-    """Whether two values agree by the rules at the top of this file."""
+    """Return whether two values agree by the rules at the top of this file."""
     if one is None or other is None:
         return one is other
     if not isinstance(one, float) and not isinstance(other, float):
@@ -133,14 +133,14 @@ def _inexact(table: Table) -> set[int]:
 
 
 def _sorted(table: Table, inexact: set[int]) -> list[Row]:
-    """By the exact columns first, so that rounding cannot pair unlike rows."""
+    """Sort by the exact columns first, so that rounding cannot pair unlike rows."""
     width = range(len(table.columns))
     columns = [i for i in width if i not in inexact] + [i for i in width if i in inexact]
     return sorted(table.rows, key=lambda row: [(row[i] is not None, row[i]) for i in columns])
 
 
 def tpch_queries(run: FinishedRun) -> Verdict:
-    """Every query's rows against DuckDB's, and at scale 1 against what the standard says of them.
+    """Compare every query's rows with DuckDB's, and at scale 1 with the standard's answers.
 
     DuckDB is given the same texts: only the standard's answers can tell that a text is wrong.
     """
@@ -175,7 +175,7 @@ def _query_difference(
 
 
 def standard_problem(number: int, rows: list[Row]) -> str | None:
-    """How the rows of a query at scale 1 differ from what the standard's answer has."""
+    """Return how a query's rows at scale 1 differ from the standard's answer."""
     count, known = TPCH_AT_SCALE_1[number - 1]
     if len(rows) != count:
         return f"{len(rows)} rows, the standard's answer has {count}"
@@ -197,13 +197,13 @@ def _known(value: Any, known: str) -> bool:
 
 
 def aggregation(run: FinishedRun) -> Verdict:
-    """Each article's sums against DuckDB's."""
+    """Compare each article's sums with DuckDB's."""
     with _views(run, "shop", ("items",)) as connection:
         return _compared(connection, run.answer / "goods", _GOODS, "articles")
 
 
 def join(run: FinishedRun) -> Verdict:
-    """Each buyer's sums against DuckDB's."""
+    """Compare each buyer's sums with DuckDB's."""
     since = run.result["parameters"]["since"]
     with _views(run, "shop", ("orders", "items")) as connection:
         return _compared(connection, run.answer / "buyers", _BUYERS, "buyers", [since])

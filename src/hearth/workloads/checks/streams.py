@@ -65,7 +65,7 @@ class _Recording:
         return int(self.parameters[name]) * 1000
 
     def by_batch(self) -> list[tuple[_Batch, dict[str, Any]]]:
-        """Each batch with its one answer."""
+        """Return each batch with its one answer."""
         ids = Counter(answer["id"] for answer in self.answers)
         known = {answer["id"]: answer for answer in self.answers}
         twice = [batch for batch, answers in ids.items() if answers > 1]
@@ -83,7 +83,7 @@ class _Recording:
     def windows(
         self, answers: list[dict[str, Any]], window_ms: int, slide_ms: int
     ) -> list[tuple[list[str], dict[str, Any]]]:
-        """Each answer of a DStream's window with the events of the batches in it.
+        """Yield each answer of a DStream's window with the events of the batches in it.
 
         The window with id T holds the batches of times in (T - window, T].
         """
@@ -113,7 +113,7 @@ def _whole_lines(file: Path) -> list[str]:
 
 
 def _batches(events: list[str], streaming: dict[str, Any]) -> list[_Batch]:
-    """The log cut into batches, once all totals agree."""
+    """Return the log cut into batches, once all totals agree."""
     read = sum(batch["events"] for batch in streaming["batches"])
     totals = {
         "the server says that it sent": streaming["events_sent"],
@@ -234,7 +234,7 @@ def _arrival_windows(
 
 
 def _arrivals(batches: list[_Batch]) -> list[tuple[int, int]]:
-    """For each event the earliest and the latest time (ms) of its arrival.
+    """Return the earliest and the latest arrival time (ms) of each event.
 
     A batch reads what came since the one before it had begun; on a busy machine an event may have
     its time and not be handed over yet, so that it misses one batch.
@@ -247,7 +247,7 @@ def _arrivals(batches: list[_Batch]) -> list[tuple[int, int]]:
 
 
 def _lines(counts: dict[str, Any]) -> int:
-    """How many events a window says that it holds."""
+    """Return how many events a window says that it holds."""
     if "\n" in counts:
         return int(counts["\n"])
     return sum(value[0] if isinstance(value, list) else value for value in counts.values())
@@ -313,8 +313,9 @@ def _popular_tags(recording: _Recording) -> str:
 
 
 def _count_min(recording: _Recording) -> str:
-    """No estimate below the count or above it by more than epsilon of all; nobody is passed over
-    whose count is above the smallest estimate that is named.
+    """Check that estimates are not below the count, nor above it by more than epsilon of all.
+
+    Nobody is missing whose count is above the smallest estimate that is named.
     """
     epsilon, wanted = float(recording.parameters["epsilon"]), int(recording.parameters["top"])
     counts: Counter[str] = Counter()
@@ -333,7 +334,7 @@ def _count_min(recording: _Recording) -> str:
 
 
 def _unique_users(recording: _Recording) -> str:
-    """Each estimate within 5 standard errors (there are many), the last within 3."""
+    """Check each estimate to 5 standard errors (there are many), the last to 3."""
     error = 1.04 / math.sqrt(2 ** int(recording.parameters["lg-k"]))
     so_far: set[str] = set()
     full = [pair for pair in recording.by_batch() if pair[0].events]
@@ -366,7 +367,7 @@ def _numbers(events: list[str]) -> Any:
 
 
 def _clusters(recording: _Recording) -> str:
-    """Each batch's points move their nearest centres by weight (Spark's StreamingKMeans)."""
+    """Check that each batch moves its points' nearest centres by weight (StreamingKMeans)."""
     import numpy
 
     centres = numpy.array(recording.answer["initial_centres"])
