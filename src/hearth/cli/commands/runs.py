@@ -29,7 +29,7 @@ from hearth.base.errors import UserError
 from hearth.cli.commands.report import show
 from hearth.machine import paths
 from hearth.machine.applications import read_runs
-from hearth.record.store import Record, delete_record, find_record, list_records, read_record
+from hearth.record.store import Record, delete_record, list_records, read_record
 from hearth.report.terminal.profile import show_profile
 from hearth.report.terminal.runs import show_runs
 from hearth.report.terminal.screen import Screen
@@ -152,7 +152,10 @@ def _show_study(directory: Path, as_json: bool) -> int:
 
 
 def _export(options: Namespace) -> int:
-    record = find_record(paths.state_home(), options.run)
+    kind, directory = find_kept(paths.state_home(), options.run)
+    if kind is not None:
+        raise UserError(f"'{options.run}' is a {kind.name}: only runs can be exported")
+    record = read_record(directory)
     output = Path(options.output or record.id)
     analysis = analyse(record.directory)
     for file in export(analysis, record.directory, output, options.format):

@@ -81,9 +81,14 @@ class StudyKind:
         return path.name.removesuffix(self.suffix)
 
     def find(self, state_home: Path, name: str) -> Path | None:
-        """Return the one that a name stands for, as `find_record` does for records."""
+        """Return the one that a name stands for, as `find_record` does for records.
+
+        The last is the last that a command began: other studies may have made later ones.
+        """
         if name == LAST:
-            return next(reversed(self.kept(state_home)), None)
+            kept = self.kept(state_home)
+            own = [path for path in kept if (path / _COMMAND).is_file()]
+            return next(reversed(own or kept), None)
         ids = [self.id_of(path) for path in self.kept(state_home)]
         found = the_only(name, f"{self.name}s", ids)
         return None if found is None else self.directory(state_home, found)
@@ -322,7 +327,8 @@ def kept_words(kind: StudyKind, state_home: Path, number: str) -> list[str]:
     directory = to_resume(kind, state_home, number)
     name, option = directory.name, f"--resume {directory.name}"
     if not (directory / _COMMAND).is_file():
-        raise UserError(f"--resume: the command of {name} is not kept: type it, with {option}")
+        made = f"{name} was made by another study, or its command was not kept"
+        raise UserError(f"--resume: {made}: resume that study, or type the command, with {option}")
     return read_typed(directory / _COMMAND, TypedCommand, REMEDY).again(name, option)
 
 
