@@ -10,10 +10,9 @@ from collections.abc import Callable, Iterator, Sequence
 from hearth.analysis.advice import PLAN_RULES, STAGE_RULES, PlanRule, StageRule
 from hearth.analysis.document import Analysis, Executor, Finding, Stage, Times, Totals, Use
 from hearth.base.absent import Absent
-from hearth.base.counted import counted
 from hearth.base.errors import UserError
 from hearth.base.ids import parse_ids
-from hearth.base.sizes import parse_bytes
+from hearth.base.sizes import counted, parse_bytes
 
 #: The Spark UI marks an executor's GC time from a tenth of its task time on (executorspage.js).
 GC_SHARE = 0.10

@@ -1,4 +1,4 @@
-"""Processes by identity: a process id alone may have been reused."""
+"""Processes by identity (a process id alone may have been reused), and guardians."""
 
 import contextlib
 import ctypes
@@ -6,7 +6,7 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -122,3 +122,20 @@ def take_only_idle_time() -> None:
             time.sleep(_AUTOGROUP_WAIT_S)
         except OSError:  # a kernel without sessions' shares, or a read-only /proc
             return
+
+
+def start_guardian(words: Sequence[str]) -> "subprocess.Popen[bytes]":
+    """Start a guardian, which does one thing when this process is gone, however it ends.
+
+    words: a command that reads its standard input to the end, and then acts. The kernel closes that
+    pipe with this process, even after kill -9. The guardian is out of reach of the terminal's
+    Ctrl-C, and does not hold this process's output open: who reads that waits for nobody else.
+    """
+    return subprocess.Popen(
+        words,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        cwd="/",
+        start_new_session=True,
+    )

@@ -1,4 +1,7 @@
-"""Sizes as people and Spark write them: `20g`, `512m`, `1.5t`; binary units, as in the JVM."""
+"""Sizes as people and Spark write them: `20g`, `512m`, `1.5t`; binary units, as in the JVM.
+
+Numbers with their noun too.
+"""
 
 import re
 
@@ -48,3 +51,8 @@ def show_bytes(size: int) -> str:
 def show_mb(size_mb: int) -> str:
     """Mebibytes in the largest unit that keeps them readable."""
     return show_bytes(size_mb * _MIB)
+
+
+def counted(number: int, noun: str) -> str:
+    """Return such as `1 core`, `2 cores`, `1,500 tasks`."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"

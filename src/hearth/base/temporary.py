@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from hearth.base.guardian import start_guardian
+from hearth.base.processes import start_guardian
 
 # Where this process says nothing at its end, its children may go on for a while, and make the
 # directory anew: what they make is deleted for 30 s.

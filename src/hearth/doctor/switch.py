@@ -19,8 +19,8 @@ from typing import Literal
 
 from hearth.base.codec import LEFT_OUT, load_typed, to_json
 from hearth.base.errors import UserError
-from hearth.base.guardian import start_guardian
 from hearth.base.private_files import private_directory, write_private
+from hearth.base.processes import start_guardian
 from hearth.doctor.check import Change, Machine, Problem, all_checks, looked, named, sysctl_name
 from hearth.doctor.tree import NotSeen, Tree
 from hearth.record.store import write_document

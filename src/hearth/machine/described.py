@@ -3,9 +3,9 @@
 import re
 from pathlib import Path
 
-from hearth.base.counted import counted
 from hearth.base.errors import UserError
 from hearth.base.ids import parse_ids
+from hearth.base.sizes import counted
 
 _MOST_BYTES = 1 << 20
 _LSCPU = re.compile(

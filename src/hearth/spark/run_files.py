@@ -38,8 +38,8 @@ from pathlib import Path
 from typing import Any
 
 from hearth.base.errors import UserError
-from hearth.base.guardian import start_guardian
 from hearth.base.private_files import private_directory, write_private
+from hearth.base.processes import start_guardian
 from hearth.base.temporary import working_directory
 from hearth.spark.command import Launch
 from hearth.spark.submit_args import Option, SubmitLine

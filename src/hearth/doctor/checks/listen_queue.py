@@ -4,7 +4,7 @@ second or more later.
 
 import re
 
-from hearth.base.counted import counted
+from hearth.base.sizes import counted
 from hearth.doctor.check import Change, Check, Fine, Machine, Outcome, Problem
 from hearth.doctor.tree import NotSeen
 

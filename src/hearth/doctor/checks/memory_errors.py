@@ -2,7 +2,7 @@
 ends a program, or the machine.
 """
 
-from hearth.base.counted import counted
+from hearth.base.sizes import counted
 from hearth.doctor.check import Check, Fine, Machine, Outcome, Problem, published
 from hearth.doctor.tree import NotSeen
 

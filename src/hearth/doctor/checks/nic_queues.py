@@ -1,6 +1,6 @@
 """With one queue, one CPU takes all packets of a fast network in."""
 
-from hearth.base.counted import counted
+from hearth.base.sizes import counted
 from hearth.doctor.check import Check, Fine, Machine, Outcome, Problem
 from hearth.doctor.tree import NotSeen
 

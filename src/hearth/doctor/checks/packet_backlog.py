@@ -4,7 +4,7 @@ it full are dropped, and have to be sent again.
 
 import re
 
-from hearth.base.counted import counted
+from hearth.base.sizes import counted
 from hearth.doctor.check import Change, Check, Fine, Machine, Outcome, Problem
 from hearth.doctor.tree import NotSeen
 

@@ -1,6 +1,6 @@
 """A lease that cannot be believed is not counted: two applications may then get the same CPUs."""
 
-from hearth.base.counted import counted
+from hearth.base.sizes import counted
 from hearth.doctor.check import Check, Fine, Machine, Outcome, Problem, known
 
 

@@ -19,17 +19,16 @@ from hearth.analysis.document import (
     Totals,
 )
 from hearth.base.absent import Absent, Measured, known
-from hearth.base.counted import counted
 from hearth.base.durations import show_moment
 from hearth.base.ids import parse_ids
-from hearth.base.sizes import show_bytes, show_mb
+from hearth.base.sizes import counted, show_bytes, show_mb
 from hearth.record.schema import ProbeStatus, Setting, Warned
 from hearth.report.html.axis import axis
 from hearth.report.html.flame import flame_view
 from hearth.report.html.processor import processor_view
 from hearth.report.html.shown import Cell, View, executor_name, part, plain, seconds, share
 from hearth.report.terminal.profile import open_words
-from hearth.report.terminal.sentences import sentence
+from hearth.report.terminal.screen import sentence
 
 #: The sections of a run: the start of their ids, and their words.
 SECTIONS = (

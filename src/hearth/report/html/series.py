@@ -1,6 +1,6 @@
 """A series of `hearth bench` on the page: what its template shows."""
 
-from hearth.base.counted import counted
+from hearth.base.sizes import counted
 from hearth.report.html.comparison import seconds_strip
 from hearth.report.html.shown import View
 from hearth.report.terminal import bench

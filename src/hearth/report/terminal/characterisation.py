@@ -4,7 +4,7 @@ with the reason."""
 from collections.abc import Sequence
 from itertools import groupby
 
-from hearth.base.counted import counted
+from hearth.base.sizes import counted
 from hearth.report.terminal.compare import interval, spread, warned
 from hearth.report.terminal.screen import Screen, table
 from hearth.studies.characterise.answers import CountedMeasure, StreamedRate

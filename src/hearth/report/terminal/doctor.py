@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from hearth.base.counted import counted
+from hearth.base.sizes import counted
 from hearth.doctor.examine import CheckFinding, Examined
 from hearth.report.terminal.screen import Screen
 

@@ -4,10 +4,9 @@ from collections.abc import Sequence
 from itertools import groupby
 from string import ascii_lowercase, ascii_uppercase
 
-from hearth.base.counted import counted
 from hearth.base.errors import UserError
 from hearth.base.ids import brief_ids, parse_ids, show_ids
-from hearth.base.sizes import show_mb
+from hearth.base.sizes import counted, show_mb
 from hearth.machine.plan import Plan, PlannedExecutor, Reason
 from hearth.machine.topology import Topology
 from hearth.report.terminal.screen import Screen, table

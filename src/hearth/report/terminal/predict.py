@@ -1,7 +1,7 @@
 """A prediction in the terminal: partitionings, the fastest first, or a table of node counts."""
 
 from hearth.base.absent import Absent
-from hearth.base.counted import counted
+from hearth.base.sizes import counted
 from hearth.report.terminal.screen import Screen, table
 from hearth.studies.models.prediction import (
     NodesOfRun,

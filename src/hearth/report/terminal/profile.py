@@ -18,12 +18,10 @@ from hearth.analysis.document import (
     Times,
 )
 from hearth.base.absent import Absent, Measured, known
-from hearth.base.counted import counted
 from hearth.base.durations import show_seconds
 from hearth.base.ids import brief_ids
-from hearth.base.sizes import show_bytes, show_mb
-from hearth.report.terminal.screen import Screen, table
-from hearth.report.terminal.sentences import sentence
+from hearth.base.sizes import counted, show_bytes, show_mb
+from hearth.report.terminal.screen import Screen, sentence, table
 
 T = TypeVar("T")
 _OfMetrics = dict[str, Measured[Metric]]

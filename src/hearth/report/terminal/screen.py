@@ -109,3 +109,8 @@ def _limbs(branch: Branch, indent: str) -> list[str]:
         lines.append(f"{indent}{'└─ ' if last else '├─ '}{child.text}")
         lines.extend(_limbs(child, indent + ("   " if last else "│  ")))
     return lines
+
+
+def sentence(text: str) -> str:
+    """Capitalise a text and end it with one full stop; leave an empty text empty."""
+    return f"{text[0].upper()}{text[1:].rstrip('.')}." if text else ""

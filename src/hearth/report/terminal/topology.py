@@ -4,9 +4,8 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Generic, TypeVar
 
-from hearth.base.counted import counted
 from hearth.base.ids import brief_ids, parse_ids, show_ids
-from hearth.base.sizes import show_bytes
+from hearth.base.sizes import counted, show_bytes
 from hearth.machine.topology import Cache, Core, CpuQuota, Device, NumaNode, Package, Topology
 from hearth.report.terminal.screen import Branch, Screen, table, tree
 

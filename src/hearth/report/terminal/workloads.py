@@ -5,8 +5,7 @@ from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 from hearth.base.sizes import show_bytes
-from hearth.report.terminal.screen import Screen, table
-from hearth.report.terminal.sentences import sentence
+from hearth.report.terminal.screen import Screen, sentence, table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -8,8 +8,8 @@ from typing import TypedDict
 
 from hearth.base.absent import Absent
 from hearth.base.codec import LEFT_OUT
-from hearth.base.counted import counted
 from hearth.base.limits import Count, Positive
+from hearth.base.sizes import counted
 from hearth.record.counters import bandwidth_region, peak_bandwidth, smt_effectiveness
 from hearth.studies.compare.result import Compared, ComparedArm
 from hearth.studies.compare.verdict import (

@@ -9,9 +9,9 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from hearth.base.counted import counted
 from hearth.base.errors import UserError
 from hearth.base.ids import parse_ids, show_ids
+from hearth.base.sizes import counted
 from hearth.machine.plan import Plan
 from hearth.machine.topology import NumaNode, Topology
 from hearth.studies.engine.arms import Arm

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hearth.base.errors import UserError
-from hearth.base.guardian import start_guardian
+from hearth.base.processes import start_guardian
 
 _RESTORE = """
 import json, os, sys
