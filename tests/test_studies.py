@@ -111,7 +111,7 @@ def test_what_a_machine_lacks_is_said_with_its_number(two_nodes: Path) -> None:
         "needs 4 NUMA nodes with CPUs and memory, and 2 may be used"
     }
     (first, *_) = ready(preset("baig-sweep"), Request(), Here({**TWO, "memory_mb": 8 << 10}, MET))
-    assert first.missing == ["its data of 47 GB exceed the memory of 8 GB: --scale 0.09"]
+    assert first.missing == ["its data of 47 GB exceed the memory of 8 GB: --scale 0.08"]
 
 
 def test_heaps_are_the_studys_scaled_and_a_machine_that_is_too_small_for_them_says_so() -> None:
@@ -121,7 +121,15 @@ def test_heaps_are_the_studys_scaled_and_a_machine_that_is_too_small_for_them_sa
     heaps = [one.command[one.command.index("--memory") + 1] for one in (whole, small)]
     assert heaps == ["49152m", "1024m"] and not whole.missing
     (tight,) = ready(preset("chiba-kmeans"), Request(), Here({**TWO, "memory_mb": 96 << 10}, MET))
-    assert tight.missing == ["its heaps of 96 GB do not fit into 96 GB: --scale 0.5"]
+    limit = "64 GB, two thirds of the memory"
+    assert tight.missing == [f"its heaps of 96 GB exceed {limit}: --scale 0.6"]
+    (fits,) = ready(preset("chiba-kmeans"), Request(0.6), Here({**TWO, "memory_mb": 96 << 10}, MET))
+    assert not fits.missing
+    (least,) = ready(preset("chiba-kmeans"), Request(0.02), Here({**TWO, "memory_mb": 2560}, MET))
+    assert least.missing == [
+        "its heaps of 2 GB exceed 1.7 GB, two thirds of the memory: at no --scale are they below "
+        "2 GB: use a machine with more memory"
+    ]
 
 
 def test_a_study_of_which_nothing_can_run_says_so_before_it_makes_anything(
@@ -168,7 +176,10 @@ def test_the_table_stands_beside_the_published_one_and_is_kept(
     assert main(line) == 0
     document = json.loads(capsys.readouterr().out)
     validate("study", document)
-    (row,) = document["rows"]
+    row, *counted = document["rows"]
+    assert {one["reason"] for one in counted[1:]} == {
+        f"'{name}' of 'bound' was not measured here" for name in ("tlb_misses", "remote_loads")
+    }
     assert (row["published"], row["measured"]) == ("13 %", pytest.approx(25.0))
     assert row["ratio"] == pytest.approx(25 / 13)
     (kept,) = list_studies(two_nodes)[0]

@@ -34,7 +34,9 @@ from support import ROOT
 FOUR = "2 packages, 4 nodes of 64 GB, 6 cores x 2 threads"
 EIGHT = "8 packages, 8 nodes of 99 GB, 15 cores"
 MEASURES = {"involuntary": 5.0, "remote_share": 0.2, "cpu_use": 0.8, "bandwidth_gb_s": 30.0,
-            "memory_gb": 40.0}  # fmt: skip
+            "memory_gb": 40.0, "user_share": 0.7, "system_share": 0.1, "idle_share": 0.2,
+            "minor_faults": 9.0, "tlb_misses": 2.0, "remote_loads": 0.1}  # fmt: skip
+MACHINE = {"switches_per_s": 9000.0, "remote_gb": 3.0}
 STREAM = {"processing_ms": {"median": 100.0}, "scheduling_delay_ms": {"max": 1.0},
           "events_processed": 10, "unsent": 0, "kept_up": True}  # fmt: skip
 _call = jvm.call
@@ -103,7 +105,7 @@ def timed(offer: Any, series: Any, entry: Any, turn: Any) -> Outcome:
 def together(place: Any, turn: Any, members: Any, split: Any, *, serial: bool) -> RoundLine:
     begun, ended = 20 * 60.0, 30 * 60.0  # of a loop, between its ramps
     runs = [MemberRun(at, begun, ended, "r", 600.0, measures=MEASURES) for at, _, _ in members]
-    return RoundLine(turn.subject, turn.arm, turn.repetition, split, runs)
+    return RoundLine(turn.subject, turn.arm, turn.repetition, split, runs, machine=MACHINE)
 
 
 def steps_of(found: Preset) -> str:

@@ -50,6 +50,17 @@ def test_three_runs_of_each_are_too_few_to_say_which_measure_moved() -> None:
     ]
 
 
+def test_cores_tell_the_speed_up_of_one_jvm_and_what_their_time_went_to() -> None:
+    shares = {"user_share": 0.7, "system_share": 0.05, "idle_share": 0.25}
+    times = {"1 core": [12.0], "2 cores": [8.0], "4 cores": [6.0]}
+    found = answer("cores", times, measures={"2 cores": shares})
+    assert found["sentence"] == (
+        "One JVM, to its speed on 1 core (12.00 s): 1.50 times as fast on 2 cores, 2.00 times as "
+        "fast on 4 cores."
+    )
+    assert found["why"] == ["2 cores: user 70.0%, system 5.0%, left idle 25.0%"]
+
+
 def test_a_way_that_failed_is_named_and_the_others_still_answer() -> None:
     lost = {"arm": "node 8", "repetition": 0, "failure": "ended with 137"}
     found = answer("memory", {"local": [5.0]}, failed=[lost])

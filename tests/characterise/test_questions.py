@@ -73,7 +73,7 @@ def test_every_question_of_the_studies_is_asked_and_in_one_order() -> None:
     assert [q.key for q in questions(here, list(reversed(KEYS)))] == list(KEYS)
     assert set(KEYS) == {
         "kinds", "rates", "memory", "smt", "prefetchers", "bandwidth",
-        "executors", "sweep", "nodes",
+        "executors", "sweep", "nodes", "cores",
     }  # fmt: skip
 
 
@@ -179,6 +179,13 @@ def test_memory_is_put_on_one_node_of_each_distance_and_the_cpus_stay() -> None:
 def test_memory_without_cpus_is_remote_memory_too() -> None:
     tree = machine(["0-3", ""], ["0", "1", "2", "3"])
     assert [arm.name for arm in ask("memory", tree).arms] == ["local", "node 8"]
+
+
+def test_one_jvm_runs_whole_on_one_two_four_and_all_cores() -> None:
+    cpus = {arm.name: arm.prefix[-1] for arm in ask("cores").arms}
+    assert list(cpus) == ["1 core", "2 cores", "4 cores", "8 cores", "16 cores", "24 cores"]
+    assert (cpus["1 core"], cpus["24 cores"]) == ("0-7", "0-191")
+    assert ask("cores", machine(["0-1"], ["0-1"])).unanswerable == "only one core may be used here"
 
 
 def test_threads_are_compared_on_the_same_cores_and_with_twice_the_cores() -> None:

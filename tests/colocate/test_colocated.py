@@ -6,11 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from hearth.base.absent import Absent
 from hearth.base.codec import to_json
 from hearth.record.store import write_document
 from hearth.report.terminal.colocate import show_colocation
 from hearth.report.terminal.screen import Screen
 from hearth.studies.colocate.concurrent_runs import STOPPED
+from hearth.studies.colocate.machine_counts import WORDS
 from hearth.studies.colocate.prediction import read_colocated, shared_of
 from hearth.studies.colocate.result import Colocated, colocated, known_alone, predicted
 from hearth.studies.colocate.study import (
@@ -168,12 +170,24 @@ def test_of_a_loop_the_runs_that_end_in_the_middle_count() -> None:
     one = said(looped, serial(0, 10, 25), head=head)
     a, b = one.arms[0].members
     assert (a.seconds, a.per_hour, b.seconds) == ([20], 180, [50]), "19 and 21 of the middle"
+    assert (a.completed, a.runs, b.completed) == (2, 4, 1)
     assert b.failures == [], "what was stopped at the end did not fail"
     assert one.arms[0].all_end_s == [] and one.arms[0].rounds == 1
     assert "; it does 1.00 times the work an hour of one after the other" in one.sentence
     assert one.arms[0].throughput and one.arms[0].throughput.value == pytest.approx(1.0)
     shown = " ".join("\n".join(show_colocation(one, Screen())).split())
     assert "for 1.66667 minutes, of which the first and last 0.333333 do not count" in shown
+
+
+def test_each_way_tells_the_machines_context_switches_and_what_was_given_on_another_node() -> None:
+    alone = Absent("one NUMA node: no memory is on another")
+    split = replace(line("split", 0, 20, 30), machine={"switches_per_s": 1e4, "remote_gb": 2.0})
+    free = replace(line("unbound", 0, 20, 30), machine={"switches_per_s": 5e3, "remote_gb": alone})
+    one = said(split, free, serial(0, 10, 20))
+    assert one.arms[0].machine == {"switches_per_s": 1e4, "remote_gb": 2.0}
+    shown = [" ".join(text.split()) for text in show_colocation(one, Screen(200))]
+    assert "split 10,000 2.0" in shown and "unbound 5,000 -" in shown
+    assert any(alone.reason in text and WORDS["remote_gb"] in text for text in shown)
 
 
 def test_predicted_is_held_against_measured() -> None:

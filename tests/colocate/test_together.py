@@ -15,7 +15,9 @@ import pytest
 
 from hearth.base.errors import UserError
 from hearth.base.processes import is_alive, start_ticks
+from hearth.record.probes.base import Roots
 from hearth.studies.colocate.concurrent_runs import STOPPED, Lane, Loop, together
+from hearth.studies.colocate.machine_counts import Counting, KernelCounts
 from hearth.studies.colocate.partition import Units
 from hearth.studies.engine.trial import Outcome, Turn
 from planned_machines import a_machine
@@ -137,3 +139,37 @@ def test_a_machine_is_split_by_nodes_where_it_has_several_else_by_cores() -> Non
     assert [nodes.described(1), cores.described(3)] == ["1 NUMA node", "3 cores"]
     with pytest.raises(UserError, match=r"one core \(8\) cannot be split"):
         Units.of(a_machine({**TOPOLOGY, "allowed": {"cpus": "8"}}))
+
+
+def a_tree(root: Path, switches: int, *other_node: int) -> Roots:
+    """A machine on which so many pages of each node were given to programs on another."""
+    (root / "proc").mkdir(parents=True)
+    (root / "proc" / "stat").write_text(f"cpu 1 2 3 4\nctxt {switches}\nbtime 5\n")
+    for node, pages in enumerate(other_node):
+        folder = root / "sys" / "devices" / "system" / "node" / f"node{node}"
+        folder.mkdir(parents=True)
+        (folder / "numastat").write_text(f"numa_hit 9\nother_node {pages}\n")
+    return Roots(root / "proc", root / "sys")
+
+
+def test_the_kernel_is_asked_for_switches_and_for_memory_that_was_given_on_another_node(
+    tmp_path: Path,
+) -> None:
+    found = KernelCounts.now(a_tree(tmp_path / "two", 700, 20, 30))
+    assert (found.switches, found.other_node) == (700, 50)
+    assert KernelCounts.now(a_tree(tmp_path / "one", 7, 20)).other_node is None
+
+
+def test_of_a_loop_the_machine_is_counted_in_the_middle_and_else_all_the_time() -> None:
+    pages = 10**9 // os.sysconf("SC_PAGE_SIZE")
+    taken = [KernelCounts(20.0, 1000, 3 * pages), KernelCounts(80.0, 4000, 5 * pages)]
+    looped = Counting(Loop(100.0, 20.0), iter(taken).__next__)
+    for at in (0.0, 19.0, 20.1, 50.0, 80.2, 99.0):
+        looped.look(at)
+    found = looped.counted()
+    assert found == {"switches_per_s": 50.0, "remote_gb": pytest.approx(2.0, rel=1e-4)}
+    once = Counting(None, iter(taken).__next__)
+    for at in (0.0, 30.0):
+        once.look(at)
+    assert once.counted() == found
+    assert Counting(Loop(100.0, 20.0), iter(taken).__next__).counted() is None

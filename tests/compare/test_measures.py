@@ -10,6 +10,7 @@ from hearth.analysis.document import (
     Counted,
     CpuTime,
     Executor,
+    Faults,
     Memory,
     Metric,
     Metrics,
@@ -17,7 +18,8 @@ from hearth.analysis.document import (
     Use,
 )
 from hearth.base.absent import Absent, Measured
-from hearth.studies.engine.measures import measured
+from hearth.record.schema import End
+from hearth.studies.engine.measures import measured, whole_cpu
 from pages import constructed
 
 _ABSENT = Absent("it was never sampled")
@@ -69,6 +71,27 @@ def test_times_and_switches_are_summed_and_shares_averaged_over_jvms() -> None:
     assert found["involuntary"] == 14
     assert found["remote_share"] == pytest.approx(0.3)
     assert found["memory_gb"] == 3.0
+
+
+def test_page_faults_are_summed_over_jvms_and_tlb_misses_are_told_per_thousand_instructions() -> (
+    None
+):
+    faulting = replace(use(1.0, 1), faults=Faults(500.0, 3.0))
+    both = [executor("1", faulting, 0.9), executor("2", faulting, 0.9)]
+    events = {**counted(instructions=10_000.0), **counted(dTLB_load_misses=20.0)}
+    found = measured(analysis(both, {"1": events}), cpus=2)
+    assert (found["minor_faults"], found["major_faults"]) == (1000.0, 6.0)
+    assert found["tlb_misses"] == 2.0
+    assert measured(analysis(both), 2)["tlb_misses"] == _ABSENT
+    assert measured(analysis(both), 2)["remote_loads"] == _ABSENT
+
+
+def test_the_time_of_the_cpus_that_may_be_used_is_user_system_or_idle() -> None:
+    found = whole_cpu(End("finished", 10.0, 12.0, 3.0), cpus=2)
+    shares = [found[f"{name}_share"] for name in ("user", "system", "idle")]
+    assert shares == pytest.approx([0.6, 0.15, 0.25])
+    assert "user_share" not in whole_cpu(End("finished", 10.0, 12.0, 3.0), cpus=None)
+    assert isinstance(whole_cpu(None, 2)["cpu_user_s"], Absent)
 
 
 def test_use_of_the_cpus_is_absent_where_the_machine_was_not_read() -> None:

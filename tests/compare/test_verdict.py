@@ -207,6 +207,23 @@ def test_counters_that_no_arm_has_are_one_line_and_those_of_one_arm_none():
     assert "front end" not in "".join(shown)
 
 
+def test_page_faults_and_tlb_misses_stand_beside_the_times_with_a_ratio_and_an_interval():
+    slow = runs("unbound", _NATIVE, minor_faults=4000.0, major_faults=0.0, tlb_misses=3.0)
+    fast = runs("bound", [8.0, 8.1, 7.9, 8.2, 7.8], minor_faults=1000.0, major_faults=2.0)
+    for run, faults in zip(fast, (990.0, 1000.0, 1010.0, 1005.0, 995.0), strict=True):
+        run["measures"]["minor_faults"] = faults
+    said = compared(head("unbound", "bound"), [*slow, *fast])
+    unbound, bound = (arm["counts"] for arm in said["arms"])
+    assert bound["minor_faults"]["ratio"]["value"] == pytest.approx(0.25, abs=0.001)
+    assert bound["minor_faults"]["ratio"]["low"] < 0.25 < bound["minor_faults"]["ratio"]["high"]
+    assert bound["major_faults"] == {"median": 2.0}, "nothing is a multiple of none"
+    assert unbound["tlb_misses"] == {"median": 3.0} and "tlb_misses" not in bound
+    moved = "page faults without reading a disk fell from 4,000 to 1,000 (unbound to bound)"
+    assert moved in said["verdict"]["why"]
+    shown = [" ".join(line.split()) for line in show_comparison(_document(said), Screen(200))]
+    assert "page faults without reading a disk bound 1,000 0.25 [0.25, 0.25]" in shown
+
+
 def test_partitioning_that_pays_without_binding_is_told_apart_from_binding():
     unbound = runs("unbound", [8.0, 8.2, 7.9, 8.1, 8.0])
     bound = runs("bound", [7.9, 8.3, 7.9, 8.2, 7.9])

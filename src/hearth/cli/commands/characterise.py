@@ -2,9 +2,10 @@
 
 Each question compares several configurations: 1, 2, 4 or 6 executors with the same total cores and
 memory; executors x cores, and why the slower ones lose; 1 to N nodes, bound and unbound; memory on
-another node; hardware threads per core; the prefetchers; memory bandwidth; batch and streaming; the
-event rate. Questions that this machine cannot answer are listed with the reason. Runs alternate in
-random order after a warm-up, and each is recorded ('hearth runs' lists them).
+another node; one JVM on 1 to all cores; hardware threads per core; the prefetchers; memory
+bandwidth; batch and streaming; the event rate. Questions that this machine cannot answer are listed
+with the reason. Runs alternate in random order after a warm-up, and each is recorded ('hearth runs'
+lists them).
 
 examples:
   hearth characterise my_job.py --date 2026-11-21

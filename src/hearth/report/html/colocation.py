@@ -20,6 +20,8 @@ def colocation_view(result: Colocated) -> View:
     if ran:
         tables += [(colocate.ARM_HEAD, colocate.arm_rows(result), "Ways")]
         tables += [(colocate.MEMBER_HEAD, colocate.member_rows(result), "Applications")]
+        counts = colocate.machine_rows(result)
+        tables += [(colocate.MACHINE_HEAD, counts, "The whole machine")] if counts else []
     if result.checks:
         tables += [(colocate.CHECK_HEAD, colocate.check_rows(result), "Predicted and measured")]
     found = result.prediction

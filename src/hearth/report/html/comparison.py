@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import groupby
 
 from hearth.report.html.shown import Cell, View
-from hearth.report.terminal.compare import without_times
+from hearth.report.terminal.compare import COUNT_HEAD, count_rows, without_times
 from hearth.studies.characterise.answers import CountedMeasure, StreamedRate, SweptCell
 from hearth.studies.characterise.result import AnsweredQuestion, Characterised
 from hearth.studies.compare.result import ArmCpu, Compared, ComparedArm, PairedRatio
@@ -28,6 +28,8 @@ def comparison_view(comparison: Compared, section: str = "") -> View:
         "arms": [_row(arm) for arm in comparison.arms],
         "settings": [f"{arm.name}: {arm.setting}" for arm in comparison.arms if arm.setting],
         "cpu": [_cpu_row(arm.name, arm.cpu) for arm in comparison.arms if arm.cpu],
+        "counted_head": COUNT_HEAD,
+        "counted": count_rows(comparison.arms),
         "seconds": seconds_strip([(arm.name, arm.seconds) for arm in comparison.finished]),
         **_intervals(comparison),
     }

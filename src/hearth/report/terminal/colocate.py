@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from hearth.base.absent import Absent, Measured
 from hearth.report.terminal.screen import Screen, table
+from hearth.studies.colocate.machine_counts import WORDS
 from hearth.studies.colocate.result import ArmResult, Colocated, MemberResult, Predicted
 from hearth.studies.compare.verdict import MEASURES
 from hearth.studies.models.colocation import Estimate, Split
@@ -16,8 +17,9 @@ SPLIT_HEAD = ["split", "throughput", "worse slowdown", "fairness", "finished aft
               "slowdown of each"]  # fmt: skip
 ARM_HEAD = ["way", "rounds", "finished after s", "against serial", "throughput", "worse slowdown",
             "fairness", "to the split"]  # fmt: skip
-MEMBER_HEAD = ["application", "way", "median s", "min-max", "runs per hour", "slowdown",
-               "context switches", "remote"]  # fmt: skip
+MEMBER_HEAD = ["application", "way", "completed", "median s", "min-max", "runs per hour",
+               "slowdown", "context switches", "remote"]  # fmt: skip
+MACHINE_HEAD = ["way", "context switches a second", "GB given on another node"]
 CHECK_HEAD = ["slowdown on the share", "predicted", "measured", "error"]
 
 
@@ -30,7 +32,9 @@ def show_colocation(result: Colocated, screen: Screen) -> list[str]:
     if not ran(result):
         return lines[:-1]
     lines += [*table(screen, ARM_HEAD, arm_rows(result), "rounds"), ""]
-    lines += table(screen, MEMBER_HEAD, member_rows(result), "runs per hour")
+    lines += table(screen, MEMBER_HEAD, member_rows(result), "completed runs per hour")
+    counts = machine_rows(result)
+    lines += ["", *table(screen, MACHINE_HEAD, counts, "switches GB")] if counts else []
     if result.checks:
         lines += ["", *table(screen, CHECK_HEAD, check_rows(result), "error")]
     lines += ["", *(screen.paragraph(text, "  ", "    ") for text in failures(result))]
@@ -127,16 +131,30 @@ def member_rows(result: Colocated) -> list[list[str]]:
 
 def _member(one: MemberResult, arm: ArmResult) -> list[str]:
     if one.median_s is None:
-        return [one.name, arm.name, "-", "-", "-", "-", "-", "-"]
+        return [one.name, arm.name, "-", "-", "-", "-", "-", "-", "-"]
     return [
         one.name,
         arm.name,
+        str(one.completed),
         f"{one.median_s:.2f}",
         _range(one.seconds, 2, "-"),
         f"{one.per_hour:.1f}" if one.per_hour else "-",
         "1" if arm.name == "serial" else shown(one.slowdown),
         _number(one.measures.get("involuntary"), "{:,.0f}"),
         _number(one.measures.get("remote_share"), "{:.1%}"),
+    ]
+
+
+def machine_rows(result: Colocated) -> list[list[str]]:
+    """Return a row for each way of which the kernel's counts of the whole machine are kept."""
+    return [
+        [
+            arm.name,
+            _number(arm.machine.get("switches_per_s"), "{:,.0f}"),
+            _number(arm.machine.get("remote_gb"), "{:,.1f}"),
+        ]
+        for arm in result.arms
+        if arm.machine is not None
     ]
 
 
@@ -175,11 +193,11 @@ def notes_of(result: Colocated) -> list[str]:
 
 def _absent(result: Colocated) -> list[str]:
     """Return the reason for each unknown measure, once."""
-    words = {one.key: one.words for one in MEASURES}
+    words = {**{one.key: one.words for one in MEASURES}, **WORDS}
     reasons: dict[str, list[str]] = {}
     for arm in result.arms:
-        for member in arm.members:
-            for key, value in member.measures.items():
+        for measures in (arm.machine or {}, *(member.measures for member in arm.members)):
+            for key, value in measures.items():
                 what = words.get(key)
                 if not isinstance(value, Absent) or what is None:
                     continue

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from hearth.base.absent import Absent, Measured
 from hearth.report.terminal.screen import Screen, table
 from hearth.studies.compare.result import Compared, ComparedArm, PairedRatio
+from hearth.studies.compare.verdict import COUNTS
 from hearth.studies.engine.statistics import uses_ranks
 
 _HEAD = ["arm", "runs", "median s", "min-max", "ratio", "interval", "GC share", "remote", ""]
@@ -18,6 +19,8 @@ def show_comparison(comparison: Compared, screen: Screen) -> list[str]:
         screen.paragraph(f"{arm.name}: {arm.setting}", "  ", "    ") for arm in arms if arm.setting
     ]
     lines += _cpu_table(arms, screen)
+    counted = count_rows(arms)
+    lines += ["", *table(screen, COUNT_HEAD, counted, "median ratio")] if counted else []
     lines += warned(comparison, screen, "  ")
     lines += ["", screen.paragraph(screen.title(verdict.sentence), "  ")]
     lines += [screen.paragraph(f"- {why}", "  ", "    ") for why in verdict.why]
@@ -116,6 +119,25 @@ def _cpu_table(arms: Sequence[ComparedArm], screen: Screen) -> list[str]:
     ]
     head = ["CPU seconds", "median", "user", "system", "ratio", "interval"]
     return ["", *table(screen, head, rows, "median user system ratio")] if rows else []
+
+
+COUNT_HEAD = ["counted", "arm", "median", "ratio", "interval"]
+
+
+def count_rows(arms: Sequence[ComparedArm]) -> list[list[str]]:
+    """Return a row for each count and arm that has it."""
+    return [
+        [
+            one.words,
+            arm.name,
+            one.form.format(count.median),
+            f"{count.ratio.value:.2f}" if count.ratio else "-",
+            _ends(count.ratio) or "-",
+        ]
+        for one in COUNTS
+        for arm in arms
+        if (count := (arm.counts or {}).get(one.key)) is not None
+    ]
 
 
 def _absent(arms: Sequence[ComparedArm]) -> str:

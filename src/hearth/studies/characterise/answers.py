@@ -14,6 +14,7 @@ from hearth.record.counters import bandwidth_region, peak_bandwidth, smt_effecti
 from hearth.studies.compare.result import Compared, ComparedArm
 from hearth.studies.compare.verdict import (
     COUNTED,
+    CPU_SHARES,
     MEASURES,
     claim,
     counted_times,
@@ -153,6 +154,23 @@ def _cell(arm: ComparedArm, best: ComparedArm) -> SweptCell:
 
 def _measures(arm: ComparedArm) -> Measures:
     return arm.measures or {}
+
+
+def _cores(
+    comparison: Compared, arms: Sequence[ComparedArm], outcomes: Sequence[Outcome]
+) -> MeasuredAnswer:
+    """Return how much faster than on the fewest cores, and what the CPUs' time went to on each."""
+    first, *more = arms
+    claims = [f"{first.median / arm.median:.2f} times as fast on {arm.name}" for arm in more]
+    than = f"One JVM, to its speed on {first.name} ({first.median:.2f} s)"
+    shares = [f"{arm.name}: {', '.join(shown)}" for arm in arms if (shown := _cpu_shares(arm))]
+    return MeasuredAnswer(f"{than}: {', '.join(claims) or 'nothing else finished'}.", shares)
+
+
+def _cpu_shares(arm: ComparedArm) -> list[str]:
+    values = [(one, _measures(arm).get(one.key)) for one in CPU_SHARES]
+    return [f"{one.words} {one.form.format(value)}" for one, value in values
+            if isinstance(value, int | float)]  # fmt: skip
 
 
 def _smt(
@@ -356,6 +374,7 @@ def _stream(arm: ComparedArm, outcomes: Sequence[Outcome]) -> StreamedRate:
 _Question = Callable[[Compared, Sequence[ComparedArm], Sequence[Outcome]], MeasuredAnswer]
 _ANSWERS: dict[str, _Question] = {
     "sweep": _sweep,
+    "cores": _cores,
     "smt": _smt,
     "nodes": _nodes,
     "bandwidth": _bandwidth,

@@ -2,7 +2,7 @@
 
 Pure: what this machine is and has comes in as `Surroundings`; what it cannot answer carries the
 reason. Baig 2018: sweep, nodes. Awan 2016: kinds, rates, memory, smt, prefetchers, bandwidth,
-executors.
+executors. Kyong 2017: cores.
 """
 
 import math
@@ -167,6 +167,16 @@ def _on(cpus: Sequence[int], memory_of: NumaNode, name: str) -> Arm:
     """Strictly (--membind): a run whose memory does not fit there fails, and says so."""
     prefix = ("numactl", f"--physcpubind={show_ids(cpus)}", f"--membind={memory_of.id}")
     return Arm(name, master="local[*]", prefix=prefix)
+
+
+def _cores(here: Surroundings) -> Question:
+    """Ask it of the whole JVM: taskset limits its collector's threads too, local[n] only tasks."""
+    asked = Question("cores", "How far does one JVM scale?", "Kyong 2017")
+    cores = here.cores
+    if len(cores) < 2:
+        return _not(asked, "only one core may be used here")
+    numbers = sorted({*(1 << n for n in range(len(cores).bit_length())), len(cores)})
+    return replace(asked, arms=tuple(_restricted(counted(n, "core"), cores[:n]) for n in numbers))
 
 
 def _smt(here: Surroundings) -> Question:
@@ -382,6 +392,7 @@ _ASKED: dict[str, Callable[[Surroundings], Question]] = {
     "sweep": _sweep,
     "nodes": _nodes,
     "memory": _memory,
+    "cores": _cores,
     "smt": _smt,
     "prefetchers": _prefetchers,
     "bandwidth": _bandwidth,

@@ -48,9 +48,15 @@ class Loop:
     length_s: float
     ramp_s: float
 
+    @property
+    def middle(self) -> tuple[float, float]:
+        """From when, and until when, after the start."""
+        return self.ramp_s, self.length_s - self.ramp_s
+
     def counts(self, end_s: float) -> bool:
         """Return whether a run that ended so long after the start counts."""
-        return self.ramp_s <= end_s <= self.length_s - self.ramp_s
+        begin, end = self.middle
+        return begin <= end_s <= end
 
 
 @dataclass(frozen=True)
@@ -130,17 +136,20 @@ def together(
     lanes: Sequence[Lane],
     loop: Loop | None = None,
     clock: Callable[[], float] = time.monotonic,
+    look: Callable[[float], None] = lambda since_s: None,
 ) -> list[ConcurrentRun]:
     """Return all at once, each to its end, or again and again; the runs in the order in which they
     ended.
 
     In a loop an application that failed is not started again, and what runs at its end is stopped.
+    look: called several times a second, with the seconds since the start.
     """
     watch = _Watch(lanes, clock, clock())
     try:
         for lane in range(len(lanes)):
             watch.start(lane, 0)
         while watch.running:
+            look(watch.now_s)
             for ran, number in watch.look():
                 goes_on = loop is not None and watch.now_s < loop.length_s
                 if goes_on and ran.outcome.failure is None:

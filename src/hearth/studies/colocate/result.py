@@ -6,7 +6,7 @@ the same repetition; throughput, the worst slowdown and fairness follow from it 
 """
 
 import statistics
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Literal
 
@@ -14,6 +14,7 @@ from hearth.analysis.findings import OTHER_LOAD_SHARE
 from hearth.base.absent import Absent, Measured
 from hearth.base.codec import LEFT_OUT
 from hearth.base.limits import AboveZero, Count, OneOf
+from hearth.studies.colocate.machine_counts import WORDS
 from hearth.studies.colocate.study import (
     ALONE,
     ARMS,
@@ -54,6 +55,8 @@ class MemberResult:
     #: to running alone in the same repetition
     slowdown: Estimate | None = field(default=None, metadata=LEFT_OUT)
     runs: Count = 0
+    #: runs that count: of a loop, those that ended in its middle
+    completed: Count = 0
     failures: list[str] = field(default_factory=list)
     #: medians over its runs
     measures: dict[str, Measured[float]] = field(default_factory=dict)
@@ -78,6 +81,9 @@ class ArmResult:
     to_split: Estimate | None = field(default=None, metadata=LEFT_OUT)
     #: seconds until all have ended, to those of one after the other; absent for a loop
     all_end: Estimate | None = field(default=None, metadata=LEFT_OUT)
+    #: of the whole machine, in the middle of a loop: context switches a second (switches_per_s),
+    #: and GB that were given on another node (remote_gb; numastat's other_node); medians of rounds
+    machine: dict[str, Measured[float]] | None = field(default=None, metadata=LEFT_OUT)
 
 
 @dataclass(frozen=True)
@@ -293,13 +299,14 @@ def arm_results(head: ColocationHead, lines: Sequence[RoundLine]) -> list[ArmRes
 
 def _seconds(head: ColocationHead, line: RoundLine) -> list[float]:
     """Return the seconds of each application in a round that counts."""
+    return [statistics.fmean(_counted(head, line, at)) for at in range(len(head.members))]
+
+
+def _counted(head: ColocationHead, line: RoundLine, at: int) -> list[float]:
+    """Return the seconds of each run of an application that counts."""
     loop = head.settings.looped if line.arm != "serial" else None
-    found = []
-    for at in range(len(head.members)):
-        own = [r for r in line.runs if r.member == at and r.seconds is not None]
-        counted = [r.seconds for r in own if loop is None or loop.counts(r.end_s)]
-        found.append(statistics.fmean(s for s in counted if s is not None))
-    return found
+    own = [r for r in line.runs if r.member == at and (loop is None or loop.counts(r.end_s))]
+    return [r.seconds for r in own if r.seconds is not None]
 
 
 _Seconds = dict[tuple[str, int], list[float]]
@@ -327,7 +334,10 @@ def _arm(
     last = sum if arm == "serial" else max
     once = head.settings.loop is None or arm == "serial"
     ends = [last(seconds[arm, line.repetition]) for line in good] if once else []
-    found = ArmResult(arm, ARMS[arm], len(good), members, [round(end, 3) for end in ends])
+    found = ArmResult(
+        arm, ARMS[arm], len(good), members, [round(end, 3) for end in ends],
+        machine=_medians(WORDS, [line.machine for line in good]) or None,
+    )  # fmt: skip
     if not slow:
         return found
     base = [sum(seconds["serial", r]) for r in paired]
@@ -388,7 +398,8 @@ def _member(
         per_hour=None if median is None else 3600 / median,
         slowdown=_over([[one[at]] for one in slow], max, each) if slow else None,
         runs=sum(run.seconds is not None for run in own),
-        measures=_medians(own),
+        completed=sum(len(_counted(head, line, at)) for line in lines if line.failure is None),
+        measures=_medians(SHOWN, [run.measures for run in own]),
     )
 
 
@@ -403,11 +414,13 @@ def _failures(at: int, lines: Sequence[RoundLine]) -> list[str]:
     ]
 
 
-def _medians(runs: Sequence[MemberRun]) -> dict[str, Measured[float]]:
+def _medians(
+    keys: Iterable[str], runs: Sequence[dict[str, Measured[float]] | None]
+) -> dict[str, Measured[float]]:
     """Return the median of each measure over the runs; the reason if no run has it."""
     found: dict[str, Measured[float]] = {}
-    for key in SHOWN:
-        values = [(run.measures or {}).get(key) for run in runs if run.measures is not None]
+    for key in keys:
+        values = [measures.get(key) for measures in runs if measures is not None]
         numbers = [v for v in values if isinstance(v, int | float)]
         reasons = [v for v in values if isinstance(v, Absent)]
         if numbers:

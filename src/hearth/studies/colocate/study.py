@@ -19,6 +19,7 @@ from hearth.base.redaction import Redaction
 from hearth.record.store import claimed, read_record, records_home, slug
 from hearth.studies.colocate.applications import Guest, Way, alone, name_of, on_share, unbound
 from hearth.studies.colocate.concurrent_runs import STOPPED, ConcurrentRun, Lane, Loop, together
+from hearth.studies.colocate.machine_counts import Counting
 from hearth.studies.colocate.partition import Units
 from hearth.studies.engine.measures import measures
 from hearth.studies.engine.progress import Following
@@ -140,6 +141,8 @@ class RoundLine:
     split: str | None
     runs: list[MemberRun]
     failure: str | None = None
+    #: of the whole machine, see `machine_counts`
+    machine: dict[str, Measured[float]] | None = field(default=None, metadata=LEFT_OUT)
 
     @property
     def elapsed_s(self) -> float:
@@ -337,16 +340,18 @@ def _round(
     lanes = [_lane(colocation, turn, at, guest, way) for at, guest, way in members]
     loop = colocation.head.settings.looped if len(lanes) > 1 and not serial else None
     ran: list[ConcurrentRun] = []
+    counting = Counting(loop)
     for batch in [[lane] for lane in lanes] if serial else [lanes]:
         begun = max((one.end_s for one in ran), default=0.0)
         first = lanes.index(batch[0])
         ran += [
             replace(r, lane=first + r.lane, start_s=begun + r.start_s, end_s=begun + r.end_s)
-            for r in together(batch, loop)
+            for r in together(batch, loop, look=counting.look)
         ]
+    machine = counting.counted()
     runs = [_member_run(colocation, members[one.lane][0], one) for one in ran]
     failure = _failure(colocation.head, runs, loop)
-    return RoundLine(turn.subject, turn.arm, turn.repetition, split, runs, failure)
+    return RoundLine(turn.subject, turn.arm, turn.repetition, split, runs, failure, machine)
 
 
 def _lane(colocation: Colocation, turn: Turn, at: int, guest: Guest, way: Way) -> Lane:

@@ -117,6 +117,15 @@ class ArmCpu:
 
 
 @dataclass(frozen=True)
+class ArmCount:
+    """What was counted in the runs of an arm."""
+
+    median: Amount
+    #: to the baseline, as for the times; absent for the baseline itself, and where one is zero
+    ratio: PairedRatio | None = field(default=None, metadata=LEFT_OUT)
+
+
+@dataclass(frozen=True)
 class ComparedArm:
     """One arm, and what its runs say."""
 
@@ -134,6 +143,8 @@ class ComparedArm:
     #: what the ratio shows
     against: Against | None = field(default=None, metadata=LEFT_OUT)
     cpu: ArmCpu | None = field(default=None, metadata=LEFT_OUT)  #: absent where not on record
+    #: page faults, TLB misses and loads from other nodes, those that were counted
+    counts: dict[str, ArmCount] | None = field(default=None, metadata=LEFT_OUT)
     #: how the machine was set during its runs, such as the kernel's NUMA balancing
     setting: str | None = field(default=None, metadata=LEFT_OUT)
 

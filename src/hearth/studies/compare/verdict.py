@@ -9,6 +9,7 @@ from hearth.analysis.findings import OTHER_LOAD_SHARE
 from hearth.base.absent import Absent, Measured
 from hearth.studies.compare.result import (
     SCHEMA,
+    ArmCount,
     ArmCpu,
     Compared,
     ComparedArm,
@@ -51,6 +52,13 @@ class Measure:
 
 #: The arms whose executors are bound, by mask and memory policy, or by a cpuset.
 _BINDING = ("bound", "package", "docker")
+#: What Chiba 2015 shows of bound executors and of others; each has a ratio of its own.
+COUNTS = (
+    Measure("minor_faults", "page faults without reading a disk", "{:,.0f}"),
+    Measure("major_faults", "page faults that read a disk", "{:,.0f}"),
+    Measure("tlb_misses", "data TLB misses of loads per 1,000 instructions", "{:.2f}"),
+    Measure("remote_loads", "loads from memory that another node answered", "{:.1%}"),
+)
 MEASURES = (
     Measure("gc_share", "GC share of task time", "{:.1%}"),
     Measure("remote_share", "share of memory on another node", "{:.1%}"),
@@ -62,9 +70,17 @@ MEASURES = (
     Measure("l3_misses", "L3 load misses per 1,000 instructions", "{:.2f}"),
     Measure("front_end", "share of slots bound by the front end", "{:.1%}"),
     Measure("bandwidth_gb_s", "GB/s from and to memory", "{:.1f}"),
+    *COUNTS,
 )
-#: Kept of each arm, and no ground for a verdict: it follows from the heap.
-KEPT = (Measure("memory_gb", "GB that the JVMs held at most", "{:.1f}"),)
+#: Of the time of the CPUs that an application may use; idle is what it leaves.
+CPU_SHARES = (
+    Measure("user_share", "user", "{:.1%}"),
+    Measure("system_share", "system", "{:.1%}"),
+    Measure("idle_share", "left idle", "{:.1%}"),
+)
+#: Kept of each arm, and no ground for a verdict: memory follows from the heap, and what is used of
+#: the CPUs is `cpu_s` and `cpu_use`.
+KEPT = (Measure("memory_gb", "GB that the JVMs held at most", "{:.1f}"), *CPU_SHARES)
 #: What the processor's counters say besides, where they say it; the last one, where they are
 #: silent, is the kernel's. No verdict rests on them: of so many, some change by chance.
 COUNTED = (
@@ -106,7 +122,7 @@ COUNTED = (
             ("l2_hit_impact", "L2 hits (formula 5)"),
         )
     ),
-    Measure("remote_loads", "loads from memory that another node answered", "{:.1%}"),
+    COUNTS[-1],
     Measure(
         "remote_hint_faults",
         "accesses from another node, sampled by the kernel's NUMA balancing on the whole machine",
@@ -246,6 +262,7 @@ def _arm(
         max_s=max(seconds),
         measures=_medians(name, outcomes),
         cpu=_cpu(name, asked, outcomes),
+        counts=_counts(name, asked, outcomes) or None,
     )
     ratio, kind = _against(name, asked, counted_times(outcomes))
     return replace(arm, ratio=ratio, against=kind)
@@ -278,6 +295,24 @@ def _cpu(name: str, asked: _Claims, outcomes: Sequence[Outcome]) -> ArmCpu | Non
         ratio=ratio,
         against=kind,
     )
+
+
+def _counts(name: str, asked: _Claims, outcomes: Sequence[Outcome]) -> dict[str, ArmCount]:
+    """Return of each count its median and its ratio, which only counts above zero have."""
+    found = {}
+    for one in COUNTS:
+        known = {
+            (o.arm, o.repetition): float(value)
+            for o in outcomes
+            if o.counted_s is not None
+            and isinstance(value := (o.measures or {}).get(one.key), int | float)
+        }
+        own = [value for (arm, _), value in known.items() if arm == name]
+        if own:
+            above = {at: value for at, value in known.items() if value > 0}
+            ratio, _ = _against(name, asked, above)
+            found[one.key] = ArmCount(statistics.median(own), ratio)
+    return found
 
 
 def _user_and_system(outcome: Outcome) -> tuple[float, float] | None:

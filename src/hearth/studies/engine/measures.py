@@ -10,6 +10,7 @@ from hearth.analysis.findings import other_load
 from hearth.base.absent import Absent, Measured
 from hearth.base.ids import parse_ids
 from hearth.record.counters import share_of
+from hearth.record.schema import End
 from hearth.record.store import Record
 
 Group = TypeVar("Group")
@@ -29,19 +30,24 @@ def measures(record: Record, counted_after_ms: int | None = None) -> dict[str, M
         if counted_after_ms is None
         else analyse_counted_after(record.directory, counted_after_ms)
     )
-    found = measured(analysis, len(parse_ids(allowed.cpus)) if allowed else None)
-    return {**found, **_whole_cpu(record)}
+    cpus = len(parse_ids(allowed.cpus)) if allowed else None
+    return {**measured(analysis, cpus), **whole_cpu(record.end, cpus)}
 
 
-def _whole_cpu(record: Record) -> dict[str, Measured[float]]:
-    """Return the CPU seconds of the whole application, Python workers and short-lived JVMs too."""
-    end, before = record.end, Absent("not on record: kept by an earlier hearth")
-    user = end.cpu_user_s if end else None
-    system = end.cpu_system_s if end else None
-    return {
-        "cpu_user_s": before if user is None else user,
-        "cpu_system_s": before if system is None else system,
-    }
+def whole_cpu(end: End | None, cpus: int | None) -> dict[str, Measured[float]]:
+    """Return the CPU seconds of the whole application, Python workers and short-lived JVMs too.
+
+    With their shares of the time of the CPUs that it was allowed to use, and what it left idle.
+    """
+    if end is None or end.cpu_user_s is None or end.cpu_system_s is None:
+        before = Absent("not on record: kept by an earlier hearth")
+        return {"cpu_user_s": before, "cpu_system_s": before}
+    found = {"cpu_user_s": end.cpu_user_s, "cpu_system_s": end.cpu_system_s}
+    if cpus is None or not end.wall_s:
+        return {**found}
+    user, system = (seconds / (end.wall_s * cpus) for seconds in found.values())
+    idle = max(0.0, 1 - user - system)
+    return {**found, "user_share": user, "system_share": system, "idle_share": idle}
 
 
 def measured(analysis: Analysis, cpus: int | None) -> dict[str, Measured[float]]:
@@ -53,11 +59,15 @@ def measured(analysis: Analysis, cpus: int | None) -> dict[str, Measured[float]]
         "remote_share": _remote_share(executors),
         "involuntary": _total(executors, lambda use: use.involuntary),
         "voluntary": _total(executors, lambda use: use.voluntary),
+        "minor_faults": _total(executors, lambda use: use.faults.minor),
+        "major_faults": _total(executors, lambda use: use.faults.major),
         "memory_gb": _memory_gb(executors),
         "cpu_s": cpu_s,
         "cpu_use": _cpu_use(cpu_s, analysis.record.wall_s, cpus),
         "cpi": _per(analysis.counters, "cycles", "instructions"),
         "l3_misses": _per(analysis.counters, "LLC-load-misses", "instructions", 1000),
+        "tlb_misses": _per(analysis.counters, "dTLB-load-misses", "instructions", 1000),
+        "remote_loads": _metric(analysis.metrics, "remote_loads"),
         "front_end": _metric(analysis.metrics, "front_end_bound"),
         "bandwidth_gb_s": _bandwidth(analysis.timeline.bandwidth),
         "other_load": Absent("the machine was not sampled") if others is None else others,
@@ -183,7 +193,9 @@ def _per(
 
 def _metric(metrics: Measured[Metrics], name: str) -> Measured[float]:
     """Return a metric of the processor, of all processes together."""
-    found = metrics if isinstance(metrics, Absent) else metrics.total[name]
+    if isinstance(metrics, Absent):
+        return metrics
+    found = metrics.total.get(name, Absent(f"{name} was not counted"))
     return found if isinstance(found, Absent) else found.value
 
 

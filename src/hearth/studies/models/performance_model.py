@@ -26,8 +26,8 @@ RANGES: dict[str, tuple[float, float]] = {
     # (Awan et al. 2016), x = 0.48 at most; eight of POWER8: between 1.2 and 2.8 times.
     "smt_exponent": (0.1, 0.5),
     # Threads of one JVM wait for each other (Gunther's universal scalability law): a JVM never does
-    # the work of more than 1/x threads. Six JVMs of 4 cores were up to 36 % faster than one of 24,
-    # x = 0.02 (Awan et al. 2016); one of 120 gained little beyond 60 (Kyong et al. 2017).
+    # the work of more than 1/x threads. K-Means was 36 % faster on six JVMs of 4 cores than on one
+    # of 24, x = 0.02 (Awan et al. 2016); one of 120 gained little beyond 60 (Kyong et al. 2017).
     "jvm_contention": (0.005, 0.08),
     # ... and lose by telling each other (collector, cache lines): the peak is at 1/sqrt(x) threads.
     "jvm_coherence": (1e-5, 2e-3),

@@ -81,19 +81,31 @@ class Here:
         found = [self.lack(need) for need in step.needs]
         size, memory = data_bytes(step, scale), self.numbers["memory_mb"] << 20
         if size > memory:
-            fits = max(memory / size * scale / 2, 1e-6)
             found.append(
                 f"its data of {show_bytes(size)} exceed the memory of {show_bytes(memory)}: "
-                f"--scale {fits:.1g}"
+                f"{self._smaller(step, scale)}"
             )
-        heaps = heap_mb(step, scale) * self.numbers["nodes"] << 20
-        if heaps > memory * _FOR_HEAPS:
-            fits = max(memory / 2 / heaps * scale, 1e-6)
+        heaps, limit = self._heaps(step, scale), int(memory * _FOR_HEAPS)
+        if heaps > limit:
             found.append(
-                f"its heaps of {show_bytes(heaps)} do not fit into {show_bytes(memory)}: "
-                f"--scale {fits:.1g}"
+                f"its heaps of {show_bytes(heaps)} exceed {show_bytes(limit)}, two thirds of the "
+                f"memory: {self._smaller(step, scale)}"
             )
         return [reason for reason in found if reason is not None]
+
+    def _heaps(self, step: Step, scale: float) -> int:
+        """Return the bytes of the heaps of an executor on each node."""
+        return heap_mb(step, scale) * self.numbers["nodes"] << 20
+
+    def _smaller(self, step: Step, scale: float) -> str:
+        """Return the largest scale, of one digit, at which a step fits, with room for its files."""
+        memory = self.numbers["memory_mb"] << 20
+        for smaller in (n / 10**power for power in range(1, 7) for n in range(9, 0, -1)):
+            fits = data_bytes(step, smaller) <= memory / 2
+            if smaller < scale and fits and self._heaps(step, smaller) <= memory * _FOR_HEAPS:
+                return f"--scale {smaller:g}"
+        least = self._heaps(step, 0.0)
+        return f"at no --scale are they below {show_bytes(least)}: use a machine with more memory"
 
     def lack(self, need: str) -> str | None:
         """Return why this machine does not meet a need; None where it does."""

@@ -4,9 +4,9 @@ A preset is a file of TOML in `presets`. The command of a step is words with pla
 the request and the machine fill. `--scale` makes a size or a number of the study smaller (`{47g}`,
 `{376}`, `{180>10}` with its least, `{48g>1g}` for a heap). The machine gives its numbers
 (`{nodes}`), a share of its memory (`{48/1024 of memory}`) or of a node's CPUs (`{8/48 of node}`),
-executors on some nodes (`{2x3 on nodes}`: three on each of two, or as many as a node has CPUs), and
-`{ladder}`, local[1], local[2], local[4] up to all CPUs. `{how}`: the repetitions and Spark's
-settings; `{conf}`: the settings alone, for the second application of a pair.
+and executors on some nodes (`{2x3 on nodes}`: three on each of two, or as many as a node has CPUs).
+`{how}`: the repetitions and Spark's settings; `{conf}`: the settings alone, for the second
+application of a pair.
 """
 
 import re
@@ -215,8 +215,6 @@ def _conf(found: Preset, numbers: Mapping[str, int]) -> list[str]:
 def _filled(place: str, numbers: Mapping[str, int], scale: float) -> str:
     if place in numbers:
         return str(numbers[place])
-    if place == "ladder":
-        return ",".join(f"local[{n}]" for n in _doubled(numbers["cpus"]))
     if _SIZE.fullmatch(place):
         size = _scaled_bytes(place, scale)
         return f"{size >> 20}m" if size >= 1 << 20 else f"{size >> 10}k"
@@ -233,10 +231,6 @@ def _filled(place: str, numbers: Mapping[str, int], scale: float) -> str:
         return f"{float(place) * scale:g}"
     count, _, least = place.partition(">")
     return str(max(min(int(count), int(least or _LEAST_COUNT)), round(int(count) * scale)))
-
-
-def _doubled(most: int) -> list[int]:
-    return sorted({*(1 << n for n in range(most.bit_length())), most})
 
 
 def _scaled_heap_mb(heap: re.Match[str], scale: float) -> int:

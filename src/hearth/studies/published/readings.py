@@ -92,11 +92,12 @@ def _colocated(found: Colocated) -> Readings:
     for arm in found.arms:
         for member in arm.members:
             if member.median_s is not None:
-                own = {"seconds": member.median_s, "runs": float(member.runs)}
+                own = {"seconds": member.median_s, "completed": float(member.completed)}
                 read[f"{arm.name}, {member.name}"] = {**own, **_known(member.measures.items())}
         ratios = [read[f"{arm.name}, {m.name}"]["seconds"] for m in arm.members if m.median_s]
         if ratios:
             read[arm.name] = {"seconds": statistics.geometric_mean(ratios)}
+            read[arm.name] |= _known((arm.machine or {}).items())
             if arm.throughput is not None:
                 read[arm.name]["throughput"] = arm.throughput.value
     return read
