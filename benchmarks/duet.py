@@ -31,10 +31,9 @@ from pathlib import Path
 from typing import Any
 
 import overhead
-from results import shown, table
+from results import ratio_of_totals, shown, table
 
 from hearth import Ratio, UserError
-from hearth.studies.engine.statistics import ratio_of_totals
 from hearth.workloads import catalogue, suites
 from hearth.workloads.runner import RunError
 

@@ -36,12 +36,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from results import shown, table
+from results import ratio_of_totals, shown, table
 
 from hearth import UserError
 from hearth.machine import paths
 from hearth.record.store import new_name
-from hearth.studies.engine.statistics import ratio_of_totals
 from hearth.studies.engine.target import PROFILE
 from hearth.workloads import cases, catalogue, datasets, suites
 from hearth.workloads.runner import RunError

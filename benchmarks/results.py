@@ -9,12 +9,15 @@ tests/test_figures.py holds every published figure against these functions.
 
 import importlib
 import json
+import math
 import re
 import statistics
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
+
+from scipy import special
 
 from hearth import Ratio, paired_ratio
 
@@ -96,6 +99,25 @@ def loads(rows: Sequence[Mapping[str, Any]]) -> str:
     """The range of the load averages."""
     values = [row["load"] for row in rows if "load" in row]
     return f"{min(values):.1f} to {max(values):.1f}"
+
+
+#: Fewest pairs for an interval, and its confidence.
+_FEWEST_PAIRS, _CONFIDENCE = 3, 0.95
+
+
+def ratio_of_totals(values: Sequence[float], base: Sequence[float]) -> Ratio:
+    """Return the ratio of two sums over pairs, in which long pairs weigh more than short ones.
+
+    The interval is Student's t on what each pair adds beyond the ratio (Cochran 1977, chapter 6).
+    """
+    value = sum(values) / sum(base)
+    if len(base) < _FEWEST_PAIRS:
+        return Ratio(value, None)
+    beyond = [mine - value * theirs for mine, theirs in zip(values, base, strict=True)]
+    error = math.sqrt(sum(b * b for b in beyond) / (len(base) - 1) / len(base))
+    quantile = float(special.stdtrit(len(base) - 1, (1 + _CONFIDENCE) / 2))
+    half = quantile * error / statistics.fmean(base)
+    return Ratio(value, (value - half, value + half))
 
 
 if __name__ == "__main__":

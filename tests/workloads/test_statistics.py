@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from results import ratio_of_totals
 from scipy import stats
 
 from hearth.studies.engine.statistics import (
@@ -17,7 +18,6 @@ from hearth.studies.engine.statistics import (
     intervals,
     needed,
     paired_ratio,
-    ratio_of_totals,
     reached,
     uses_ranks,
 )

@@ -225,19 +225,3 @@ def needed(interval: tuple[float, float], pairs: int, within: float) -> int:
     """About how many pairs with the same scatter have an interval of +-`within` (0.05: 5 %)."""
     half = (math.log(interval[1]) - math.log(interval[0])) / 2
     return max(math.ceil(pairs * (half / math.log1p(within)) ** 2), FEWEST_PAIRS)
-
-
-def ratio_of_totals(
-    values: Sequence[float], base: Sequence[float], confidence: float = CONFIDENCE
-) -> Ratio:
-    """Return the ratio of two sums over pairs, in which long pairs weigh more than short ones.
-
-    The interval is Student's t on what each pair adds beyond the ratio (Cochran 1977, chapter 6).
-    """
-    value = sum(values) / sum(base)
-    if len(base) < FEWEST_PAIRS:
-        return Ratio(value, None)
-    beyond = [mine - value * theirs for mine, theirs in zip(values, base, strict=True)]
-    error = math.sqrt(sum(b * b for b in beyond) / (len(base) - 1) / len(base))
-    half = _quantile_of_t(len(base) - 1, confidence) * error / statistics.fmean(base)
-    return Ratio(value, (value - half, value + half))
