@@ -183,7 +183,8 @@ def test_one_that_was_killed_in_its_first_run_says_so_and_is_resumed(tmp_path: P
     said = compared(begun.head, read_comparison(begun.directory).outcomes)
     shown = "\n".join(show_comparison(said, Screen(200)))
     assert "no run has ended" in shown and "see below" not in shown
-    assert "no run of native has ended; --resume goes on with it" in shown
+    goes_on = f"'hearth compare --resume {begun.head.id}' goes on with it"
+    assert f"no run of native has ended; {goes_on}" in " ".join(shown.split())
     resumed = Comparison.resume(tmp_path, begun.head.id, "quick", ARMS, TWICE)
     run(resumed, ARMS, Quick())
     assert len(read_comparison(begun.directory).outcomes) == 6

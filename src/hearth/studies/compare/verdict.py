@@ -183,7 +183,7 @@ def compared(
         confidence=confidence,
         confidence_each=asked.each,
         arms=arms,
-        verdict=_verdict(arms, asked, outcomes),
+        verdict=_verdict(arms, asked, outcomes, head.id),
         warnings=[
             *_other_load(outcomes),
             *doubts(_timed(outcomes), asked.baseline),
@@ -369,12 +369,12 @@ def _values(name: str, key: str, outcomes: Sequence[Outcome]) -> list[float]:
 
 
 def _verdict(
-    arms: Sequence[ComparedArm], asked: _Claims, outcomes: Sequence[Outcome]
+    arms: Sequence[ComparedArm], asked: _Claims, outcomes: Sequence[Outcome], number: str
 ) -> ComparisonVerdict:
     baseline, confidence = asked.baseline, asked.confidence
     failures = _failures(arms)
     if not any(arm.seconds for arm in arms if arm.name == baseline):
-        return ComparisonVerdict(None, _without_baseline(baseline, outcomes), failures)
+        return ComparisonVerdict(None, _without_baseline(baseline, outcomes, number), failures)
     judged = [(arm, arm.ratio) for arm in arms if arm.ratio is not None]
     faster = [(arm, ratio) for arm, ratio in judged if arm.against == "faster"]
     if faster:
@@ -403,12 +403,13 @@ def _verdict(
     return ComparisonVerdict(baseline, sentence, why + failures)
 
 
-def _without_baseline(baseline: str, outcomes: Sequence[Outcome]) -> str:
+def _without_baseline(baseline: str, outcomes: Sequence[Outcome], number: str) -> str:
     if outcomes and all(o.failure is not None and not o.turn.counts for o in outcomes):
         return "No verdict: every warm-up failed, so nothing was measured."
     if any(outcome.arm == baseline for outcome in outcomes):
         return f"No verdict: {baseline} never finished, so there is nothing to compare with."
-    return f"No verdict yet: no run of {baseline} has ended; --resume goes on with it."
+    goes_on = f"'hearth compare --resume {number}' goes on with it"
+    return f"No verdict yet: no run of {baseline} has ended; {goes_on}."
 
 
 def _advice(name: str) -> str:

@@ -207,14 +207,14 @@ final private class Coexistence(ours: IdSet, occupied: IdSet, others: Others, ma
         Decision,
         if (shared.isEmpty) "memory shared" else s"CPUs $shared shared",
         s"bound executors of other applications run there (${near.who}), beside which nothing " +
-          s"fits (${unfit.message}), so both get slower",
+          s"fits (${unfit.what}), so both get slower",
         Source
       )
       Fitted(adding(reason)(plan), Some(needed(near.who)), unbound = false)
     } else {
       val who = (Vector(leases.who(leased)) ++ Vector(near.who)).filter(_.nonEmpty).mkString(", ")
       val holders = if (who.nonEmpty) who else "applications that share CPUs already"
-      val why = s"leased by $holders, beside which nothing fits (${unfit.message})"
+      val why = s"leased by $holders, beside which nothing fits (${unfit.what})"
       unbound(plan, leased | theirs, needed(holders), why)
     }
 

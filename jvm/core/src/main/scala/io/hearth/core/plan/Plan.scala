@@ -124,5 +124,8 @@ final case class Reason(decision: String, value: String, because: String, source
  * @param remedy what to do next
  */
 final case class Unfit(name: String, value: String, limit: String, remedy: String) {
-  def message: String = s"$name: $value does not fit: $limit; $remedy"
+  def message: String = s"$what: $limit; $remedy"
+
+  /** Without why and what to do, where a sentence has reasons of its own. */
+  def what: String = s"$name: $value does not fit"
 }

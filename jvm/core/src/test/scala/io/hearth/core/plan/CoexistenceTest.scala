@@ -39,7 +39,7 @@ class CoexistenceTest extends AnyFunSuite {
     assert(said(shared).head.because.contains("app-1 of alice"))
     val wide = beside(eight.copy(executors = Some(2)), IdSet(3), None)
     assert(said(wide).map(_.value) == Vector("CPUs 3 shared"))
-    assert(said(wide).head.because.contains("--executors x --cores: 2 x 8 = 16 does not fit"))
+    assert(said(wide).head.because.contains("(--executors x --cores: 2 x 8 = 16 does not fit)"))
   }
 
   test("without neighbours, or with some on CPUs that are not ours, nothing changes") {
