@@ -1,5 +1,7 @@
 """The command as a whole: help, version, errors."""
 
+import errno
+import io
 import os
 import re
 import subprocess
@@ -9,8 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from hearth.base.errors import UserError
 from hearth.cli.commands import GROUPS
-from hearth.cli.main import command_names, command_parser
+from hearth.cli.main import command_names, command_parser, main
+from hearth.cli.pages import refuse_device
 from hearth.machine.paths import cache_home
 from support import Command, says
 
@@ -189,6 +193,43 @@ def test_a_reader_that_goes_away_ends_the_command_quietly(hearth: Command) -> No
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.stderr == ""
     assert done.returncode in (0, 141)
+
+
+def test_an_error_keeps_its_exit_code_where_standard_error_is_full(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Else it would be 1, which from `doctor` means advice."""
+
+    class Full(io.StringIO):
+        def write(self, _: str) -> int:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("sys.stderr", Full())
+    assert main(["plan", "--no-such-option"]) == 2
+
+
+def test_at_the_limit_of_processes_the_limit_is_named(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
+
+    monkeypatch.setattr("subprocess.run", refuse)
+    assert main(["leases"]) == 2
+    assert "java cannot be started: Resource temporarily" in capsys.readouterr().err
+    monkeypatch.setattr("hearth.cli.main._run", refuse)
+    assert main(["status"]) == 2
+    assert "at the limit of processes (ulimit -u, pids.max" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("words", [("doctor", "--html"), ("gather", "--force", "--output")])
+def test_no_device_or_pipe_is_replaced_by_what_is_written(
+    refused: Callable[..., str], tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    assert "'pipe' is no regular file" in refused(*words, "pipe").replace(f"{tmp_path}/", "")
+    with pytest.raises(UserError, match="'/dev/null' is no regular file"):
+        refuse_device(Path("/dev/null"), "--html")
 
 
 def test_starting_costs_little_because_nothing_heavy_is_imported() -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from hearth.base.errors import UserError
+from hearth.machine import jvm
 from hearth.machine.described import machine_source
 
 LSCPU = """\
@@ -60,6 +61,23 @@ def test_it_may_come_through_a_pipe_or_as_the_text_itself(tmp_path: Path) -> Non
     writer.start()
     assert machine_source(str(pipe)) == one
     writer.join()
+
+
+def test_a_pipe_that_nobody_writes_to_is_named_instead_of_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hearth.machine.described._PIPE_MS", 20)
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(UserError, match="nobody writes to the pipe"):
+        machine_source(str(tmp_path / "pipe"))
+
+
+def test_a_node_of_more_than_a_thousand_cores_becomes_a_description_too(tmp_path: Path) -> None:
+    cpus = " ".join(map(str, range(1200)))
+    text = f"available: 1 nodes (0)\nnode 0 cpus: {cpus}\nnode 0 size: 64000 MB\n"
+    one = "1 package, 1 node of 64000 MB, 1200 cores x 1 thread"
+    assert described(tmp_path, text) == one
+    assert len(jvm.topology(one).cores) == 1200
 
 
 def test_a_node_without_cpus_is_one_of_memory_only(tmp_path: Path) -> None:

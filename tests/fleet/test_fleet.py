@@ -1,10 +1,11 @@
 """`hearth fleet plan`: classes of machines, a plan for each, and what the odd ones have wrong."""
 
+import gzip
 import json
 import re
 import shutil
 import tarfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import pytest
 from hearth.base.codec import to_json
 from hearth.base.errors import UserError
 from hearth.cli.main import main
-from hearth.fleet.classes import is_fleet, summary
+from hearth.fleet.classes import captures_in, is_fleet, summary
 from hearth.fleet.examine import plan_fleet
 from hearth.fleet.files import fleet_text
 from hearth.fleet.result import FleetPlan
@@ -181,6 +182,37 @@ def test_a_capture_that_cannot_be_read_is_named_and_the_others_are_planned_for(
     assert unread == ["damaged.tar.gz", "lscpu.txt", "two\\x0alines.tar"]
     assert "does not tell memory" in planned.unread[1].reason
     assert sum(map(len, names(planned))) == 5
+
+
+def test_a_capture_of_which_only_the_topology_can_be_read_does_not_end_the_others(
+    fleet: Path,
+) -> None:
+    whole = gzip.decompress((ROOT / "fixtures/machines/emulated-two-nodes.tar.gz").read_bytes())
+    file = fleet / "long.tar"
+    file.write_bytes(whole)
+    with tarfile.open(file, "a", format=tarfile.PAX_FORMAT) as archive:
+        top = archive.getnames()[0].split("/")[0]
+        archive.addfile(tarfile.TarInfo(f"{top}/proc/{'a' * 300}"))
+    (only,) = plan_fleet(fleet, ANYTHING).unread
+    assert only.machine == "long" and "File name too long" in only.reason
+    assert sum(map(len, names(plan_fleet(fleet, ANYTHING)))) == 5
+
+
+def test_a_folder_that_may_not_be_entered_is_named(
+    fleet: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(folder: Path) -> Iterator[Path]:
+        raise PermissionError(13, "Permission denied", str(folder))
+
+    (fleet / "locked").mkdir()
+    entered = Path.iterdir
+    monkeypatch.setattr(
+        Path, "iterdir", lambda it: refuse(it) if it.name == "locked" else entered(it)
+    )
+    assert fleet / "locked" in captures_in(fleet)
+    monkeypatch.setattr(Path, "iterdir", refuse)
+    with pytest.raises(UserError, match="cannot be read: Permission denied"):
+        captures_in(fleet)
 
 
 def test_a_cluster_gets_the_files_of_each_class_and_what_suits_all(fleet: Path) -> None:

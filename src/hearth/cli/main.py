@@ -4,6 +4,7 @@ A subcommand is a module of `hearth.cli.commands`; its docstring is its help. It
 when needed, so that starting is quick.
 """
 
+import contextlib
 import errno
 import importlib
 import os
@@ -27,7 +28,8 @@ _BROKEN_PIPE = 128 + signal.SIGPIPE
 #: Problems with the machine or with permissions, not with hearth.
 _SURROUNDINGS = frozenset(
     (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOTDIR,
-     errno.EISDIR, errno.ELOOP, errno.ENAMETOOLONG, errno.EMFILE, errno.ENFILE, errno.EIO)
+     errno.EISDIR, errno.ELOOP, errno.ENAMETOOLONG, errno.EMFILE, errno.ENFILE, errno.EIO,
+     errno.EAGAIN)
 )  # fmt: skip
 
 
@@ -134,6 +136,9 @@ def _surroundings(error: OSError) -> str:
         sys.stdout.flush()
     except OSError:  # the output itself cannot be written
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    if error.errno == errno.EAGAIN:  # fork(2)
+        limits = "at the limit of processes (ulimit -u, pids.max of the control group)"
+        return f"{error.strerror}: {limits}, or an output does not wait for its reader"
     place = f"'{error.filename}': " if error.filename else ""
     where = "HEARTH_STATE, XDG_CACHE_HOME, HEARTH_DATA and TMPDIR set where hearth writes"
     return f"{place}{error.strerror}: free space, or choose another directory ({where})"
@@ -197,7 +202,8 @@ def _failed(message: str, code: int, debug: bool) -> int:
         import traceback
 
         traceback.print_exc()
-    print(f"hearth: {message}", file=sys.stderr)
+    with contextlib.suppress(OSError):  # standard error is full or gone; the exit code tells
+        print(f"hearth: {message}", file=sys.stderr)
     return code
 
 

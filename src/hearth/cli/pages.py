@@ -29,7 +29,17 @@ def _page_file(text: str) -> Path:
     folder = file.absolute().parent
     if not folder.is_dir():
         raise UserError(f"--html: no directory '{folder}': create it, or choose another")
+    refuse_device(file, "--html")
     return file
+
+
+def refuse_device(file: Path, option: str) -> None:
+    """Refuse what a new file would replace and nobody means to lose: /dev/null, a pipe, a folder.
+
+    Links in /dev, such as stdout, lead to what is open, and are replaced as well.
+    """
+    if file.absolute().parent == Path("/dev") or (file.exists() and not file.is_file()):
+        raise UserError(f"{option}: '{file}' is no regular file, and a new one would replace it")
 
 
 def write_html(

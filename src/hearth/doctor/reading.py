@@ -30,6 +30,8 @@ _RESOLVE_S = 3.0
 _NOT_OF_A_CAPTURE = Absent("a capture does not hold it")
 #: A capture of a large machine has some ten thousand files of some bytes.
 _MOST_FILES, _MOST_BYTES = 200_000, 1 << 20
+#: Folders above a file: sysfs has some twenty.
+_DEEPEST = 64
 _WANTED = ("proc", "sys", "etc")
 
 
@@ -189,7 +191,10 @@ def _resolve(name: str) -> Measured[Sequence[str]]:
             answer.append([])
 
     asking = threading.Thread(target=ask, daemon=True)  # getaddrinfo(3) has no limit of its own
-    asking.start()
+    try:
+        asking.start()
+    except RuntimeError as error:  # at a limit of threads
+        return Absent(f"could not ask for the address of {name}: {error}")
     asking.join(_RESOLVE_S)
     return answer[0] if answer else Absent(f"the address of {name} took over {_RESOLVE_S:.0f} s")
 
@@ -217,7 +222,7 @@ def _unpack(capture: Path, folder: Path) -> None:
                         f"--machine: {capture} holds over {_MOST_FILES} files: it is no capture"
                     )
                 parts = Path(member.name).parts
-                small = member.size <= _MOST_BYTES and (
+                small = (member.size <= _MOST_BYTES and len(parts) <= _DEEPEST) and (
                     member.isreg() or member.issym() or member.isdir()
                 )
                 if small and any(part in _WANTED for part in parts[:3]):

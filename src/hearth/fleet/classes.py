@@ -83,7 +83,10 @@ def captures_in(folder: Path) -> list[Path]:
     """Return the captures and descriptions in a folder; raise UserError where there are none."""
     if not folder.is_dir():
         raise UserError(f"DIR: '{folder}' is no directory: give one that holds captures")
-    found = sorted(_in(folder))
+    try:
+        found = sorted(_in(folder))
+    except OSError as error:
+        raise UserError(f"DIR: '{folder}' cannot be read: {error.strerror}") from error
     if not found:
         raise UserError(
             f"DIR: '{folder}' holds no capture: 'hearth gather' on each machine makes one"
@@ -101,9 +104,12 @@ def _in(folder: Path) -> Iterator[Path]:
 
 def _is_capture(folder: Path) -> bool:
     """Return whether a directory is an unpacked capture, or holds nothing but one."""
-    inner = list(folder.iterdir())
-    roots = [folder, *(inner if len(inner) == 1 else [])]
-    return any((root / name).is_dir() for root in roots for name in ("sys", "proc"))
+    try:
+        inner = list(folder.iterdir())
+        roots = [folder, *(inner if len(inner) == 1 else [])]
+        return any((root / name).is_dir() for root in roots for name in ("sys", "proc"))
+    except PermissionError:
+        return True  # what reads captures says that it may not
 
 
 def read_all(captures: list[Path], request: PlanRequest, debug: bool) -> Iterator[Seen | Unread]:

@@ -5,6 +5,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from hearth.base.absent import Absent
+from hearth.base.errors import UserError
+from hearth.base.terminal import one_line
 from hearth.doctor.examine import CheckFinding, examine
 from hearth.doctor.reading import captured_machine
 from hearth.fleet.classes import Sorted, captures_in, classes_of, layout_of, read_all
@@ -21,14 +23,18 @@ def plan_fleet(folder: Path, request: PlanRequest, debug: bool = False) -> Fleet
     for one in read_all(captures_in(folder), request, debug):
         if isinstance(one, Unread):
             unread.append(one)
-        else:
-            found.add(one)
+            continue
+        try:
             with captured_machine(
                 one.capture, one.topology, one.plan, request.workload, of_fleet=True
             ) as machine:
                 findings.append((one.name, examine(machine, one.name, {}).findings))
                 if not isinstance(machine.clock, Absent) and machine.clock.zone is not None:
                     zones.append((one.name, machine.clock.zone))
+        except UserError as error:  # its topology could be read, and nothing behind it
+            unread.append(Unread(one.name, one_line(str(error))))
+        else:
+            found.add(one)
     kinds = found.kinds()
     common = common_shape([PlannedClass(len(kind.names), layout_of(kind)) for kind in kinds])
     return FleetPlan(

@@ -1,13 +1,16 @@
 """Machines that other tools have described: the output of `lscpu` and of `numactl -H` in a file."""
 
+import os
 import re
+import select
 from pathlib import Path
 
 from hearth.base.errors import UserError
 from hearth.base.ids import parse_ids
-from hearth.base.sizes import counted
 
 _MOST_BYTES = 1 << 20
+#: For the next words; lscpu and numactl take less than a second.
+_PIPE_MS = 30_000
 _LSCPU = re.compile(
     r"^(Architecture|CPU\(s\)|(?:Socket|NUMA node)\(s\)|Thread\(s\) per core): +(\S+)", re.M
 )
@@ -30,13 +33,36 @@ def machine_source(text: str) -> str:
         piped = file.is_fifo()
         if not piped and (not file.is_file() or file.stat().st_size > _MOST_BYTES):
             return text
-        with file.open("rb") as opened:
-            said = opened.read(_MOST_BYTES).decode("utf-8", "replace")
+        said = (_piped(file) if piped else _start_of(file)).decode("utf-8", "replace")
     except OSError:
         return text  # what reads captures says what is wrong
     if piped or _PRINTED.search(said):
         return _described(said, text)
     return text
+
+
+def _start_of(file: Path) -> bytes:
+    with file.open("rb") as opened:
+        return opened.read(_MOST_BYTES)
+
+
+def _piped(file: Path) -> bytes:
+    """What comes through a pipe to its end; raise UserError where nobody writes to it in time."""
+    pipe, parts, left = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), [], _MOST_BYTES
+    waiting = select.poll()
+    waiting.register(pipe, select.POLLIN)
+    try:
+        while left:
+            if not waiting.poll(_PIPE_MS):
+                raise UserError(f"--machine: nobody writes to the pipe '{file}'")
+            part = os.read(pipe, left)
+            if not part:
+                break
+            parts.append(part)
+            left -= len(part)
+    finally:
+        os.close(pipe)
+    return b"".join(parts)
 
 
 def _is_there(text: str) -> bool:
@@ -63,17 +89,20 @@ def _described(said: str, name: str) -> str:
     if len(counts) != 1 or (count := counts.pop()) % threads or max(working) >= len(working):
         raise UserError(f"--machine: the nodes of '{name}' are not alike: {_GATHER}")
     parts = [
-        counted(packages, "package"),
-        f"{counted(len(working), 'node')} of {min(sizes[node] for node in working)} MB",
-        f"{counted(count // threads, 'core')} x {counted(threads, 'thread')}",
+        _of(packages, "package"),
+        f"{_of(len(working), 'node')} of {min(sizes[node] for node in working)} MB",
+        f"{_of(count // threads, 'core')} x {_of(threads, 'thread')}",
     ]
     if empty:
-        parts.append(
-            f"{counted(len(empty), 'memory-only node')} of {min(sizes[n] for n in empty)} MB"
-        )
+        parts.append(f"{_of(len(empty), 'memory-only node')} of {min(sizes[n] for n in empty)} MB")
     rows = [" ".join(row.split()) for row in _DISTANCES.findall(said)]
     parts += [f"distances {' / '.join(rows)}"] if len(rows) > 1 else []
     return ", ".join([*parts, *([lscpu["Architecture"]] if "Architecture" in lscpu else [])])
+
+
+def _of(number: int, noun: str) -> str:
+    """In the words of a description, whose numbers have no commas."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def _nodes(said: str, name: str) -> tuple[dict[int, list[int]], dict[int, int]]:

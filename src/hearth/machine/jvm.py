@@ -58,18 +58,25 @@ def call(
     Raises UserError with the JVM side's own one-line message if the user can correct it.
     """
     text = json.dumps(request) if request is not None else ""
-    done = subprocess.run(
-        command(verb, *arguments, debug=debug, compute=compute),
-        input=text,
-        capture_output=True,
-        encoding="utf-8",
-        errors="replace",
-        check=False,
-        pass_fds=inherits,
-        cwd=own_directory(),
-        env=own_environment(),
-        preexec_fn=die_with(os.getpid()),
-    )
+    words = command(verb, *arguments, debug=debug, compute=compute)
+    try:
+        done = subprocess.run(
+            words,
+            input=text,
+            capture_output=True,
+            encoding="utf-8",
+            errors="replace",
+            check=False,
+            pass_fds=inherits,
+            cwd=own_directory(),
+            env=own_environment(),
+            preexec_fn=die_with(os.getpid()),
+        )
+    except BlockingIOError as error:  # fork(2), at a limit of processes
+        raise UserError(
+            f"java cannot be started: {error.strerror}: raise the limit of processes "
+            "(ulimit -u, pids.max of the control group)"
+        ) from error
     if done.returncode == _USER_ERROR:
         raise UserError(_with_the_key_meant(done.stderr.strip().splitlines()[-1]))
     if done.returncode == _OWN_FAULT:

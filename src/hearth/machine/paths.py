@@ -68,12 +68,12 @@ def check_spark(home: Path) -> None:
 def spark_home(named: Path | None = None) -> Path:
     """Return the Spark that is named, else `SPARK_HOME`, else the installed pyspark package."""
     if named is not None:
-        if not (named / "bin" / "spark-submit").is_file():
+        if not _is_spark(named):
             raise UserError(f"--spark-home: no bin/spark-submit in '{named}': name a Spark")
         return named
     chosen = os.environ.get("SPARK_HOME")
     if chosen:
-        if not (Path(chosen) / "bin" / "spark-submit").is_file():
+        if not _is_spark(Path(chosen)):
             raise UserError(
                 f"SPARK_HOME: no bin/spark-submit in '{chosen}': correct the variable or unset it"
             )
@@ -83,6 +83,13 @@ def spark_home(named: Path | None = None) -> Path:
     if package is None or not package.submodule_search_locations:
         raise UserError(f"pyspark is not installed: {_PYSPARK}, or set SPARK_HOME")
     return Path(package.submodule_search_locations[0])
+
+
+def _is_spark(folder: Path) -> bool:
+    try:
+        return (folder / "bin" / "spark-submit").is_file()
+    except OSError:  # of a folder that this user may not enter
+        return False
 
 
 def java() -> Path:

@@ -24,6 +24,7 @@ import json
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping
+from pathlib import Path
 
 from hearth.base.codec import to_json
 from hearth.base.errors import UserError
@@ -93,9 +94,18 @@ def run(options: Namespace) -> int:
     with read_machine(options.machine, request, options.debug) as machine:
         if options.fix:
             return _fix(Switch.of(paths.state_home()), machine, options)
-        found = _examined(machine, options.machine, read_silenced(silenced), record)
+        found = _examined(machine, options.machine, _silenced(silenced), record)
     _show(found, options)
     return _exit_code(found)
+
+
+def _silenced(file: Path) -> Mapping[str, str]:
+    """Those that this user may read: a home that `su` has kept is another's."""
+    try:
+        return read_silenced(file)
+    except PermissionError as error:
+        print(f"hearth: '{file}': {error.strerror}: no finding is silenced", file=sys.stderr)
+        return {}
 
 
 def _workload(options: Namespace, record: Record | None) -> str | None:
@@ -112,7 +122,10 @@ def _examined(
     measured: Mapping[str, Worth] = {}
     if source is None:
         application = record.head.application if record else None
-        measured, problems = measured_fixes(paths.state_home(), application)
+        try:
+            measured, problems = measured_fixes(paths.state_home(), application)
+        except PermissionError as error:  # as above
+            problems = [f"'{error.filename}': {error.strerror}: nothing that was measured is known"]
         for problem in problems:
             print(f"hearth: {problem}", file=sys.stderr)
     if record is None:

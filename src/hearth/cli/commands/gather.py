@@ -17,6 +17,7 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
 from hearth.base.codec import to_json
+from hearth.cli.pages import refuse_device
 from hearth.doctor.clock import read_clock
 from hearth.machine import jvm
 
@@ -31,6 +32,7 @@ def run(options: Namespace) -> int:
     """Writes the capture."""
     name = re.sub(r"[^A-Za-z0-9._-]", "-", platform.node().split(".")[0]) or "machine"
     output = Path(options.output or f"{name}.tar.gz").absolute()
+    refuse_device(output, "--output")
     force = ["--force"] if options.force else []
     clock = json.dumps(to_json(read_clock()))
     words = ["--output", str(output), "--clock", clock, *force]
