@@ -1,15 +1,15 @@
 package io.hearth.core.topology
 
 /**
- * What a capture holds for `hearth doctor` alone: clocks, heat, idle states, memory modules, links of disks, boot
- * options and counters. None of it names a machine or a user; of the modules' strings the names of their places stay
+ * What a capture holds for `hearth doctor` alone: clocks, heat, idle states, memory modules and their errors, links
+ * of disks, boot options and counters. None of it names a machine or a user; of the modules' strings the names of their places stay
  * alone.
  */
 final private class CapturedSettings(tree: SysTree, cpus: Vector[Int]) {
   import CapturedSettings._
 
   def files: Vector[(String, String)] =
-    (Told ++ idleStates ++ hugePages ++ clocks ++ heat ++ links)
+    (Told ++ idleStates ++ hugePages ++ clocks ++ uncore ++ errors ++ heat ++ links)
       .flatMap(path => tree.text(path).map(path -> _)) ++ reduced ++ modules
 
   private def idleStates: Vector[String] = for {
@@ -23,6 +23,16 @@ final private class CapturedSettings(tree: SysTree, cpus: Vector[Int]) {
     policy <- tree.names(s"$Cpu/cpufreq").filter(_.startsWith("policy"))
     file <- Clocks
   } yield s"$Cpu/cpufreq/$policy/$file"
+
+  private def uncore: Vector[String] = for {
+    part <- tree.names(Uncore)
+    file <- Vector("initial_max_freq_khz", "max_freq_khz")
+  } yield s"$Uncore/$part/$file"
+
+  private def errors: Vector[String] = for {
+    controller <- tree.names(Errors)
+    file <- Vector("ce_count", "ue_count", "seconds_since_reset")
+  } yield s"$Errors/$controller/$file"
 
   private def heat: Vector[String] = for {
     cpu <- cpus
@@ -62,6 +72,8 @@ final private class CapturedSettings(tree: SysTree, cpus: Vector[Int]) {
 private object CapturedSettings {
   private val Cpu = "sys/devices/system/cpu"
   private val HugePages = "sys/kernel/mm/hugepages"
+  private val Uncore = s"$Cpu/intel_uncore_frequency"
+  private val Errors = "sys/devices/system/edac/mc"
   private val Disks = "sys/class/nvme"
   private val Firmware = "sys/firmware/dmi/entries"
 
@@ -71,7 +83,11 @@ private object CapturedSettings {
     what <- Vector("speed", "width")
   } yield s"${which}_link_$what"
 
-  private val Told = Vector("proc/pressure/memory", "proc/sys/net/core/somaxconn") ++
+  private val Told = Vector("proc/pressure/memory", "proc/net/softnet_stat") ++
+    Vector("somaxconn", "netdev_max_backlog").map(name => s"proc/sys/net/core/$name") ++
+    Vector("window_scaling", "sack", "moderate_rcvbuf").map(name =>
+      s"proc/sys/net/ipv4/tcp_$name"
+    ) ++
     Vector("platform_profile", "platform_profile_choices").map(name =>
       s"sys/firmware/acpi/$name"
     ) :+

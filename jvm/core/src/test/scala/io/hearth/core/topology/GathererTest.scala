@@ -108,6 +108,10 @@ class GathererTest extends AnyFunSuite {
       .set("proc/net/netstat", "TcpExt: Sent ListenOverflows\nTcpExt: 7 3\nIpExt: In\nIpExt: 9\n")
       .set(s"$Cpu/cpufreq/policy0/scaling_max_freq", "2000000\n")
       .set("sys/class/nvme/nvme0/device/max_link_width", "4\n")
+      .set("proc/sys/net/ipv4/tcp_sack", "1\n")
+      .set("proc/net/softnet_stat", "000003e8 00000007 00000000\n")
+      .set(s"$Cpu/intel_uncore_frequency/package_00_die_00/max_freq_khz", "2400000\n")
+      .set("sys/devices/system/edac/mc/mc0/ce_count", "31\n")
       .set(s"$Cpu/cpu0/cpuidle/state1/latency", "2\n")
       .set(place, module)
     fixture.in { root =>
@@ -123,6 +127,12 @@ class GathererTest extends AnyFunSuite {
         assert(text("proc/net/netstat").trim == "TcpExt: ListenOverflows\nTcpExt: 3")
         assert(text(s"$Cpu/cpufreq/policy0/scaling_max_freq").trim == "2000000")
         assert(text("sys/class/nvme/nvme0/device/max_link_width").trim == "4")
+        assert(text("proc/sys/net/ipv4/tcp_sack").trim == "1")
+        assert(text("proc/net/softnet_stat").trim == "000003e8 00000007 00000000")
+        assert(
+          text(s"$Cpu/intel_uncore_frequency/package_00_die_00/max_freq_khz").trim == "2400000"
+        )
+        assert(text("sys/devices/system/edac/mc/mc0/ce_count").trim == "31")
         assert(text(place).contains("ChannelA-DIMM0\u0000BANK 0\u0000-\u0000"))
         val all = Child.run(Vector("tar", "-xzOf", file.toString)).out
         assert(Vector("myhost", "alice", "c0ffee", "SER123").filter(all.contains).isEmpty)

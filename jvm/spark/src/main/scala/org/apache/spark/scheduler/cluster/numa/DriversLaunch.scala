@@ -33,7 +33,9 @@ private[spark] object DriversLaunch {
       sparkOptions = JavaModuleOptions.defaultModuleOptionArray.toVector ++ startupOptions(conf),
       userOptions = UserSettings.executorJavaOptions(conf),
       environment =
-        sc.executorEnvs.toMap ++ pythonPath(sc, jvm) ++ libraryPath(conf, jvm) ++ secrets(sc) ++
+        sc.executorEnvs.toMap ++ pythonPath(sc, jvm) ++
+          libraryPath(conf.get(EXECUTOR_LIBRARY_PATH), sc.executorEnvs.get, jvm.environment) ++
+          secrets(sc) ++
           lease.map(LeaseRegistry.FileVariable -> _.toString),
       driverUrl = driverUrl(sc),
       token = conf.get(ApplicationToken.Key),
@@ -124,11 +126,15 @@ private[spark] object DriversLaunch {
       }
       .toMap
 
-  private def libraryPath(conf: SparkConf, jvm: DriverJvm): Map[String, String] =
-    conf
-      .get(EXECUTOR_LIBRARY_PATH)
-      .map(path =>
-        "LD_LIBRARY_PATH" -> (path +: jvm.environment("LD_LIBRARY_PATH").toVector).mkString(":")
-      )
+  /** What is added stands before what is named for executors and what they inherit (Spark's `CommandUtils`). */
+  private[numa] def libraryPath(
+      added: Option[String],
+      named: String => Option[String],
+      inherited: String => Option[String]
+  ): Map[String, String] = {
+    val name = "LD_LIBRARY_PATH"
+    added
+      .map(path => name -> (Vector(path) ++ named(name) ++ inherited(name)).mkString(":"))
       .toMap
+  }
 }

@@ -35,6 +35,14 @@ class SettingsSuite extends AnyFunSuite {
     )
   }
 
+  test("a library path that is added hides neither the one of executors' environment nor the inherited one") {
+    def of(added: Option[String], named: Option[String]) =
+      DriversLaunch.libraryPath(added, _ => named, _ => Some("/inherited"))
+    assert(of(Some("/a"), Some("/b")) == Map("LD_LIBRARY_PATH" -> "/a:/b:/inherited"))
+    assert(of(Some("/a"), None) == Map("LD_LIBRARY_PATH" -> "/a:/inherited"))
+    assert(of(None, Some("/b")).isEmpty)
+  }
+
   test("one JVM has no GPUs to give, and says what else to ask for") {
     val gpu = conf("spark.task.resource.gpu.amount" -> "1")
     val message = intercept[RuntimeException](ExecutorResources.refuse(gpu)).getMessage
