@@ -60,7 +60,7 @@ def __dir__() -> list[str]:
 
 
 def jar_path() -> str:
-    """The jar for the driver's class path: what a notebook's `SparkSession.builder` needs."""
+    """Return the jar for the driver's class path, as a notebook's `SparkSession.builder` needs."""
     from hearth.machine.paths import hearth_jar
 
     return str(hearth_jar())

@@ -165,7 +165,7 @@ def _flame(record: Record) -> Measured[Flame]:
 
 
 def _span_s(record: Record) -> float:
-    """Seconds that the record covers: its end, or the last sample of a run that was killed."""
+    """Return the seconds that a record covers: to its end, or a killed run's last sample."""
     if record.wall_s is not None:
         return record.wall_s
     files = sorted((record.directory / "samples").glob("*.jsonl"))

@@ -64,7 +64,7 @@ def _head(key: str, document: bytes) -> bytes:
 
 @cache
 def _program() -> str:
-    """A digest of the sources that derive and write an analysis, and of what parses for them."""
+    """Return a digest of the sources that derive and write an analysis, parsers included."""
     digest = hashlib.sha256(f"{sys.version} {orjson.__version__}".encode())
     own = sorted(Path(__file__).parent.glob("*.py"))
     for file in (*own, Path(codec.__file__), Path(schema.__file__)):

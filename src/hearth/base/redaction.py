@@ -94,7 +94,7 @@ class Redaction:
         return self.text_pattern.sub(REDACTED, shown) if self.text_pattern else shown
 
     def document(self, value: Any) -> Any:
-        """A JSON value, or dataclasses that stand for one, with every text as it may be shown."""
+        """Redact every text in a JSON value, or in dataclasses that stand for one."""
         if isinstance(value, str):
             return self.text(value)
         if is_dataclass(value) and not isinstance(value, type):

@@ -196,7 +196,7 @@ def read_planning_words(words: Iterable[str], what: str) -> SubmitOptions:
 
 
 def from_namespace(kind: type[T], given: Namespace, **more: object) -> T:
-    """The dataclass of a command's own options; more: fields that no option of the name has."""
+    """Build the dataclass of a command's options; more: fields that no option of that name has."""
     names = {field.name for field in fields(kind)} - more.keys()  # type: ignore[arg-type]
     return kind(**{name: getattr(given, name) for name in names}, **more)
 

@@ -180,7 +180,7 @@ def _is_java(words: list[str]) -> bool:
 
 
 def _policy(folder: Path) -> str | None:
-    """The memory policy of the first mapping, which a process inherits (set_mempolicy(2))."""
+    """Return the first mapping's memory policy, which a process inherits (set_mempolicy(2))."""
     try:
         with (folder / "numa_maps").open(encoding="utf-8", errors="replace") as maps:
             words = maps.readline().split()

@@ -190,7 +190,7 @@ def _kept(option: Option, changed: dict[str, str], notes: list[str]) -> list[Opt
 
 
 def _shown(option: Option, redaction: Redaction) -> list[str]:
-    """The words of an option without its secrets: its value is a setting's, or a file's name."""
+    """Return an option's words without secrets: its value is a setting's, or a file's name."""
     if option.value is None:
         return [option.name]
     key = OPTION_KEYS.get(option.name)

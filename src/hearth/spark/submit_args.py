@@ -210,7 +210,7 @@ def is_application(name: str) -> bool:
 
 
 def late_options(application: Sequence[str]) -> list[str]:
-    """A note for each word behind the application that looks like an option meant for hearth."""
+    """Return a note for each word behind the application that looks like an option of hearth's."""
     program, words = application[:1], application[1:]
     return [
         f"{name} after {program[0]} is the application's; hearth's options go before {program[0]}"

@@ -71,7 +71,7 @@ def show(app: str | None, *, ended: bool, as_json: bool, debug: bool) -> None:
 
 
 def _application(run: Application, debug: bool, named: bool) -> dict[str, Any]:
-    """The record, the state, and a new reading; of an ended one that is named, the last one."""
+    """Return the record, the state and a new reading; for a named, ended one the last reading."""
     directory = str(run.directory)
     application = {**run.record, "state": run.state, "directory": directory}
     if run.alive and (run.directory / "placement.json").is_file():

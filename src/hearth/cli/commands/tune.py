@@ -220,7 +220,7 @@ def _begun(
 
 
 def _subject(line: SubmitLine) -> tuple[Target, SubmitLine]:
-    """The application, or the workload, and the line as it is planned: with its kind of work."""
+    """Return the application or workload, and the line as planned: with its kind of work."""
     subject, job = subject_of(line, "tune")
     if job is None:
         return subject, line

@@ -113,7 +113,7 @@ def _busy() -> list[str]:
 
 
 def plain(event: str) -> str:
-    """An event without the modifier that perf adds where it may count user code only (`:u`)."""
+    """Strip the modifier that perf adds to an event if it may only count user code (`:u`)."""
     return event.removesuffix(":u")
 
 

@@ -43,7 +43,7 @@ def axis(run: Analysis, executors: list[str]) -> dict[str, Any]:
 
 
 def executors_of(runs: Iterable[Analysis]) -> list[str]:
-    """The names of all executors of these runs, the driver last: their places are their colours."""
+    """Return the names of all executors of these runs, the driver last; position gives colour."""
     names: set[str] = set()
     for run in runs:
         names |= {executor.id for executor in run.executors}

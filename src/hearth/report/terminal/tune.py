@@ -158,7 +158,7 @@ def front_words(tune: Tuned) -> list[str]:
 
 
 def surface(tune: Tuned) -> list[ConfigurationForecast]:
-    """The forecasts of the executors x cores that differ in nothing else from the best of them."""
+    """Return forecasts by executors x cores, of configurations alike in all else to the best."""
     sized = [one for one in tune.forecasts if one.executors]
     alike = [one for one in sized if one.choices == sized[0].choices]
     return alike if len(alike) >= _LEAST_SURFACE else []

@@ -183,7 +183,7 @@ def _least_group(number: int) -> int:
 
 
 def _within(logs: "Array") -> "Array":
-    """The squares left within two groups, for each place where the ordered values may be cut."""
+    """Return the sum of squares within two groups for each cut of the ordered values."""
     import numpy as np
 
     ordered = np.sort(logs, axis=-1)

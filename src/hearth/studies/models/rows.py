@@ -36,7 +36,7 @@ def read_rows(file: Path, columns: Sequence[str]) -> Iterator[Row]:
 
 
 def number_above_0(text: str, name: str, where: str, most: float) -> float:
-    """The number; raises UserError for none, and for one that is not between 0 and the most."""
+    """Return the number; raise UserError for none, and for one not between 0 and the most."""
     try:
         value = float(text)
     except ValueError as error:

@@ -13,7 +13,7 @@ _STRETCH_ROWS = 1 << 16
 
 
 def parts(folder: Path) -> list[Path]:
-    """The files that hold the data, in order; empty ones left out, for some readers refuse them."""
+    """Return the data's files in order, without empty ones, which some readers refuse."""
     return [file for file in sorted(folder.glob("part-*")) if file.stat().st_size > 0]
 
 
@@ -40,7 +40,7 @@ def lines(folder: Path) -> Iterator[str]:
 
 
 def table(folder: Path, dtype: type) -> dict[int, Any]:
-    """The answer's files of `vertex TAB value`. Raises ValueError for a vertex listed twice."""
+    """Read an answer of `vertex TAB value`; raise ValueError for a vertex listed twice."""
     found: dict[int, Any] = {}
     for line in lines(folder):
         key, value = line.split("\t")

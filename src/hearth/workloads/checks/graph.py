@@ -50,7 +50,7 @@ def _edges(run: FinishedRun) -> Edges:
 
 
 def _values(run: FinishedRun, name: str, edges: Edges, dtype: type) -> np.ndarray | str:
-    """The answer's value of each vertex, in the order of `ids`; or what is wrong with them."""
+    """Return the answer's values in the order of `ids`, or what is wrong with them."""
     try:
         found = table(run.answer / name, dtype)
     except ValueError as error:

@@ -92,7 +92,7 @@ class Table:
 
 
 def difference(actual: Table, expected: Table, order: tuple[str, ...] = ()) -> str | None:
-    """The first difference in words, DuckDB's rows being the expected ones; None where equal."""
+    """Describe the first difference to DuckDB's rows, the expected ones; None if equal."""
     if actual.columns != expected.columns:
         return f"columns {', '.join(actual.columns)}, DuckDB has {', '.join(expected.columns)}"
     if len(actual.rows) != len(expected.rows):
