@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -220,6 +221,17 @@ def test_at_the_limit_of_processes_the_limit_is_named(
     monkeypatch.setattr("hearth.cli.main._run", refuse)
     assert main(["status"]) == 2
     assert "at the limit of processes (ulimit -u, pids.max" in capsys.readouterr().err
+
+
+def test_where_nothing_can_be_written_a_directory_for_temporary_files_is_asked_for(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    monkeypatch.setattr(tempfile, "_candidate_tempdir_list", lambda: ["/proc"])
+    monkeypatch.setattr("hearth.cli.main._run", lambda words: len(tempfile.gettempdir()))
+    assert main(["doctor", "--machine", "x.tar"]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith("hearth: No usable temporary directory") and "TMPDIR set where" in said
 
 
 @pytest.mark.parametrize("words", [("doctor", "--html"), ("gather", "--force", "--output")])

@@ -33,6 +33,8 @@ _SURROUNDINGS = frozenset(
 )  # fmt: skip
 
 
+#: What tempfile says, without a file's name, where no directory can be written.
+_NO_TEMPORARY = "No usable temporary directory"
 #: What people type for an action of a command.
 _ACTIONS = {name: f"runs {name}" for name in ("list", "show", "export", "delete")}
 _NO_DIRECTORY = "the current directory has been deleted: change to another one (cd)"
@@ -112,7 +114,7 @@ def _main(arguments: list[str]) -> int:
     except OSError as error:
         if own_directory() is not None and error.filename is None:
             return _failed(_NO_DIRECTORY, _USAGE_ERROR, debug)
-        if error.errno not in _SURROUNDINGS:
+        if error.errno not in _SURROUNDINGS and not str(error.strerror).startswith(_NO_TEMPORARY):
             return _fault(error, debug)
         return _failed(_surroundings(error), _USAGE_ERROR, debug)
     except ModuleNotFoundError as error:
