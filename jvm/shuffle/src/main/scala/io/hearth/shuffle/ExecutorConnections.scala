@@ -8,7 +8,7 @@ import java.util.function.LongSupplier
 import io.hearth.transport.{Connection, Wire, WireException}
 
 /** Knows where the wires of executors listen. */
-trait Directory {
+trait ExecutorDirectory {
 
   /** Where, or why there is none. */
   def find(executor: String): CompletableFuture[Either[String, InetSocketAddress]]
@@ -21,7 +21,7 @@ trait Directory {
  */
 final private[shuffle] class ExecutorConnections(
     wire: Wire,
-    directory: Directory,
+    directory: ExecutorDirectory,
     say: String => Unit,
     clockNs: LongSupplier
 ) {

@@ -99,7 +99,7 @@ object ShuffleWire {
       threads: Int,
       timeoutNs: Long,
       find: String => Segment,
-      directory: Directory,
+      directory: ExecutorDirectory,
       say: String => Unit
   )
 

@@ -18,7 +18,7 @@ class ExecutorConnectionsSuite extends AnyFunSuite {
     val asked = new AtomicInteger
     val nowNs = new AtomicLong
     val said = new ConcurrentLinkedQueue[String]
-    private val directory: Directory = _ => {
+    private val directory: ExecutorDirectory = _ => {
       asked.incrementAndGet()
       CompletableFuture.completedFuture(answer)
     }

@@ -115,14 +115,14 @@ final private[topology] case class Shape(
 }
 
 /** The distances as written. */
-sealed abstract private[topology] class Distances
-private[topology] object Distances {
-  final case class Uniform(remote: Int) extends Distances
-  final case class Two(within: Int, across: Int) extends Distances
-  final case class Table(rows: Vector[Vector[Int]]) extends Distances
+sealed abstract private[topology] class SpecDistances
+private[topology] object SpecDistances {
+  final case class Uniform(remote: Int) extends SpecDistances
+  final case class Two(within: Int, across: Int) extends SpecDistances
+  final case class Table(rows: Vector[Vector[Int]]) extends SpecDistances
 
   /** As Linux assumes without firmware tables (include/linux/topology.h: REMOTE_DISTANCE). */
-  val default: Distances = Uniform(20)
+  val default: SpecDistances = Uniform(20)
 }
 
 /** The clauses as written, each at most once. */
@@ -136,7 +136,7 @@ final private[topology] case class Clauses(
     perPackage: Boolean = false,
     threads: Option[Int] = None,
     memoryOnly: Option[(Int, Long)] = None,
-    distances: Option[Distances] = None,
+    distances: Option[SpecDistances] = None,
     cacheCores: Option[Int] = None,
     architecture: Option[String] = None,
     devices: Vector[(String, Int)] = Vector.empty
@@ -209,14 +209,14 @@ final private[topology] case class Clauses(
     val perPackage = math.max(1, nodeCount / packageCount)
     def together(a: Int, b: Int) =
       a < nodeCount && b < nodeCount && a / perPackage == b / perPackage
-    distances.getOrElse(Distances.default) match {
-      case Distances.Uniform(remote) =>
+    distances.getOrElse(SpecDistances.default) match {
+      case SpecDistances.Uniform(remote) =>
         Vector.tabulate(all, all)((a, b) => if (a == b) 10 else remote)
-      case Distances.Two(within, across) =>
+      case SpecDistances.Two(within, across) =>
         Vector.tabulate(all, all) { (a, b) =>
           if (a == b) 10 else if (together(a, b)) within else across
         }
-      case Distances.Table(rows) =>
+      case SpecDistances.Table(rows) =>
         if (rows.size != all || rows.exists(_.size != all))
           refuse(
             s"the distances have ${rows.size} rows of ${rows.map(_.size).distinct.mkString(", ")} " +

@@ -116,9 +116,9 @@ final private[topology] class SpecParser(text: String) {
     val single = rows.size == 1 && rows.head.size == 1
     if (single && word(next) == "within") {
       val (across, end) = withinAcross(next)
-      (c.copy(distances = Some(Distances.Two(rows.head.head, across))), end)
-    } else if (single) (c.copy(distances = Some(Distances.Uniform(rows.head.head))), next)
-    else (c.copy(distances = Some(Distances.Table(rows))), next)
+      (c.copy(distances = Some(SpecDistances.Two(rows.head.head, across))), end)
+    } else if (single) (c.copy(distances = Some(SpecDistances.Uniform(rows.head.head))), next)
+    else (c.copy(distances = Some(SpecDistances.Table(rows))), next)
   }
 
   /** `within package, 40 across`, from `within` on. */

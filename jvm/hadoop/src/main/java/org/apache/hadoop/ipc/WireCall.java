@@ -32,19 +32,19 @@ final class WireCall extends Server.Call {
     private final ProtobufRpcEngine2.RpcProtobufRequest asked;
     private UserGroupInformation user;
     private Optional<AuthorizationException> refused = Optional.empty();
-    private Answer answer = Answer.of((Writable) null);
+    private Response answer = Response.of((Writable) null);
 
     /** @param error null where there is a value, which may be null too */
-    private record Answer(RpcStatusProto status, Writable value, Throwable error, RpcErrorCodeProto detail) {
-        static Answer of(Writable value) {
-            return new Answer(RpcStatusProto.SUCCESS, value, null, null);
+    private record Response(RpcStatusProto status, Writable value, Throwable error, RpcErrorCodeProto detail) {
+        static Response of(Writable value) {
+            return new Response(RpcStatusProto.SUCCESS, value, null, null);
         }
 
-        static Answer of(Throwable thrown) {
+        static Response of(Throwable thrown) {
             Throwable error = thrown instanceof UndeclaredThrowableException ? thrown.getCause() : thrown;
             if (error instanceof RpcServerException of)
-                return new Answer(of.getRpcStatusProto(), null, error, of.getRpcErrorCodeProto());
-            return new Answer(RpcStatusProto.ERROR, null, error, RpcErrorCodeProto.ERROR_APPLICATION);
+                return new Response(of.getRpcStatusProto(), null, error, of.getRpcErrorCodeProto());
+            return new Response(RpcStatusProto.ERROR, null, error, RpcErrorCodeProto.ERROR_APPLICATION);
         }
     }
 
@@ -119,7 +119,7 @@ final class WireCall extends Server.Call {
         long began = Time.monotonicNowNanos();
         setStartHandleTimestampNanos(began);
         if (refused.isPresent())
-            answer = new Answer(RpcStatusProto.FATAL, null, refused.get(), RpcErrorCodeProto.FATAL_UNAUTHORIZED);
+            answer = new Response(RpcStatusProto.FATAL, null, refused.get(), RpcErrorCodeProto.FATAL_UNAUTHORIZED);
         else call();
         if (isResponseDeferred()) return null;
         ProcessingDetails details = getProcessingDetails();
@@ -135,7 +135,7 @@ final class WireCall extends Server.Call {
 
     private void call() {
         try {
-            answer = Answer.of(server.call(rpcKind, context.getProtocol(), asked, getTimestampNanos()));
+            answer = Response.of(server.call(rpcKind, context.getProtocol(), asked, getTimestampNanos()));
         } catch (Throwable e) {
             failed(e);
         }
@@ -143,23 +143,23 @@ final class WireCall extends Server.Call {
 
     private void failed(Throwable error) {
         server.logException(Server.LOG, error, this);
-        answer = Answer.of(error);
+        answer = Response.of(error);
     }
 
     /** Where it did not get into the call queue. */
     void refuse(IOException tooBusy) {
-        respond(Answer.of(tooBusy));
+        respond(Response.of(tooBusy));
     }
 
     @Override
     void doResponse(Throwable error, RpcStatusProto status) {
-        respond(error == null ? answer : new Answer(status == null ? RpcStatusProto.FATAL : status, null, error,
+        respond(error == null ? answer : new Response(status == null ? RpcStatusProto.FATAL : status, null, error,
                 RpcErrorCodeProto.ERROR_RPC_SERVER));
     }
 
     @Override
     public void setDeferredResponse(Writable value) {
-        respond(Answer.of(value));
+        respond(Response.of(value));
     }
 
     @Override
@@ -168,14 +168,14 @@ final class WireCall extends Server.Call {
         respond(answer);
     }
 
-    private void respond(Answer with) {
+    private void respond(Response with) {
         long began = Time.monotonicNowNanos();
         try {
             send(with);
         } catch (Throwable e) { // also an Error: the handler goes on, and the caller hears of it
             Server.LOG.warn("Error serializing call response for call {}", this, e);
             try {
-                send(new Answer(RpcStatusProto.ERROR, null, e, RpcErrorCodeProto.ERROR_SERIALIZING_RESPONSE));
+                send(new Response(RpcStatusProto.ERROR, null, e, RpcErrorCodeProto.ERROR_SERIALIZING_RESPONSE));
             } catch (Throwable worse) {
                 cannotBeSent(worse);
             }
@@ -183,7 +183,7 @@ final class WireCall extends Server.Call {
         getProcessingDetails().set(Timing.RESPONSE, Time.monotonicNowNanos() - began, TimeUnit.NANOSECONDS);
     }
 
-    private void send(Answer with) throws IOException {
+    private void send(Response with) throws IOException {
         RpcResponseHeaderProto.Builder header = RpcResponseHeaderProto.newBuilder()
                 .setClientId(ByteString.copyFrom(clientId)).setCallId(callId).setRetryCount(retryCount)
                 .setStatus(with.status()).setServerIpcVersionNum(RpcConstants.CURRENT_VERSION);

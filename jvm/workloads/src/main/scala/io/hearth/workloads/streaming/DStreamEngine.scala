@@ -19,7 +19,7 @@ import io.hearth.workloads.UserError
 
 /** Runs a job as DStreams. A batch's id is its time. */
 final private[streaming] class DStreamEngine private (context: StreamingContext, log: BatchLog)
-    extends Engine {
+    extends StreamEngine {
 
   def batches: Seq[Batch] = log.batches
 
@@ -42,7 +42,7 @@ private[streaming] object DStreamEngine {
       session: SparkSession,
       checkpoints: Path,
       answers: Answers
-  ): Engine = {
+  ): StreamEngine = {
     val context = new StreamingContext(session.sparkContext, Milliseconds(settings.batchMs))
     val log = new BatchLog
     context.addStreamingListener(log)

@@ -9,7 +9,7 @@ import org.apache.hadoop.fs.{Path => HadoopPath}
 import io.hearth.workloads.{JobRun, UserError}
 
 /** One of Spark's two streaming engines, at work on one job. */
-private[streaming] trait Engine extends AutoCloseable {
+private[streaming] trait StreamEngine extends AutoCloseable {
 
   /** All batches that were processed so far, in order. */
   def batches: Seq[Batch]
@@ -42,7 +42,7 @@ private[streaming] object StreamRun {
       settings: StreamSettings,
       run: JobRun,
       checkpoints: Path
-  ): Engine = {
+  ): StreamEngine = {
     val answers = new Answers(run.answer.resolve("batches.jsonl").toString)
     job.structured match {
       case Some(query) if settings.api == "structured" =>
@@ -82,7 +82,7 @@ final private[streaming] case class Ending(source: SourceStatus, doneAtMs: Long)
  * @param settleMs how long batches continue after the last one with events
  */
 final private class Follower(
-    engine: Engine,
+    engine: StreamEngine,
     control: Control,
     settings: StreamSettings,
     settleMs: Long

@@ -14,7 +14,7 @@ final private[streaming] class StructuredEngine private (
     session: SparkSession,
     query: StreamingQuery,
     log: ProgressLog
-) extends Engine {
+) extends StreamEngine {
 
   def batches: Seq[Batch] = log.batches
 
@@ -34,7 +34,7 @@ private[streaming] object StructuredEngine {
       shared: SparkSession,
       checkpoints: Path,
       answers: Answers
-  ): Engine = {
+  ): StreamEngine = {
     // A separate session, for its settings: Spark's 200 state stores are for a cluster.
     val session = shared.newSession()
     session.conf.set("spark.sql.shuffle.partitions", session.sparkContext.defaultParallelism.toLong)

@@ -16,7 +16,7 @@ import org.apache.spark.rpc.{
   ThreadSafeRpcEndpoint
 }
 
-import io.hearth.shuffle.Directory
+import io.hearth.shuffle.ExecutorDirectory
 
 /**
  * In the driver: knows at which port each executor's wire listens, and the secret of those applications that have none
@@ -61,7 +61,7 @@ private[spark] object WireDirectory {
   private val Unknown = "-it has not said yet where its wire listens"
 
   /** As an executor sees it. */
-  final class Seen(driver: RpcEndpointRef) extends Directory {
+  final class Seen(driver: RpcEndpointRef) extends ExecutorDirectory {
 
     def secret(): String = driver.askSync[String](Secret)
 
