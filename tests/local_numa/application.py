@@ -171,6 +171,10 @@ NOT_DELETED = re.compile(
 )
 
 
+#: Of a server that is ended.
+ENDED = re.compile(r"^\S+ \S+ ERROR \S+: RECEIVED SIGNAL TERM$", re.MULTILINE)
+
+
 def assert_no_trouble(site: Site) -> None:
     """No error and no stack trace in the log of a good run: of its driver and of its executors."""
     logs = [site.root / "driver.log", *(site.only_run() / "executors").glob("*/stderr")]
@@ -181,7 +185,7 @@ def assert_no_trouble(site: Site) -> None:
 
 
 def _without_known(log: str) -> str:
-    return NOT_DELETED.sub("", REFUSED_CALL.sub("", log))
+    return ENDED.sub("", NOT_DELETED.sub("", REFUSED_CALL.sub("", log)))
 
 
 def assert_shuffle_read_from_files(report: dict[str, Any]) -> None:

@@ -1,5 +1,6 @@
 """Every way into local-numa that docs/running.md documents, typed as it stands there."""
 
+import getpass
 import importlib.util
 import os
 import re
@@ -15,11 +16,11 @@ import pytest
 from application import APPS, Outcome, Site, assert_no_trouble
 
 from hearth.machine.paths import hearth_jar, spark_home
-from support import ROOT, driver_settings, eventually, require
+from support import PATIENCE_S, ROOT, driver_settings, eventually, require
 
 pytestmark = pytest.mark.spark
 
-CONNECT_PORT = 15002
+CONNECT_PORT, THRIFT_PORT = 15002, 10000
 SQUARES = sum(n * n for n in range(8))
 
 PYTHON_PROMPT = """
@@ -79,11 +80,16 @@ CONNECT_REPORT = {"sum": SQUARES, "session": "pyspark.sql.connect.session", "par
 
 def documented(section: str, language: str = "sh") -> str:
     """The code of a section of docs/running.md."""
-    page = (ROOT / "docs" / "running.md").read_text()
-    text = page.split(f"\n## {section}\n", 1)[1].split("\n## ", 1)[0]
-    found = re.findall(rf"```{language}\n(.*?)```", text, re.DOTALL)
+    found = blocks(section, language)
     assert len(found) == 1, f"{len(found)} blocks of {language} in '{section}'"
     return found[0]
+
+
+def blocks(section: str, language: str = "sh") -> list[str]:
+    """Each block of code of a section."""
+    page = (ROOT / "docs" / "running.md").read_text()
+    text = page.split(f"\n## {section}\n", 1)[1].split("\n## ", 1)[0]
+    return re.findall(rf"```{language}\n(.*?)```", text, re.DOTALL)
 
 
 def with_defaults(site: Site) -> dict[str, str]:
@@ -114,6 +120,13 @@ def with_defaults(site: Site) -> dict[str, str]:
 
 def typed(site: Site, command: list[str], text: str = "", timeout: float = 400) -> Outcome:
     """Runs a command with `text` at its prompt, as `hearth` itself is found: on the path."""
+    process = begun(site, command)
+    output, _ = process.communicate(text, timeout=timeout)
+    return Outcome(process.returncode, output, site.log)
+
+
+def begun(site: Site, command: list[str]) -> subprocess.Popen[str]:
+    """Starts the same."""
     process = subprocess.Popen(
         command,
         env=with_defaults(site),
@@ -125,8 +138,7 @@ def typed(site: Site, command: list[str], text: str = "", timeout: float = 400) 
         start_new_session=True,
     )
     site.started.append(process)
-    output, _ = process.communicate(text, timeout=timeout)
-    return Outcome(process.returncode, output, site.log)
+    return process
 
 
 def shell(site: Site, section: str, text: str = "") -> Outcome:
@@ -147,6 +159,14 @@ def terminal(site: Site, section: str, text: str) -> Outcome:
 def program(site: Site, source: str) -> Outcome:
     (site.root / "program.py").write_text(source)
     return typed(site, [sys.executable, "program.py"])
+
+
+def without_what_hive_leaves(site: Site) -> None:
+    """Under any master: empty directories for a session's files, and for a user's."""
+    temporary = site.root / "tmp"
+    for left in (*temporary.glob("*_resources"), temporary / getpass.getuser()):
+        if left.is_dir():
+            left.rmdir()
 
 
 def executors_at_work(site: Site) -> set[str]:
@@ -223,8 +243,7 @@ def test_a_scala_prompt_whose_classes_reach_the_executors(site: Site):
 def test_a_query(site: Site):
     outcome = shell(site, "A query")
     assert outcome.output.split() == ["1000", "499500"]
-    for hive_leaves_this_under_any_master in (site.root / "tmp").glob("*_resources"):
-        hive_leaves_this_under_any_master.rmdir()
+    without_what_hive_leaves(site)
     assert_both_worked_and_nothing_is_left(site, outcome)
 
 
@@ -247,6 +266,21 @@ def test_a_spark_connect_server_and_a_client_that_knows_nothing_of_hearth(site: 
         typed(site, [str(spark_home() / "sbin" / "stop-connect-server.sh")])
         end_server(site)
     eventually("no executor", lambda: site.executors() == {})
+    assert_both_worked_and_nothing_is_left(site, outcome)
+
+
+def test_a_thrift_server_and_a_client_that_knows_nothing_of_hearth(site: Site):
+    eventually(f"port {THRIFT_PORT} free", lambda: not listening(THRIFT_PORT))
+    serve, _, ask = blocks("The Thrift server")
+    server = begun(site, ["bash", "-euc", serve])
+    try:
+        eventually("the server listens", lambda: listening(THRIFT_PORT), 200)
+        outcome = typed(site, ["bash", "-euc", ask])
+        assert "| 1000 " in outcome.output, outcome.log
+    finally:
+        os.killpg(server.pid, signal.SIGTERM)
+        server.wait(PATIENCE_S)
+    without_what_hive_leaves(site)
     assert_both_worked_and_nothing_is_left(site, outcome)
 
 
