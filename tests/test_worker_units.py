@@ -112,6 +112,8 @@ def test_a_shuffle_service_that_would_forget_executors_is_told_with_the_remedy(
     ("words", "said"),
     [
         (["start", "yarn"], "MASTER: 'yarn' names no standalone cluster: give spark://HOST:PORT"),
+        (["start", "spark://a:7077,b:65536"], "MASTER: 'spark://a:7077,b:65536' names no"),
+        (["start", "spark://a:7077\nx"], r"MASTER: 'spark://a:7077\x0ax' names no"),
         (["start", MASTER, "--name", "a/b"], "--name: 'a/b': use letters"),
         (["plan", MASTER, "--format", "sh", "--bind", "package"], "--bind: package"),
         (["stop"], "no workers run here: start them with 'hearth workers start'"),
@@ -125,3 +127,14 @@ def test_what_cannot_be_done_is_one_line_that_says_what_can(
     assert refused.returncode == 2
     assert said in refused.stderr
     assert refused.stderr.count("\n") == 1
+
+
+def test_why_a_supervisor_ended_is_told_by_the_line_that_says_it(tmp_path: Path) -> None:
+    log = tmp_path / "supervisor.log"
+    assert workers._reason(log) == ""
+    log.write_text(
+        "Picked up JAVA_TOOL_OPTIONS: -XX:+Odd\nUnrecognized VM option 'Odd'\n"
+        "Error: Could not create the Java Virtual Machine.\n"
+        "Error: A fatal exception has occurred. Program will exit.\n"
+    )
+    assert workers._reason(log) == "Unrecognized VM option 'Odd'"

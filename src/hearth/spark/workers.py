@@ -20,10 +20,11 @@ from typing import Any, Literal, NoReturn
 
 from hearth.base.codec import LEFT_OUT, load_typed, reason
 from hearth.base.errors import UserError
-from hearth.base.java import without_options
+from hearth.base.java import reason_of
 from hearth.base.limits import Count, Positive
 from hearth.base.private_files import open_private, private_directory, write_private
 from hearth.base.processes import children, is_alive
+from hearth.base.terminal import one_line
 from hearth.machine import paths
 from hearth.machine.plan import Plan, PlannedExecutor, PlanRequest
 from hearth.spark.conf import conf_folder, load_spark_env
@@ -112,10 +113,12 @@ class WorkersRequest:
 
 def check_master(master: str) -> str:
     """Return the URL of a standalone cluster; raise UserError for any other."""
-    if not _MASTER.fullmatch(master):
+    fits = _MASTER.fullmatch(master)
+    ports = [int(each.rpartition(":")[2]) for each in master.split(",")] if fits else [0]
+    if not all(0 < port < 1 << 16 for port in ports):
         raise UserError(
-            f"MASTER: '{master}' names no standalone cluster: give spark://HOST:PORT, as the "
-            "master's log and its page say it"
+            f"MASTER: '{one_line(master)}' names no standalone cluster: give spark://HOST:PORT, "
+            "as the master's log and its page say it"
         )
     return master
 
@@ -316,14 +319,14 @@ def _accepted(
             return found
         log = Path(asked.directory) / "supervisor.log"
         if supervisor.poll() is not None:
-            raise UserError(_last_line(log) or f"the supervisor ended: see {log}")
+            raise UserError(_reason(log) or f"the supervisor ended: see {log}")
         if time.monotonic() > until:
             if found is None:
                 supervisor.terminate()
                 supervisor.wait(_STOP_S)
                 raise UserError(
                     f"--wait: no worker was started within {limit_s:.0f} s, and none will be: "
-                    f"{_last_line(log) or 'the supervisor said nothing'}; give more time"
+                    f"{_reason(log) or 'the supervisor said nothing'}; give more time"
                 )
             waiting = [place for place in found.places if place.id not in said]
             raise UserError(
@@ -343,10 +346,9 @@ def _recorded(asked: WorkersRequest, pid: int) -> WorkerSet | None:
     return None
 
 
-def _last_line(log: Path) -> str:
-    said = without_options(log.read_text(errors="replace")) if log.exists() else ""
-    told = [line for line in said.splitlines() if line.strip()]
-    return told[-1] if told else ""
+def _reason(log: Path) -> str:
+    """Return what a supervisor has said why it ended; empty where it said nothing."""
+    return reason_of(log.read_text(errors="replace")) if log.exists() else ""
 
 
 def drain(places: Sequence[Place], limit_s: float, say: Callable[[str], None]) -> None:
