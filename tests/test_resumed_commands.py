@@ -86,6 +86,19 @@ def test_what_is_typed_beside_the_id_counts_also_where_options_stood_behind_a_wo
     assert again.line.application == ("word-count", "--size", "2g")
 
 
+def test_of_two_applications_each_keeps_its_own_words(state: Path) -> None:
+    kept(state, COMPARE, ["group-by", "--repeat", "3", "--vs", "sort-by", "--maps", "9"])
+    again = read("compare", "--resume", NUMBER)
+    assert again.line.application == ("group-by",) and again.runs.repeat == 3
+    assert again.vs == ("sort-by", "--maps", "9")
+    kept(state, COLOCATE, ["word-count", "--seed", "5", "--", "my.py", "--limit", "5", "--json"])
+    both = read("colocate", "--resume", NUMBER)
+    assert [line.application for line in both.lines] == [
+        ("word-count",), ("my.py", "--limit", "5", "--json"),
+    ]  # fmt: skip
+    assert both.runs.seed == 5 and not both.json
+
+
 def test_a_command_that_is_typed_again_is_read_as_it_is(state: Path) -> None:
     kept(state, COMPARE, ["--repeat", "3", "job.py"])
     assert read("compare", "--resume", NUMBER, "--repeat", "4", "b.py").runs.repeat == 4

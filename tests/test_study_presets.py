@@ -36,7 +36,7 @@ EIGHT = "8 packages, 8 nodes of 99 GB, 15 cores"
 MEASURES = {"involuntary": 5.0, "remote_share": 0.2, "cpu_use": 0.8, "bandwidth_gb_s": 30.0,
             "memory_gb": 40.0, "user_share": 0.7, "system_share": 0.1, "idle_share": 0.2,
             "minor_faults": 9.0, "tlb_misses": 2.0, "remote_loads": 0.1}  # fmt: skip
-MACHINE = {"switches_per_s": 9000.0, "remote_gb": 3.0}
+MACHINE = {"switches_per_s": 9000.0, "remote_per_s": 3.0}
 STREAM = {"processing_ms": {"median": 100.0}, "scheduling_delay_ms": {"max": 1.0},
           "events_processed": 10, "unsent": 0, "kept_up": True}  # fmt: skip
 _call = jvm.call

@@ -181,13 +181,15 @@ def test_of_a_loop_the_runs_that_end_in_the_middle_count() -> None:
 
 def test_each_way_tells_the_machines_context_switches_and_what_was_given_on_another_node() -> None:
     alone = Absent("one NUMA node: no memory is on another")
-    split = replace(line("split", 0, 20, 30), machine={"switches_per_s": 1e4, "remote_gb": 2.0})
-    free = replace(line("unbound", 0, 20, 30), machine={"switches_per_s": 5e3, "remote_gb": alone})
+    split = replace(line("split", 0, 20, 30), machine={"switches_per_s": 1e4, "remote_per_s": 2.0})
+    free = replace(
+        line("unbound", 0, 20, 30), machine={"switches_per_s": 5e3, "remote_per_s": alone}
+    )
     one = said(split, free, serial(0, 10, 20))
-    assert one.arms[0].machine == {"switches_per_s": 1e4, "remote_gb": 2.0}
+    assert one.arms[0].machine == {"switches_per_s": 1e4, "remote_per_s": 2.0}
     shown = [" ".join(text.split()) for text in show_colocation(one, Screen(200))]
     assert "split 10,000 2.0" in shown and "unbound 5,000 -" in shown
-    assert any(alone.reason in text and WORDS["remote_gb"] in text for text in shown)
+    assert any(alone.reason in text and WORDS["remote_per_s"] in text for text in shown)
 
 
 def test_predicted_is_held_against_measured() -> None:

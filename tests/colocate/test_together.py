@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from hearth.base.absent import Absent
 from hearth.base.errors import UserError
 from hearth.base.processes import is_alive, start_ticks
 from hearth.record.probes.base import Roots
@@ -161,15 +162,22 @@ def test_the_kernel_is_asked_for_switches_and_for_memory_that_was_given_on_anoth
 
 
 def test_of_a_loop_the_machine_is_counted_in_the_middle_and_else_all_the_time() -> None:
-    pages = 10**9 // os.sysconf("SC_PAGE_SIZE")
-    taken = [KernelCounts(20.0, 1000, 3 * pages), KernelCounts(80.0, 4000, 5 * pages)]
+    taken = [KernelCounts(20.0, 1000, 300), KernelCounts(80.0, 4000, 900)]
     looped = Counting(Loop(100.0, 20.0), iter(taken).__next__)
     for at in (0.0, 19.0, 20.1, 50.0, 80.2, 99.0):
         looped.look(at)
     found = looped.counted()
-    assert found == {"switches_per_s": 50.0, "remote_gb": pytest.approx(2.0, rel=1e-4)}
+    assert found == {"switches_per_s": 50.0, "remote_per_s": 10.0}
     once = Counting(None, iter(taken).__next__)
     for at in (0.0, 30.0):
         once.look(at)
     assert once.counted() == found
     assert Counting(Loop(100.0, 20.0), iter(taken).__next__).counted() is None
+
+
+def test_a_kernel_whose_counts_cannot_be_read_ends_no_study(tmp_path: Path) -> None:
+    unread = Counting(None, lambda: KernelCounts.now(Roots(tmp_path, tmp_path)))
+    unread.look(1.0)
+    found = unread.counted()
+    assert found is not None
+    assert all(isinstance(v, Absent) and "could not be read" in v.reason for v in found.values())

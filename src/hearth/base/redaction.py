@@ -81,6 +81,8 @@ class Redaction:
                 shown.append(REDACTED)
             elif before in ("--conf", "-c"):
                 shown.append(self.assignment(word))
+            elif word.startswith("--conf="):
+                shown.append(f"--conf={self.assignment(word.removeprefix('--conf='))}")
             else:
                 shown.append(self._word(word))
             before = word

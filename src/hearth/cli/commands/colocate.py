@@ -188,7 +188,7 @@ def _add_run_arguments(parser: ArgumentParser) -> None:
 
 def parse(parser: ArgumentParser, words: list[str]) -> ColocateCommand:
     """Return the options, with the command line of each application."""
-    words = with_kept_words(parser, COLOCATE, words)
+    words = with_kept_words(parser, COLOCATE, words, "--")
     parts = [split_words(parser, part, behind=True, marked=_MARKED) for part in _parts(words)]
     lines = [submit_line(part, parser.parse_args(part.hearth)) for part in parts]
     given = parser.parse_args([word for part in parts for word in part.hearth])

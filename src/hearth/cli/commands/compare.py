@@ -152,7 +152,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 def parse(parser: ArgumentParser, words: list[str]) -> CompareCommand:
     """The options, with the line that each arm's run is given."""
     vs: tuple[str, ...] = ()
-    words = with_kept_words(parser, COMPARE, words)
+    words = with_kept_words(parser, COMPARE, words, "--vs")
     if "--vs" in words:
         at = words.index("--vs")
         words, vs = words[:at], tuple(words[at + 1 :])
@@ -338,12 +338,13 @@ def _begun(options: CompareCommand, target: PlannedTarget, arms: list[Arm]) -> C
     """The comparison, new or resumed."""
     line, runs, certain = options.line, options.runs, options.until_certain
     vs = ["--vs", *options.vs] if options.vs else []
-    words = [*line.asked.to_words(), *line.option_words, *line.application, *vs]
+    words = [*line.asked.to_words(), *line.application, *vs]
     settings = ComparisonSettings(
         warmup=runs.warmup,
         seed=runs.seed,
         cold=options.cold,
         command=list(target.redaction.words(words)),
+        options=list(target.redaction.words(line.option_words)),
         repeat=None if certain else runs.repeat,
         looks=list(LOOKS) if certain else None,
     )

@@ -29,7 +29,8 @@ def _look(machine: Machine) -> Outcome:
         what,
         f"/{bad[0]}",
         "harm" if lost[bad[0]] else "advice",
-        command=f"grep . /{bad[0]}/dimm*/dimm_*_count names the module: replace it",
+        command=f"cd /{bad[0]} && grep -s . dimm*/dimm_*_count rank*/dimm_*_count names the "
+        "module: replace it",
     )
 
 

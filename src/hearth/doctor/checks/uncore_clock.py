@@ -12,7 +12,10 @@ _MOST = 100_000_000
 
 def _look(machine: Machine) -> Outcome:
     tree = machine.tree
-    parts = tree.names(_FOLDER, r"package_\d{2,3}_die_\d{2,3}|uncore\d{2,3}")
+    # Where dies have entries of their own (uncoreNN), that of their package stands for them all.
+    parts = tree.names(_FOLDER, r"uncore\d{2,3}") or tree.names(
+        _FOLDER, r"package_\d{2,3}_die_\d{2,3}"
+    )
     first = {part: tree.number(f"{_FOLDER}/{part}/initial_max_freq_khz", _MOST) for part in parts}
     now = {part: tree.number(f"{_FOLDER}/{part}/max_freq_khz", _MOST) for part in parts}
     if not parts:

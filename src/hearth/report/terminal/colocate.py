@@ -19,7 +19,7 @@ ARM_HEAD = ["way", "rounds", "finished after s", "against serial", "throughput",
             "fairness", "to the split"]  # fmt: skip
 MEMBER_HEAD = ["application", "way", "completed", "median s", "min-max", "runs per hour",
                "slowdown", "context switches", "remote"]  # fmt: skip
-MACHINE_HEAD = ["way", "context switches a second", "GB given on another node"]
+MACHINE_HEAD = ["way", "context switches a second", "allocations on another node a second"]
 CHECK_HEAD = ["slowdown on the share", "predicted", "measured", "error"]
 
 
@@ -151,7 +151,7 @@ def machine_rows(result: Colocated) -> list[list[str]]:
         [
             arm.name,
             _number(arm.machine.get("switches_per_s"), "{:,.0f}"),
-            _number(arm.machine.get("remote_gb"), "{:,.1f}"),
+            _number(arm.machine.get("remote_per_s"), "{:,.0f}"),
         ]
         for arm in result.arms
         if arm.machine is not None

@@ -5,6 +5,7 @@ finished case. A killed series continues from its file; the same case is never r
 unless it failed. Lines: contract/bench-result.schema.json.
 """
 
+import os
 import platform
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -228,7 +229,8 @@ def begun(state_home: Path, name: str) -> tuple[Path, list[str]]:
 
     Raises UserError where there is none, or they are not kept.
     """
-    path = Path(name) if Path(name).is_file() else to_resume(BENCH, state_home, name)
+    there = os.path.isfile(name)  # noqa: PTH113 - no error for a name that is too long
+    path = Path(name) if there else to_resume(BENCH, state_home, name)
     command = read(path).head.command
     option = f"--out {path}"
     if command is None:

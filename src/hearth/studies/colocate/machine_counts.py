@@ -4,7 +4,6 @@ Baig 2018 looked at the same two, by vmstat and numastat: context switches, and 
 was given on another node than it ran on (numastat's `other_node`).
 """
 
-import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,7 +16,7 @@ from hearth.studies.colocate.concurrent_runs import Loop
 #: The measures, and the words for them.
 WORDS = {
     "switches_per_s": "context switches of the machine a second",
-    "remote_gb": "GB given on another node",
+    "remote_per_s": "allocations on another node a second",
 }
 
 
@@ -40,14 +39,15 @@ class KernelCounts:
 
 
 def between(first: KernelCounts, last: KernelCounts) -> dict[str, Measured[float]]:
-    """Return what was counted in between."""
-    seconds = last.at_s - first.at_s
+    """Return what was counted in between, for each second.
+
+    An allocation is no size: the kernel counts a huge page as it counts a small one.
+    """
+    seconds = max(last.at_s - first.at_s, 1e-3)
     remote: Measured[float] = Absent("one NUMA node: no memory is on another")
     if first.other_node is not None and last.other_node is not None:
-        pages = last.other_node - first.other_node
-        remote = pages * os.sysconf("SC_PAGE_SIZE") / 1e9
-    switches = last.switches - first.switches
-    return {"switches_per_s": switches / seconds if seconds > 0 else 0.0, "remote_gb": remote}
+        remote = (last.other_node - first.other_node) / seconds
+    return {"switches_per_s": (last.switches - first.switches) / seconds, "remote_per_s": remote}
 
 
 @dataclass
@@ -58,15 +58,27 @@ class Counting:
     count: Callable[[], KernelCounts] = KernelCounts.now
     first: KernelCounts | None = None
     last: KernelCounts | None = None
+    fault: str = ""
 
     def look(self, since_s: float) -> None:
         """Take what is due so long after the start of the round."""
         begin, end = (0.0, None) if self.loop is None else self.loop.middle
         if self.first is None and since_s >= begin:
-            self.first = self.count()
+            self.first = self._count()
         if self.last is None and end is not None and since_s >= end:
-            self.last = self.count()
+            self.last = self._count()
 
     def counted(self) -> dict[str, Measured[float]] | None:
         """Return what was counted up to here, or to the end of the middle; None without any."""
-        return None if self.first is None else between(self.first, self.last or self.count())
+        last = self.last or (self._count() if self.first else None)
+        if self.fault:
+            return dict.fromkeys(WORDS, Absent(self.fault))
+        return between(self.first, last) if self.first and last else None
+
+    def _count(self) -> KernelCounts | None:
+        """Return the counts; None where they cannot be read, which ends no study."""
+        try:
+            return self.count()
+        except (OSError, StopIteration, LookupError, ValueError) as error:
+            self.fault = f"the kernel's counts could not be read: {error!r}"
+            return None

@@ -82,7 +82,8 @@ class ArmResult:
     #: seconds until all have ended, to those of one after the other; absent for a loop
     all_end: Estimate | None = field(default=None, metadata=LEFT_OUT)
     #: of the whole machine, in the middle of a loop: context switches a second (switches_per_s),
-    #: and GB that were given on another node (remote_gb; numastat's other_node); medians of rounds
+    #: and allocations on another node than the task's a second (remote_per_s; numastat's
+    #: other_node, where a huge page counts once); medians of rounds
     machine: dict[str, Measured[float]] | None = field(default=None, metadata=LEFT_OUT)
 
 

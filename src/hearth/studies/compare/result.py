@@ -44,6 +44,8 @@ class ComparisonSettings:
     timed: str | None = field(default=None, metadata=LEFT_OUT)
     #: memory bandwidth that the machine sustains, if it was measured
     sustained_gb_s: float | None = field(default=None, metadata=LEFT_OUT)
+    #: Spark's options that were typed; absent: kept by hearth before they were on record
+    options: list[str] | None = field(default=None, metadata=LEFT_OUT)
 
     @property
     def most(self) -> int:
@@ -121,7 +123,8 @@ class ArmCount:
     """What was counted in the runs of an arm."""
 
     median: Amount
-    #: to the baseline, as for the times; absent for the baseline itself, and where one is zero
+    #: to the baseline, as for the times; absent for the baseline itself, and where a run of either
+    #: counted none
     ratio: PairedRatio | None = field(default=None, metadata=LEFT_OUT)
 
 

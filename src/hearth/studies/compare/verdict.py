@@ -298,7 +298,7 @@ def _cpu(name: str, asked: _Claims, outcomes: Sequence[Outcome]) -> ArmCpu | Non
 
 
 def _counts(name: str, asked: _Claims, outcomes: Sequence[Outcome]) -> dict[str, ArmCount]:
-    """Return of each count its median and its ratio, which only counts above zero have."""
+    """Return of each count its median and its ratio; none where a run of either counted nothing."""
     found = {}
     for one in COUNTS:
         known = {
@@ -309,8 +309,8 @@ def _counts(name: str, asked: _Claims, outcomes: Sequence[Outcome]) -> dict[str,
         }
         own = [value for (arm, _), value in known.items() if arm == name]
         if own:
-            above = {at: value for at, value in known.items() if value > 0}
-            ratio, _ = _against(name, asked, above)
+            theirs = [v for (arm, _), v in known.items() if arm in (name, asked.baseline)]
+            ratio = _against(name, asked, known)[0] if min(theirs) > 0 else None
             found[one.key] = ArmCount(statistics.median(own), ratio)
     return found
 

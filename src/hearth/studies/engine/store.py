@@ -289,7 +289,8 @@ class StudyDirectory(Study[Head, Line], ABC):
         found = cls.read(directory)
         for name, value in found.asked().items():
             # What earlier releases did not keep cannot be held against what is typed.
-            if value != asked[name] and (value or name != "command"):
+            before = value is None if name == "options" else name == "command" and not value
+            if value != asked[name] and not before:
                 has = f"{directory.name} has {name} {_words(value)}"
                 raise UserError(
                     f"--resume: {has}, not {_words(asked[name])}: "

@@ -107,7 +107,10 @@ def _measured(read: Reading, unit: str, lines: Mapping[str, StepLine], filled: F
     if read.over is None:
         return arm
     other = _readings(read.over_step or read.step, lines)
-    ratio = _arm(other, filled(read.over), read.measure) / arm
+    over = _arm(other, filled(read.over), read.measure)
+    if not arm or not over:
+        raise LookupError(f"'{read.measure}' is 0 here: there is no ratio to it")
+    ratio = over / arm
     if unit not in RATIOS:
         return 100 * (1 / ratio - 1)  # so much more of a measure
     return {"times": ratio, "%": 100 * (ratio - 1), "% less": 100 * (1 - 1 / ratio)}[unit]
@@ -129,6 +132,6 @@ def _arm(found: Readings, name: str, measure: str) -> float:
     if not named:
         raise LookupError(f"'{name}' did not run here")
     arm = min(named, key=lambda arm: found[arm].get("seconds", math.inf))
-    if not found[arm].get(measure):
+    if found[arm].get(measure) is None:
         raise LookupError(f"'{measure}' of '{arm}' was not measured here")
     return found[arm][measure]

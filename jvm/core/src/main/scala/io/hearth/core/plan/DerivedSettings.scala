@@ -101,9 +101,10 @@ object DerivedSettings {
   private[plan] def ofAll(
       partitions: Option[Int],
       driverHeapMb: Long,
-      localDir: Option[String]
+      localDir: Option[String],
+      constraints: UserConstraints
   ): Map[String, String] =
-    Map("spark.driver.memory" -> s"${driverHeapMb}m") ++ ShuffleFiles.Settings ++
+    Map("spark.driver.memory" -> s"${driverHeapMb}m") ++ ShuffleFiles.settings(constraints) ++
       partitions.map(ShufflePartitions.Key -> _.toString) ++
       localDir.map("spark.local.dir" -> _)
 }

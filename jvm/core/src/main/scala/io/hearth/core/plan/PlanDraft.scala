@@ -121,7 +121,8 @@ final private[plan] class PlanDraft(
     (DerivedSettings.ofAll(
       partitions.number,
       driverHeapMb,
-      localDir.path
+      localDir.path,
+      constraints
     ) ++ ours ++ Engine.settings(
       constraints,
       layout.slots,

@@ -10,10 +10,22 @@ private[plan] object ShuffleFiles {
   /** The least number of partitions at which one file was measured, and took less time or as long. */
   private val OneFile = 32
 
-  val Settings: Map[String, String] = Map(Key -> s"${OneFile - 1}")
+  /** Shuffle managers whose map tasks write as Spark's do; those of others read the key too. */
+  private val Sparks = Vector("sort", "tungsten-sort")
+  private val SparksPackages =
+    Vector("sort", "numa", "wire").map(p => s"org.apache.spark.shuffle.$p.")
+
+  /** None under a native engine or another's shuffle manager, which nobody has measured. */
+  def settings(constraints: UserConstraints): Map[String, String] =
+    if (applies(constraints)) Map(Key -> s"${OneFile - 1}") else Map.empty
+
+  private def applies(constraints: UserConstraints) =
+    constraints.engine.isEmpty && constraints.conf
+      .get(Engine.ShuffleManagerKey)
+      .forall(name => Sparks.contains(name) || SparksPackages.exists(name.startsWith))
 
   def reason(constraints: UserConstraints): Option[Reason] =
-    Option.unless(constraints.conf.contains(Key))(
+    Option.when(applies(constraints) && !constraints.conf.contains(Key))(
       Reason(
         "shuffle files",
         s"one for each map task from $OneFile partitions on",

@@ -63,6 +63,16 @@ class EngineTest extends AnyFunSuite {
     assert(!plan(server).conf.contains(Engine.ShuffleManagerKey))
   }
 
+  test("an engine's shuffle, or another's, writes the files that it would without hearth") {
+    def written(settings: (String, String)*) =
+      plan(laptop, settings: _*).conf.get("spark.shuffle.sort.bypassMergeThreshold")
+    assert(written().contains("31"))
+    val manager = Engine.ShuffleManagerKey
+    assert(written(manager -> "org.apache.spark.shuffle.wire.WireShuffleManager").contains("31"))
+    for (other <- Seq(comet, gluten, rapids, manager -> "org.apache.spark.shuffle.celeborn.Its"))
+      assert(written(other).isEmpty, other)
+  }
+
   test("Comet has as many worker threads as task slots in one JVM too, where it would have one") {
     val one = plan(laptop, comet)
     assert(one.mode == PlanMode.Native)

@@ -32,11 +32,10 @@ private[spark] object DriversLaunch {
       classPath = classPath(conf, jvm),
       sparkOptions = JavaModuleOptions.defaultModuleOptionArray.toVector ++ startupOptions(conf),
       userOptions = UserSettings.executorJavaOptions(conf),
-      environment =
-        sc.executorEnvs.toMap ++ pythonPath(sc, jvm) ++
-          libraryPath(conf.get(EXECUTOR_LIBRARY_PATH), sc.executorEnvs.get, jvm.environment) ++
-          secrets(sc) ++
-          lease.map(LeaseRegistry.FileVariable -> _.toString),
+      environment = sc.executorEnvs.toMap ++ pythonPath(sc, jvm) ++
+        libraryPath(conf.get(EXECUTOR_LIBRARY_PATH), sc.executorEnvs.get, jvm.environment) ++
+        secrets(sc) ++
+        lease.map(LeaseRegistry.FileVariable -> _.toString),
       driverUrl = driverUrl(sc),
       token = conf.get(ApplicationToken.Key),
       redaction = Redaction.of(conf.getOption)

@@ -35,7 +35,9 @@ class SettingsSuite extends AnyFunSuite {
     )
   }
 
-  test("a library path that is added hides neither the one of executors' environment nor the inherited one") {
+  test(
+    "a library path that is added hides neither the one of executors' environment nor the inherited one"
+  ) {
     def of(added: Option[String], named: Option[String]) =
       DriversLaunch.libraryPath(added, _ => named, _ => Some("/inherited"))
     assert(of(Some("/a"), Some("/b")) == Map("LD_LIBRARY_PATH" -> "/a:/b:/inherited"))
