@@ -134,7 +134,9 @@ def test_another_repeat_setting_or_arm_than_the_kept_one_is_refused(
 ) -> None:
     (tmp_path / "job.py").write_text("raise SystemExit(1)\n")
     arms = [Arm("native"), Arm("plan")]
-    settings = ComparisonSettings(1, 1, command=["--conf", "spark.app.name=b", "job.py"], repeat=3)
+    settings = ComparisonSettings(
+        1, 1, command=["job.py"], repeat=3, options=["--conf", "spark.app.name=b"]
+    )
     begun = Comparison.begin(state, "job.py", arms, settings)
     begun.keep_command(
         ["--conf", "spark.app.name=b", "--arms", "native,plan", "--repeat", "3", "job.py"]
@@ -144,7 +146,7 @@ def test_another_repeat_setting_or_arm_than_the_kept_one_is_refused(
         (["--arms", "native,tuned"], "tuned"),
         (
             ["--conf", "spark.app.name=c"],
-            "has command '--conf spark.app.name=b job.py', not '--conf spark.app.name=b --conf",
+            "has options '--conf spark.app.name=b', not '--conf spark.app.name=b --conf",
         ),
     ):
         assert main(["compare", "--resume", begun.head.id, *words]) == 2

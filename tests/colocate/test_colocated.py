@@ -188,7 +188,7 @@ def test_each_way_tells_the_machines_context_switches_and_what_was_given_on_anot
     one = said(split, free, serial(0, 10, 20))
     assert one.arms[0].machine == {"switches_per_s": 1e4, "remote_per_s": 2.0}
     shown = [" ".join(text.split()) for text in show_colocation(one, Screen(200))]
-    assert "split 10,000 2.0" in shown and "unbound 5,000 -" in shown
+    assert "split 10,000 2" in shown and "unbound 5,000 -" in shown
     assert any(alone.reason in text and WORDS["remote_per_s"] in text for text in shown)
 
 
