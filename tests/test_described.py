@@ -68,7 +68,7 @@ def test_a_pipe_that_nobody_writes_to_is_named_instead_of_waited_for(
 ) -> None:
     monkeypatch.setattr("hearth.machine.described._PIPE_MS", 20)
     os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(UserError, match="nobody writes to the pipe"):
+    with pytest.raises(UserError, match="nothing came through the pipe"):
         machine_source(str(tmp_path / "pipe"))
 
 

@@ -31,7 +31,10 @@ def hidden(tmp_path: Path) -> Iterator[Path]:
     inner = tmp_path / "hidden" / "inner"
     inner.mkdir(parents=True)
     inner.parent.chmod(0o700)
-    os.seteuid(_NOBODY)
+    try:
+        os.seteuid(_NOBODY)
+    except OSError as error:  # a namespace with one user, or without the capability
+        require("root", f"a second user is played by root: {error.strerror}")
     try:
         yield inner
     finally:

@@ -172,7 +172,7 @@ NOT_DELETED = re.compile(
 
 
 #: Of a server that is ended.
-ENDED = re.compile(r"^\S+ \S+ ERROR \S+: RECEIVED SIGNAL TERM$", re.MULTILINE)
+ENDED = re.compile(r"^\S+ \S+ ERROR HiveThriftServer2: RECEIVED SIGNAL TERM$", re.MULTILINE)
 
 
 def assert_no_trouble(site: Site) -> None:

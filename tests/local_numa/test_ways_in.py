@@ -1,8 +1,8 @@
 """Every way into local-numa that docs/running.md documents, typed as it stands there."""
 
-import getpass
 import importlib.util
 import os
+import pwd
 import re
 import shutil
 import signal
@@ -20,7 +20,7 @@ from support import PATIENCE_S, ROOT, driver_settings, eventually, require
 
 pytestmark = pytest.mark.spark
 
-CONNECT_PORT, THRIFT_PORT = 15002, 10000
+CONNECT_PORT = 15002
 SQUARES = sum(n * n for n in range(8))
 
 PYTHON_PROMPT = """
@@ -164,7 +164,7 @@ def program(site: Site, source: str) -> Outcome:
 def without_what_hive_leaves(site: Site) -> None:
     """Under any master: empty directories for a session's files, and for a user's."""
     temporary = site.root / "tmp"
-    for left in (*temporary.glob("*_resources"), temporary / getpass.getuser()):
+    for left in (*temporary.glob("*_resources"), temporary / pwd.getpwuid(os.getuid()).pw_name):
         if left.is_dir():
             left.rmdir()
 
@@ -270,11 +270,15 @@ def test_a_spark_connect_server_and_a_client_that_knows_nothing_of_hearth(site: 
 
 
 def test_a_thrift_server_and_a_client_that_knows_nothing_of_hearth(site: Site):
-    eventually(f"port {THRIFT_PORT} free", lambda: not listening(THRIFT_PORT))
     serve, _, ask = blocks("The Thrift server")
-    server = begun(site, ["bash", "-euc", serve])
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    last = f"spark-internal --hiveconf hive.server2.thrift.port={port}"
+    server = begun(site, ["bash", "-euc", serve.replace("spark-internal", last)])
+    ask = ask.replace(":10000", f":{port}")
     try:
-        eventually("the server listens", lambda: listening(THRIFT_PORT), 200)
+        eventually("it listens", lambda: server.poll() is not None or listening(port), 200)
+        assert server.poll() is None, (site.root / "driver.log").read_text()[-4000:]
         outcome = typed(site, ["bash", "-euc", ask])
         assert "| 1000 " in outcome.output, outcome.log
     finally:

@@ -1,6 +1,7 @@
 """Reads the machine that a doctor looks at: this one, or a capture."""
 
 import contextlib
+import errno
 import lzma
 import os
 import socket
@@ -127,7 +128,10 @@ def _root_log_level(home: Path) -> Measured[str | None]:
 def _properties(file: Path) -> Measured[Mapping[str, str]]:
     """What a file holds, nothing where there is none, why not where that cannot be seen."""
     try:
-        return read_properties(file, file.name) if file.is_file() else {}
+        file.stat()
+        return read_properties(file, file.name)
+    except (FileNotFoundError, NotADirectoryError):
+        return {}
     except UserError as error:
         return Absent(str(error))
     except OSError as error:  # of a folder that this user may not enter
@@ -231,6 +235,8 @@ def _unpack(capture: Path, folder: Path) -> None:
                     ):
                         archive.extract(member, folder, filter="data")
     except (tarfile.TarError, EOFError, OSError, zlib.error, lzma.LZMAError) as error:
+        if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise  # no fault of the capture's
         raise UserError(f"--machine: {capture} cannot be unpacked: {error}") from error
 
 

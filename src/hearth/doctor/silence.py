@@ -54,7 +54,9 @@ def speak(file: Path, name: str) -> None:
 
 
 def _read(file: Path) -> Silenced:
-    if not file.exists():
+    try:
+        file.stat()
+    except (FileNotFoundError, NotADirectoryError):
         return Silenced()
     return read_typed(file, Silenced, "remove it: all findings are then shown again")
 

@@ -24,6 +24,7 @@ def plan_fleet(folder: Path, request: PlanRequest, debug: bool = False) -> Fleet
         if isinstance(one, Unread):
             unread.append(one)
             continue
+        found.add(one)
         try:
             with captured_machine(
                 one.capture, one.topology, one.plan, request.workload, of_fleet=True
@@ -32,10 +33,13 @@ def plan_fleet(folder: Path, request: PlanRequest, debug: bool = False) -> Fleet
                 if not isinstance(machine.clock, Absent) and machine.clock.zone is not None:
                     zones.append((one.name, machine.clock.zone))
         except UserError as error:  # its topology could be read, and nothing behind it
-            unread.append(Unread(one.name, one_line(str(error))))
-        else:
-            found.add(one)
+            unread.append(
+                Unread(one_line(one.capture.name), f"not examined: {one_line(str(error))}")
+            )
     kinds = found.kinds()
+    if not kinds:
+        first = f"{unread[0].machine}: {unread[0].reason}"
+        raise UserError(f"no capture in '{folder}' can be planned for: {first}")
     common = common_shape([PlannedClass(len(kind.names), layout_of(kind)) for kind in kinds])
     return FleetPlan(
         classes=classes_of(kinds),

@@ -47,14 +47,22 @@ def _start_of(file: Path) -> bytes:
 
 
 def _piped(file: Path) -> bytes:
-    """What comes through a pipe to its end; raise UserError where nobody writes to it in time."""
+    """Return what comes through a pipe to its end; raise UserError where nobody writes to it.
+
+    A pipe of the shell's, <(COMMAND), ends with its writer, which may wait for a password.
+    """
+    of_shell = str(file).startswith(("/dev/", "/proc/"))
+    limit_ms = None if of_shell else _PIPE_MS
     pipe, parts, left = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), [], _MOST_BYTES
     waiting = select.poll()
     waiting.register(pipe, select.POLLIN)
     try:
         while left:
-            if not waiting.poll(_PIPE_MS):
-                raise UserError(f"--machine: nobody writes to the pipe '{file}'")
+            if not waiting.poll(limit_ms):
+                raise UserError(
+                    f"--machine: nothing came through the pipe '{file}' in {_PIPE_MS // 1000} s: "
+                    "start what writes to it first, or give a file"
+                )
             part = os.read(pipe, left)
             if not part:
                 break

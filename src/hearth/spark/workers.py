@@ -31,7 +31,7 @@ from hearth.spark.conf import conf_folder, load_spark_env
 
 _MAIN = "io.hearth.workers.Main"
 WORKER = "org.apache.spark.deploy.worker.Worker"
-_MASTER = re.compile(r"spark://[^\s/:,]+:\d{1,5}(,[^\s/:,]+:\d{1,5})*")
+_MASTER = re.compile(r"spark://{0}(,{0})*".format(r"(\[[\da-fA-F:.]+\]|[^\s/:,\[\]]+):\d{1,5}"))
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 #: What Spark's Worker logs at level INFO once its master has accepted it.
 _REGISTERED = b"Successfully registered with master"
@@ -277,9 +277,9 @@ def supervise_here(asked: WorkersRequest) -> NoReturn:
 def begin(asked: WorkersRequest, say: Callable[[str], None], limit_s: float) -> WorkerSet:
     """Start the supervisor and return its Workers once the master has accepted all of them.
 
-    say: is told of each that was accepted. Raises UserError with the supervisor's last line where
-    it ends, or with what is missing after `limit_s` seconds: those that run then go on; where
-    there is none yet, none will be started.
+    say: is told of each that was accepted. Raises UserError with the supervisor's reason where it
+    ends, or with what is missing after `limit_s` seconds: those that run then go on; where there
+    is none yet, none will be started.
     """
     folder = Path(asked.directory)
     log_file = folder / "supervisor.log"

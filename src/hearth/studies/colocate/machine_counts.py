@@ -1,7 +1,7 @@
 """What the kernel counts of the whole machine while applications share it.
 
-Baig 2018 looked at the same two, by vmstat and numastat: context switches, and memory that a task
-was given on another node than it ran on (numastat's `other_node`).
+Baig 2018 looked at the same two, by vmstat and numastat: context switches, and allocations of
+memory on another node than the task ran on (numastat's `other_node`).
 """
 
 import time
@@ -22,7 +22,7 @@ WORDS = {
 
 @dataclass(frozen=True)
 class KernelCounts:
-    """Both at one moment, since the machine's start; other_node: pages, None without NUMA."""
+    """Both at one moment, since the machine's start; other_node: allocations, None without NUMA."""
 
     at_s: float
     switches: int

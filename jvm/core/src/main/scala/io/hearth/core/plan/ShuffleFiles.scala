@@ -1,5 +1,7 @@
 package io.hearth.core.plan
 
+import java.util.Locale
+
 /**
  * How many files a map task writes. Up to 200 partitions that nothing combines, Spark writes a file for
  * each and then joins them; above, it writes one at once.
@@ -11,9 +13,10 @@ private[plan] object ShuffleFiles {
   private val OneFile = 32
 
   /** Shuffle managers whose map tasks write as Spark's do; those of others read the key too. */
-  private val Sparks = Vector("sort", "tungsten-sort")
-  private val SparksPackages =
-    Vector("sort", "numa", "wire").map(p => s"org.apache.spark.shuffle.$p.")
+  private val Alike = Set("sort", "tungsten-sort") ++
+    Set("sort.Sort", "numa.Numa", "wire.Wire").map(n =>
+      s"org.apache.spark.shuffle.${n}ShuffleManager"
+    )
 
   /** None under a native engine or another's shuffle manager, which nobody has measured. */
   def settings(constraints: UserConstraints): Map[String, String] =
@@ -22,7 +25,7 @@ private[plan] object ShuffleFiles {
   private def applies(constraints: UserConstraints) =
     constraints.engine.isEmpty && constraints.conf
       .get(Engine.ShuffleManagerKey)
-      .forall(name => Sparks.contains(name) || SparksPackages.exists(name.startsWith))
+      .forall(name => Alike.contains(name) || Alike.contains(name.toLowerCase(Locale.ROOT)))
 
   def reason(constraints: UserConstraints): Option[Reason] =
     Option.when(applies(constraints) && !constraints.conf.contains(Key))(

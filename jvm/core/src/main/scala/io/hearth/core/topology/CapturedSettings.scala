@@ -1,9 +1,9 @@
 package io.hearth.core.topology
 
 /**
- * What a capture holds for `hearth doctor` alone: clocks, heat, idle states, memory modules and their errors, links
- * of disks, boot options and counters. None of it names a machine or a user; of the modules' strings the names of their places stay
- * alone.
+ * What a capture holds for `hearth doctor` alone: clocks, heat, idle states, memory modules and their
+ * errors, links of disks, boot options and counters. None of it names a machine or a user; of the
+ * modules' strings the names of their places stay alone.
  */
 final private class CapturedSettings(tree: SysTree, cpus: Vector[Int]) {
   import CapturedSettings._

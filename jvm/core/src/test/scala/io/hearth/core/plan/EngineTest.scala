@@ -69,8 +69,9 @@ class EngineTest extends AnyFunSuite {
     assert(written().contains("31"))
     val manager = Engine.ShuffleManagerKey
     assert(written(manager -> "org.apache.spark.shuffle.wire.WireShuffleManager").contains("31"))
-    for (other <- Seq(comet, gluten, rapids, manager -> "org.apache.spark.shuffle.celeborn.Its"))
-      assert(written(other).isEmpty, other)
+    assert(written(manager -> "SORT").contains("31"))
+    val s3 = manager -> "org.apache.spark.shuffle.sort.S3ShuffleManager"
+    for (other <- Seq(comet, gluten, rapids, s3)) assert(written(other).isEmpty, other)
   }
 
   test("Comet has as many worker threads as task slots in one JVM too, where it would have one") {
