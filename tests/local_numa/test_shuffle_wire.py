@@ -183,6 +183,7 @@ def test_a_standalone_cluster_on_two_hosts_shuffles_over_tcp(
         spark__executor__extraClassPath=f"{hearth_jar()}:{JUCX}",
         spark__executorEnv__UCX_LOG_LEVEL="error",
         spark__executor__memory="512m",
+        spark__cores__max="2",  # without it a standalone cluster is waited for by nobody
         spark__scheduler__minRegisteredResourcesRatio="1",
         spark__scheduler__maxRegisteredResourcesWaitingTime="120s",
     )
