@@ -61,9 +61,9 @@ object Wires extends Assertions {
       .asInstanceOf[WireException]
 
   def eventually(what: => String)(check: => Boolean): Unit = {
-    val end = System.nanoTime + 10 * Second
+    val end = System.nanoTime + 60 * Second
     while (!check) {
-      assert(System.nanoTime < end, s"not within 10 s: $what")
+      assert(System.nanoTime < end, s"not within 60 s: $what")
       Thread.sleep(2)
     }
   }
