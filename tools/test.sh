@@ -59,7 +59,11 @@ finish() {
     [ $code = 0 ] || end_all
     printf '\ntest: %s\n' "$3"
     cat ".cache/$part.log"
-    [ $code = 0 ] || exit $code
+    [ $code = 0 ] && return
+    printf '\ntest: what failed there\n'
+    grep -A 3 -E '\*\*\* (FAILED|ABORTED) \*\*\*|A fatal error has been detected|SIG[A-Z]+ \(|\[ERROR\] .*\.(java|scala):' \
+        ".cache/$part.log" | tail -n 60
+    exit $code
 }
 
 # What was begun, and pytest with the words given.

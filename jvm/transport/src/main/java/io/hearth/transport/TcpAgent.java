@@ -49,9 +49,10 @@ final class TcpAgent extends BaseAgent {
         this.selector = Selector.open();
         this.ucx = ucx;
         this.whyNoUcx = whyNoUcx;
-        ucx.ifPresent(agent -> agent.setTimer(() -> {
+        Runnable wake = () -> {
             if (longAsleep) unblock();
-        }));
+        };
+        ucx.ifPresent(agent -> agent.attend(wake, () -> strangers));
     }
 
     // --- any thread ---

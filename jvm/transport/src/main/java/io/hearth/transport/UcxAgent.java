@@ -11,6 +11,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.IntSupplier;
 import java.util.function.LongSupplier;
 import org.openucx.jucx.UcxCallback;
 import org.openucx.jucx.UcxException;
@@ -43,6 +44,7 @@ final class UcxAgent extends EndpointAgent {
     private static final long SLEEPLESS_NS = 10_000;
     private static final int SLEEPLESS_ROUNDS = 20;
     private static final long PAUSE_NS = 20_000;
+    private static final int MOST_RETIRED = 4;
 
     private final UcpContext context;
     private final UcxReach place;
@@ -54,12 +56,14 @@ final class UcxAgent extends EndpointAgent {
     private final Unconnected unconnected = new Unconnected();
     private final Map<UcxLink, Probe> probes = new HashMap<>();
     private final Object workerLock = new Object();
+    private final Deque<Retired> retired = new ArrayDeque<>();
     private UcpWorker worker;
     private UcxFifoProbe sentinel;
     private volatile byte[] address;
     private volatile Watching watching = Watching.NOTHING;
     private int sentinelLooks;
     private Runnable timer = () -> { };
+    private IntSupplier greetings = () -> 0;
     private int sleepless;
     private boolean heard;
     private Optional<Throwable> fault = Optional.empty();
@@ -73,6 +77,18 @@ final class UcxAgent extends EndpointAgent {
     private record Arrival(UcxLink link, Optional<Frame> frame, Optional<Buffer> payload, String failure) { }
 
     private record Held(UcxLink link, Frame frame, UcpAmData data) { }
+
+    /**
+     * A worker that is used no more. UCX's shared memory has no name: peers open it as {@code /proc/PID/fd/N}, also for
+     * the first message that is too long for a slot, and write to it. Closed at once, its numbers would be those of
+     * other files, which a peer that has not heard of the end would then write to, or beyond the end of.
+     */
+    private record Retired(UcpWorker worker, UcxFifoProbe sentinel) {
+        void close() {
+            sentinel.close();
+            worker.close();
+        }
+    }
 
     private record Probe(Tried tried, Connection.ConnectionParameters parameters, Service service, long deadlineNs) { }
 
@@ -96,8 +112,9 @@ final class UcxAgent extends EndpointAgent {
     }
 
     @Override
-    void setTimer(Runnable wake) {
-        timer = wake;
+    void attend(Runnable wake, IntSupplier greetings) {
+        this.timer = wake;
+        this.greetings = greetings;
     }
 
     @Override
@@ -247,16 +264,31 @@ final class UcxAgent extends EndpointAgent {
         active(-interrupted.size());
         endLinks(because);
         settle();
+        closing.clear(); // nobody progresses the old worker
         synchronized (workerLock) {
             broken = true; // until there is another worker: /dev/shm may have no room for one
-            closeWorker();
-            begin();
+            if (mayClose()) retired.add(new Retired(worker, sentinel));
+            if (retired.size() > MOST_RETIRED) retired.remove().close();
+            beginWithinRoom();
             broken = false;
         }
         watching = Watching.NOTHING;
         interrupted.forEach(probe -> probe.tried.startAgain());
         log().once("blocked", "a peer that was killed has left UCX's shared memory blocked: its other connections end too"
                 + ", and new ones use other memory");
+    }
+
+    private void beginWithinRoom() {
+        try {
+            begin();
+        } catch (UcxException noRoom) {
+            closeRetired();
+            begin();
+        }
+    }
+
+    private void closeRetired() {
+        while (!retired.isEmpty()) retired.remove().close();
     }
 
     private int progress() {
@@ -339,24 +371,27 @@ final class UcxAgent extends EndpointAgent {
     @Override
     void end() {
         watching = Watching.OVER;
+        boolean awaited = greetings.getAsInt() > 0 || links.values().stream().anyMatch(link -> !link.heard);
         endLinks("this side has ended");
         queue.close();
         if (broken) return; // what UCX still does with its memory is not known: the process keeps it
         settle();
-        boolean closed;
+        // A peer that is about to open its memory: see Retired.
+        boolean closed = !awaited && mayClose();
         synchronized (workerLock) {
-            closed = closeWorker();
+            if (closed) {
+                closeRetired();
+                sentinel.close();
+                worker.close();
+            }
         }
         pool().close();
         if (closed) context.close();
     }
 
-    /** @return false where it is left to the end of the process, as RDMA may not have connected an endpoint of it */
-    private boolean closeWorker() {
-        if (rdma && (!heard || unconnected.any())) return false;
-        sentinel.close();
-        worker.close();
-        return true;
+    /** Else the worker is left to the end of the process, as RDMA may not have connected an endpoint of it. */
+    private boolean mayClose() {
+        return !rdma || heard && !unconnected.any();
     }
 
     private void endLinks(String because) {

@@ -33,9 +33,14 @@ public final class Wire implements AutoCloseable {
      * @throws IOException where a carrier that must be used cannot be had
      */
     public static Wire open(WireSettings settings, Consumer<String> say) throws IOException {
+        return open(settings, System::nanoTime, say);
+    }
+
+    /** With the clock by which its limits of time count. */
+    static Wire open(WireSettings settings, LongSupplier clockNs, Consumer<String> say) throws IOException {
         Wire wire;
         try {
-            wire = prepare(settings, System::nanoTime, say);
+            wire = prepare(settings, clockNs, say);
         } catch (RuntimeException | Error fault) {
             throw new IOException("the wire cannot be opened: " + fault, fault);
         }

@@ -88,7 +88,7 @@ class FilePartTest extends AnyFunSuite with BeforeAndAfterAll {
     }
     between(cut) { (_, _, connection) =>
       assert(failure(ask(connection, Array(1))).kind == WireException.Kind.LOST)
-      assert(connection.end.get(10, TimeUnit.SECONDS) != null)
+      assert(connection.end.get(60, TimeUnit.SECONDS) != null)
     }
     Files.delete(short)
   }
@@ -100,7 +100,7 @@ class FilePartTest extends AnyFunSuite with BeforeAndAfterAll {
         val replies =
           Vector.fill(20)(ask(connection, question(Seq(0 -> (2 << 20))), 60 * Second))
         // One that is not closed keeps those behind it waiting.
-        val first = replies.head.get(20, TimeUnit.SECONDS)
+        val first = replies.head.get(60, TimeUnit.SECONDS)
         eventually("all are answered")(opened.size == 20)
         assert(opened.asScala.exists(_.isOpen), "answers wait for room")
         if (turn % 2 == 0) replies.foreach(_.cancel(true))

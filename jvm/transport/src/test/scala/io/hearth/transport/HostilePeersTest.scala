@@ -1,6 +1,5 @@
 package io.hearth.transport
 
-import java.time.Duration
 import java.util.concurrent.TimeUnit
 
 import scala.util.Using
@@ -12,15 +11,14 @@ import io.hearth.transport.Wires._
 /** Peers that have been let in and do not mean well. */
 class HostilePeersTest extends AnyFunSuite {
   private val Mb = 1 << 20
-  private val short = settings
+  private val own = settings
     .withCarriers(WireSettings.Carriers.TCP)
     .withMemory(64L * Mb, Mb, 16 * Mb)
-    .withTimes(Duration.ofSeconds(10), Duration.ofSeconds(4))
 
-  private def among(service: Service, own: WireSettings = short)(
+  private def among(service: Service, clock: Clock = new Clock)(
       body: (Wire, Wire, java.net.InetSocketAddress) => Unit
   ): Unit =
-    Using.resource(Wire.open(own, new Heard)) { serving =>
+    Using.resource(Wire.open(own, clock, new Heard)) { serving =>
       Using.resource(Wire.open(own, new Heard)) { asking =>
         body(serving, asking, serving.listen(Loopback, service))
         settled(serving, 1)
@@ -53,8 +51,9 @@ class HostilePeersTest extends AnyFunSuite {
     test(
       s"five peers that announce long messages and send $what keep nobody waiting, and are given up"
     ) {
-      among(echo) { (_, asking, where) =>
-        Using.resource(Wire.open(short.withMemory(256L * Mb, Mb, 16 * Mb), new Heard)) { hostile =>
+      val clock = new Clock
+      among(echo, clock) { (_, asking, where) =>
+        Using.resource(Wire.open(own.withMemory(256L * Mb, Mb, 16 * Mb), new Heard)) { hostile =>
           val connection = connect(asking, where)
           twentyAreAnswered(connection)
           val silent = (1 to 5).map(_ => connect(hostile, where))
@@ -65,7 +64,8 @@ class HostilePeersTest extends AnyFunSuite {
           isAnswered(connection)
           assert(silent.forall(!_.end.isDone), "nobody waits for the attackers to be given up")
           twentyAreAnswered(connection)
-          silent.foreach(_.end.get(10, TimeUnit.SECONDS))
+          clock.skip(61)
+          silent.foreach(_.end.get(60, TimeUnit.SECONDS))
           assert(content(ask(connection, new Array[Byte](16 * Mb))).length == 16 * Mb)
           connection.close()
         }
@@ -73,11 +73,13 @@ class HostilePeersTest extends AnyFunSuite {
     }
 
   test("a peer that sends a byte now and then is given up all the same") {
-    among(echo) { (_, asking, where) =>
+    val clock = new Clock
+    among(echo, clock) { (_, asking, where) =>
       val slow = connect(asking, where)
       frame(slow, 1, Frame.Kind.REQUEST, announced = Mb, sent = 0)
       val begun = System.nanoTime
-      while (!slow.end.isDone && System.nanoTime - begun < 10 * Second) {
+      while (!slow.end.isDone && System.nanoTime - begun < 60 * Second) {
+        clock.skip(2)
         slow.withLink { link =>
           // A frame's bytes are the next ones of the message that was begun.
           val drop = slow.memory(0, BufferPool.Use.CONTROL).get
@@ -94,7 +96,7 @@ class HostilePeersTest extends AnyFunSuite {
     among(echo) { (serving, asking, where) =>
       val peer = connect(asking, where)
       frame(peer, 1, Frame.Kind.RESPONSE, announced = 16 * Mb, sent = 0)
-      peer.end.get(10, TimeUnit.SECONDS)
+      peer.end.get(60, TimeUnit.SECONDS)
       assert(serving.counters.reservedBytes < Mb)
     }
   }

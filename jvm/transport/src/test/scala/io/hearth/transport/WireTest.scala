@@ -2,7 +2,6 @@ package io.hearth.transport
 
 import java.net.{InetSocketAddress, Socket, SocketTimeoutException}
 import java.nio.file.{Files, Path}
-import java.time.Duration
 import java.util.concurrent.{Callable, Executors}
 
 import scala.jdk.CollectionConverters._
@@ -19,7 +18,7 @@ class WireTest extends AnyFunSuite {
   /** What a stranger gets back before the connection is closed. */
   private def stranger(where: InetSocketAddress, sends: Array[Byte]): Int =
     Using.resource(new Socket(where.getAddress, where.getPort)) { socket =>
-      socket.setSoTimeout(10000)
+      socket.setSoTimeout(60000)
       Try(socket.getOutputStream.write(sends))
       Try(socket.getInputStream.readAllBytes.length).getOrElse(0)
     }
@@ -68,13 +67,15 @@ class WireTest extends AnyFunSuite {
   }
 
   test("half-open connections are few, and closed when their time is over") {
-    val strict = tcp.withLimits(64, 64, 8).withTimes(Duration.ofMillis(1500), Duration.ofSeconds(5))
-    Using.resource(Wire.open(strict, new Heard)) { serving =>
+    val strict = tcp.withLimits(64, 64, 8)
+    val clock = new Clock
+    Using.resource(Wire.open(strict, clock, new Heard)) { serving =>
       val where = serving.listen(Loopback, echo)
       val open = (0 until 40).map(_ => new Socket(where.getAddress, where.getPort))
       eventually("the last eight are left")(
         open.count(isOpen) == 8 && serving.counters.sockets == 9 && serving.counters.strangers == 8
       )
+      clock.skip(61)
       settled(serving, 1)
       open.foreach(_.close())
     }
@@ -318,7 +319,7 @@ class WireTest extends AnyFunSuite {
             assert(content(ask(first, Array(1))).length == 1)
             faults = 1
             ask(first, Array(1))
-            first.end.get(10, java.util.concurrent.TimeUnit.SECONDS)
+            first.end.get(60, java.util.concurrent.TimeUnit.SECONDS)
           }
           assert(content(ask(connect(asking, where), Array(1))).length == 1)
           assert(heard.all.count(_.contains("a/class/of/tests")) == 1, heard.all)

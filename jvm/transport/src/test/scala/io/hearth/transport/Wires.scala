@@ -2,7 +2,10 @@ package io.hearth.transport
 
 import java.net.InetSocketAddress
 import java.nio.file.{Files, Path}
+import java.time.Duration
 import java.util.concurrent.{ConcurrentLinkedQueue, ExecutionException, TimeUnit}
+import java.util.concurrent.atomic.AtomicLong
+import java.util.function.LongSupplier
 
 import scala.jdk.CollectionConverters._
 import scala.util.{Try, Using}
@@ -18,11 +21,19 @@ object Wires extends Assertions {
   val settings: WireSettings = WireSettings.defaults
     .withSecret(Key)
     .withMemory(64 << 20, 1 << 20, 8 << 20)
+    .withTimes(Duration.ofSeconds(60), Duration.ofSeconds(60))
 
   /** Cancels the test, visibly, or fails it where `HEARTH_REQUIRE` names ucx. */
   def withoutUcx(why: String): Nothing = {
     val required = sys.env.getOrElse("HEARTH_REQUIRE", "").split(',').contains("ucx")
     if (required) fail(why) else cancel(s"needs UCX: $why")
+  }
+
+  /** Goes as time does, and ahead where it is told: no test waits for a limit, and no slow machine meets one. */
+  final class Clock extends LongSupplier {
+    private val aheadNs = new AtomicLong
+    override def getAsLong: Long = System.nanoTime + aheadNs.get
+    def skip(seconds: Long): Unit = { aheadNs.addAndGet(seconds * Second); () }
   }
 
   /** Of what was said. */
@@ -45,11 +56,11 @@ object Wires extends Assertions {
     buffer
   }
 
-  def ask(connection: Connection, content: Array[Byte], limitNs: Long = 10 * Second): Reply =
+  def ask(connection: Connection, content: Array[Byte], limitNs: Long = 60 * Second): Reply =
     connection.request(bytes(connection, content), limitNs)
 
   def content(reply: Reply): Array[Byte] =
-    Using.resource(reply.get(20, TimeUnit.SECONDS)) { message =>
+    Using.resource(reply.get(60, TimeUnit.SECONDS)) { message =>
       val bytes = new Array[Byte](message.data.remaining)
       message.data.get(bytes)
       bytes
@@ -57,7 +68,7 @@ object Wires extends Assertions {
 
   /** What a reply fails with. */
   def failure(reply: java.util.concurrent.CompletableFuture[_]): WireException =
-    intercept[ExecutionException](reply.get(20, TimeUnit.SECONDS)).getCause
+    intercept[ExecutionException](reply.get(60, TimeUnit.SECONDS)).getCause
       .asInstanceOf[WireException]
 
   def eventually(what: => String)(check: => Boolean): Unit = {
@@ -88,7 +99,7 @@ object Wires extends Assertions {
   }
 
   def connect(wire: Wire, to: InetSocketAddress, service: Service = Service.NONE): Connection =
-    wire.connect(to, service).get(20, TimeUnit.SECONDS)
+    wire.connect(to, service).get(60, TimeUnit.SECONDS)
 
   def signal(process: Process, name: String): Unit = {
     new ProcessBuilder("kill", s"-$name", process.pid.toString).start().waitFor()

@@ -44,8 +44,12 @@ class LargeMachineTest extends AnyFunSuite {
       }
     }
     cost(1024) // compiles
-    val (few, many) = (cost(2048), cost(16384))
-    info(f"2,048 CPUs: $few%.2f s; 16,384 CPUs: $many%.2f s")
-    assert(many < 24 * few, "eight times as many CPUs, and the square of eight is 64")
+    // What else runs takes the caches; nothing makes work that grows with the square look like this.
+    val tries = Iterator.continually((cost(2048), cost(16384))).take(3)
+    val proportional = tries.exists { case (few, many) =>
+      info(f"2,048 CPUs: $few%.2f s; 16,384 CPUs: $many%.2f s")
+      many < 24 * few
+    }
+    assert(proportional, "eight times as many CPUs, and the square of eight is 64")
   }
 }
