@@ -5,6 +5,7 @@ captures and records that a hostile hand has made.
 import io
 import os
 import tarfile
+import tempfile
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +15,7 @@ import pytest
 from hearth.base.absent import Absent
 from hearth.base.errors import UserError
 from hearth.cli.commands.doctor import _silenced
+from hearth.cli.main import main
 from hearth.doctor.places import local_dirs, space_of
 from hearth.doctor.reading import _properties, _resolve, _unpacked
 from hearth.doctor.tree import Tree
@@ -52,6 +54,27 @@ def test_settings_and_findings_of_a_directory_that_is_anothers_are_not_seen(
         paths.spark_home()
     assert _silenced(hidden / "silenced.json") == {}
     assert capsys.readouterr().err.endswith("Permission denied: no finding is silenced\n")
+
+
+def test_a_place_named_on_the_command_line_that_is_anothers_is_named_not_hearths_own(
+    hidden: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Where it is hearth's own, what chooses another is named."""
+    monkeypatch.setattr(tempfile, "tempdir", "/var/tmp")
+    words = ["gather", "--output", str(hidden / "box.tar.gz")]
+    monkeypatch.setenv("HEARTH_STATE", "/var/tmp/state")
+    assert main(words) == 2
+    assert "free space, or name a place where you may write" in capsys.readouterr().err
+    monkeypatch.setenv("HEARTH_STATE", str(hidden))
+    assert main(words) == 2
+    assert "HEARTH_STATE" in capsys.readouterr().err
+
+
+def test_an_error_is_one_line_whatever_line_breaks_the_user_gave(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["study", "run", "one\ntwo"]) == 2
+    assert len(capsys.readouterr().err.splitlines()) == 1
 
 
 def test_directories_of_a_record_that_no_file_can_have_are_left_out(

@@ -260,6 +260,24 @@ def test_cpus_that_the_engine_refuses_end_the_application_with_its_words(contain
     nothing_is_left(contained)
 
 
+def test_gpus_that_the_engine_cannot_give_end_the_application_with_its_words(contained: Site):
+    """Each container has the share of its place; this engine has no way to GPUs."""
+    script = contained.root / "gpus.sh"
+    script.write_text("""#!/bin/sh\necho '{"name": "gpu", "addresses": ["0", "1"]}'\n""")
+    script.chmod(0o755)
+    gpu = {
+        "spark__executor__resource__gpu__amount": "1",
+        "spark__executor__resource__gpu__discoveryScript": str(script),
+        "spark__task__resource__gpu__amount": "1",
+    }
+    outcome = run(contained, "pause.py", "1", master="local-numa[2x1]", **gpu)
+    assert outcome.code != 0
+    assert "docker run ended with 125: docker: Error response from daemon: could not select" in (
+        outcome.log
+    )
+    nothing_is_left(contained)
+
+
 def test_compare_measures_the_docker_arm_as_the_others_and_submit_uses_it_when_it_is_kept(
     contained: Site,
 ):

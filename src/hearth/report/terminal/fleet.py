@@ -28,7 +28,7 @@ def show_fleet(fleet: FleetPlan, screen: Screen) -> list[str]:
             text = f"{odd.machine}: {odd.severity} {odd.name}: {odd.seen}; better: {odd.better}"
             lines.append(screen.paragraph(f"{text}; command: {odd.command}", "  ", "    "))
     if fleet.unread:
-        lines += ["", screen.title("not read")]
+        lines += ["", screen.title("not read, or not examined")]
         for unread in fleet.unread:
             lines.append(screen.paragraph(f"{unread.machine}: {unread.reason}", "  ", "    "))
     return lines

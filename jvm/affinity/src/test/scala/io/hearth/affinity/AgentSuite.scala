@@ -67,11 +67,11 @@ class AgentSuite extends AnyFunSuite with BeforeAndAfterAll {
   }
 
   private def eventually(what: String)(check: => Boolean): Unit = {
-    val end = System.nanoTime + 20000000000L
+    val end = System.nanoTime + 60000000000L
     while (!check) {
       assert(
         System.nanoTime < end,
-        s"not within 20 s: $what; ${Files.readString(directory.resolve("err"))}"
+        s"not within 60 s: $what; ${Files.readString(directory.resolve("err"))}"
       )
       Thread.sleep(20)
     }
@@ -140,7 +140,7 @@ class AgentSuite extends AnyFunSuite with BeforeAndAfterAll {
       )
     ) {
       val process = command(argument).start()
-      assert(process.waitFor(30, TimeUnit.SECONDS))
+      assert(process.waitFor(60, TimeUnit.SECONDS))
       val said = Files.readString(directory.resolve("err"))
       assert(process.exitValue == 2 && said.linesIterator.size == 1 && said.contains(because), said)
     }

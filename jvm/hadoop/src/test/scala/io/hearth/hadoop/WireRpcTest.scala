@@ -35,9 +35,9 @@ class WireRpcTest extends AnyFunSuite {
   private def cause(call: => Any): Throwable = intercept[ServiceException](call).getCause
 
   private def eventually(what: String)(check: => Boolean): Unit = {
-    val end = System.nanoTime + 20.seconds.toNanos
+    val end = System.nanoTime + 60.seconds.toNanos
     while (!check) {
-      assert(System.nanoTime < end, s"not within 20 s: $what")
+      assert(System.nanoTime < end, s"not within 60 s: $what")
       Thread.sleep(5)
     }
   }
@@ -254,7 +254,7 @@ class WireRpcTest extends AnyFunSuite {
         Client.setAsynchronousMode(true) // which goes over TCP
         try {
           intercept[NullPointerException](call("echo", "again")) // no answer yet
-          ProtobufRpcEngine2.getAsyncReturnMessage.get(10, TimeUnit.SECONDS)
+          ProtobufRpcEngine2.getAsyncReturnMessage.get(60, TimeUnit.SECONDS)
         } finally Client.setAsynchronousMode(false)
         val (first, again) = { val all = echo.seen.asScala.toVector; (all(1), all(2)) }
         assert(first.overWire && !again.overWire)
@@ -341,7 +341,7 @@ class WireRpcTest extends AnyFunSuite {
               Thread.sleep(300) // each handler has one
               (1 to 20).foreach(_ => tcp("echo", "x"))
               assert(strangers.forall(_.isThere), "no call waits until they are given up")
-              assert(Await.result(all, 20.seconds).forall(identity))
+              assert(Await.result(all, 60.seconds).forall(identity))
             } finally pool.shutdown()
           } finally strangers.foreach(_.close())
         }
@@ -400,7 +400,7 @@ class WireRpcTest extends AnyFunSuite {
       val port = server.asInstanceOf[WireServer].wirePort
       Using.resource(Wire.open(WireSettings.defaults, _ => ())) { wire =>
         val connection =
-          wire.connect(new InetSocketAddress("127.0.0.1", port)).get(10, TimeUnit.SECONDS)
+          wire.connect(new InetSocketAddress("127.0.0.1", port)).get(60, TimeUnit.SECONDS)
         val dice = new scala.util.Random(1)
         for (length <- 0 to 300) {
           val bytes = dice.nextBytes(length)
@@ -408,7 +408,7 @@ class WireRpcTest extends AnyFunSuite {
           val buffer = connection.buffer(length)
           buffer.data.put(bytes)
           val error = intercept[java.util.concurrent.ExecutionException](
-            connection.request(buffer, 10.seconds.toNanos).get(20, TimeUnit.SECONDS)
+            connection.request(buffer, 60.seconds.toNanos).get(60, TimeUnit.SECONDS)
           )
           assert(error.getCause.asInstanceOf[WireException].kind == WireException.Kind.FAILED)
         }

@@ -7,7 +7,7 @@ import java.util.concurrent.TimeUnit
 final class Stranger(at: InetSocketAddress) extends AutoCloseable {
   private val wire =
     Wire.open(WireSettings.defaults.withCarriers(WireSettings.Carriers.TCP), _ => ())
-  private val connection = wire.connect(at).get(20, TimeUnit.SECONDS)
+  private val connection = wire.connect(at).get(60, TimeUnit.SECONDS)
 
   /** Says that a request of so many bytes comes, and sends none of them. */
   def announce(bytes: Int): Unit = {

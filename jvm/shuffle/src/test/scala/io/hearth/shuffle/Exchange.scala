@@ -41,7 +41,7 @@ final class Exchange(
     new InetSocketAddress(InetAddress.getLoopbackAddress, 0),
     service.getOrElse(new BlockServer(segment, workers, traffic))
   )
-  lazy val connection: Connection = client.connect(where).get(10, TimeUnit.SECONDS)
+  lazy val connection: Connection = client.connect(where).get(60, TimeUnit.SECONDS)
 
   private def segment(name: String): Segment = blocks.indexOf(name) match {
     case -1 => throw new IllegalArgumentException(s"there is no $name")
@@ -66,7 +66,7 @@ final class Exchange(
   /** The last answer is closed a moment after its last block has arrived. */
   def allMemoryIsBack(): Unit = {
     def buffers = Seq(server, client).map(_.counters.buffers)
-    val end = System.nanoTime + 5L * 1000 * 1000 * 1000
+    val end = System.nanoTime + 60L * 1000 * 1000 * 1000
     while (buffers.sum > 0 && System.nanoTime < end) Thread.sleep(1)
     assert(buffers == Seq(0, 0))
     ()
@@ -101,7 +101,7 @@ object Exchange {
 
     def expect(blocks: Int): Unit = left = new CountDownLatch(blocks)
     def await(): Unit =
-      assert(left.await(30, TimeUnit.SECONDS), s"after 30 s ${left.getCount} blocks are open")
+      assert(left.await(60, TimeUnit.SECONDS), s"after 60 s ${left.getCount} blocks are open")
 
     override def room(bytes: Int): Chunk = {
       copies.incrementAndGet()

@@ -11,6 +11,7 @@ import io.hearth.core.topology.TaskLimits
  *
  * @param hostOf the name under which the executor of a place registers
  * @param resourcesFile writes the file that names a place's share of custom resources, where there are any
+ * @param gpus a place's share of them, by number or UUID
  * @param startsIn where an executor with a directory of its own starts
  * @param logUrl where the driver's UI serves the log of an executor; absent without a UI
  */
@@ -19,6 +20,7 @@ final case class ExecutorSettings(
     binding: BindingMode,
     hostOf: ExecutorPlan => String,
     resourcesFile: (ExecutorPlan, Path) => Option[Path],
+    gpus: ExecutorPlan => Vector[String],
     startsIn: Path => Path,
     logUrl: String => Option[String => String]
 )
@@ -66,12 +68,14 @@ final class ExecutorStarter(
   private def launch(id: String, place: ExecutorPlan, logs: Path): RunningExecutor = {
     val options = archive.optionsFor(id)
     val resources = settings.resourcesFile(place, scratch.workDirectory(id))
-    def spec(held: Held) = ExecutorLaunch.compose(
-      settings.application,
-      describe(id, place, logs, held),
-      options,
-      resources
-    )
+    def spec(held: Held) = ExecutorLaunch
+      .compose(
+        settings.application,
+        describe(id, place, logs, held),
+        options,
+        resources
+      )
+      .copy(gpus = settings.gpus(place))
     launcher.start(id, place)(spec)
   }
 

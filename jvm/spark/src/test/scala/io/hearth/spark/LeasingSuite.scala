@@ -176,7 +176,7 @@ class LeasingSuite extends AnyFunSuite {
           WhenFull.Wait,
           () => {
             locks.destroyForcibly()
-            assert(locks.waitFor(20, java.util.concurrent.TimeUnit.SECONDS))
+            assert(locks.waitFor(60, java.util.concurrent.TimeUnit.SECONDS))
           }
         )
         val waited = waits.take(fit)

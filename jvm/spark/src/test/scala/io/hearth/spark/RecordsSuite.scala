@@ -162,7 +162,7 @@ class RecordsSuite extends AnyFunSuite {
       reaper.ownerGone()
       assert(victim.waitFor() == 137)
       for (
-        _ <- 1 to 100 if Files.exists(scratch) || !Files.readString(record).contains("abandoned")
+        _ <- 1 to 1200 if Files.exists(scratch) || !Files.readString(record).contains("abandoned")
       )
         Thread.sleep(50)
       assert(!Files.exists(scratch))
@@ -187,7 +187,7 @@ class RecordsSuite extends AnyFunSuite {
       reaper.removeLater(scratch)
       reaper.ownerGone()
       assert(client.waitFor() == 0)
-      for (_ <- 1 to 100 if Files.exists(scratch)) Thread.sleep(50)
+      for (_ <- 1 to 1200 if Files.exists(scratch)) Thread.sleep(50)
       assert(!Files.exists(scratch))
       assert(Files.exists(root.resolve("scratch.made")))
     }

@@ -402,7 +402,15 @@ final class World(
     redaction = Redaction.of(_ => None)
   )
   val starter = new ExecutorStarter(
-    ExecutorSettings(launch, binding, _.host, (_, _) => None, _ => root, _ => None),
+    ExecutorSettings(
+      launch,
+      binding,
+      _.host,
+      (_, _) => None,
+      _ => Vector.empty,
+      _ => root,
+      _ => None
+    ),
     jvms,
     kernel,
     scratch,

@@ -21,7 +21,7 @@ class UnattendedSuite extends AnyFunSuite {
     }
     try {
       clock.scheduleWithFixedDelay(() => unattended(tick()), 1, 1, TimeUnit.MILLISECONDS)
-      assert(enough.await(20, TimeUnit.SECONDS))
+      assert(enough.await(60, TimeUnit.SECONDS))
     } finally clock.shutdownNow()
     assert(log.of("fault") == Vector("It failed: the same", "It failed: another"))
   }

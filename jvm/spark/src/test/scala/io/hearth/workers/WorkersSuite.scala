@@ -76,7 +76,7 @@ class WorkersSuite extends AnyFunSuite {
     val world = new World(3)
     world.refuses = Some(2)
     assert(intercept[UserError](world.workers.begin()).getMessage == "the kernel refuses")
-    assert(Vector(world.next(), world.next()).forall(_.process.waitFor(20, SECONDS)))
+    assert(Vector(world.next(), world.next()).forall(_.process.waitFor(60, SECONDS)))
   }
 
   test("a stop ends what does not heed SIGTERM, with what that has started") {

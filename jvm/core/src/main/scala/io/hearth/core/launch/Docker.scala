@@ -64,6 +64,10 @@ object Docker {
       Vector("--cpuset-cpus", binding.cpus.toString) ++
         Vector("--cpuset-mems", binding.memoryNodes.toString)
     )
+    // The quotes are Docker's: without them the comma would end the list.
+    val gpus =
+      if (spec.gpus.isEmpty) Vector.empty
+      else Vector("--gpus", spec.gpus.mkString("\"device=", ",", "\""))
     Vector(
       "docker",
       "run",
@@ -77,7 +81,7 @@ object Docker {
     ) ++
       Vector("--cap-drop", "ALL", "--security-opt", "no-new-privileges") ++
       Vector("--pid", "host", "--network", "host", "--ipc", "host") ++
-      Vector("--user", s"${user.id}:${user.groups.head}") ++ groups ++ cpuset ++ files ++
+      Vector("--user", s"${user.id}:${user.groups.head}") ++ groups ++ cpuset ++ gpus ++ files ++
       variables.flatMap(name => Vector("--env", name)) ++
       (Image +: inDirectory(spec.workDirectory)) ++ spec.command
   }

@@ -15,6 +15,7 @@ import io.hearth.core.topology.IdSet
  * @param ownDirectory a directory of this JVM's alone, made where it is missing
  * @param privateOptions JVM options that no other user may see, behind the others
  * @param binding where it runs; absent when it is not bound
+ * @param gpus numbers or UUIDs of those that its container has; a process sees all
  */
 final case class LaunchSpec(
     java: String,
@@ -28,7 +29,8 @@ final case class LaunchSpec(
     stdout: Path,
     stderr: Path,
     binding: Option[Binding],
-    privateOptions: Vector[String] = Vector.empty
+    privateOptions: Vector[String] = Vector.empty,
+    gpus: Vector[String] = Vector.empty
 ) {
 
   /**

@@ -25,7 +25,7 @@ class ThreadMasksTest extends AnyFunSuite {
     } finally {
       ThreadMasks.family(process.pid).flatMap(p => ProcessHandle.of(p).toScala).foreach(_.destroy())
       process.destroyForcibly()
-      process.waitFor(20, TimeUnit.SECONDS)
+      process.waitFor(60, TimeUnit.SECONDS)
       ()
     }
   }

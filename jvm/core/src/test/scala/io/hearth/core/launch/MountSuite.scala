@@ -154,6 +154,32 @@ class MountSuite extends AnyFunSuite {
     }
   }
 
+  test("a container has the GPUs of its place, and one without a share has none") {
+    val root = Path.of("/work")
+    val spec = LaunchSpec(
+      java = "java",
+      javaOptions = Vector.empty,
+      classPath = Vector.empty,
+      mainClass = "Main",
+      arguments = Vector.empty,
+      environment = Map.empty,
+      workDirectory = root,
+      ownDirectory = root,
+      stdout = root,
+      stderr = root,
+      binding = None
+    )
+    def command(gpus: String*) = Docker.command(
+      spec.copy(gpus = gpus.toVector),
+      "name",
+      Vector.empty,
+      User("1", Vector("1")),
+      Vector.empty
+    )
+    assert(!command().contains("--gpus"))
+    assert(command("0", "GPU-8f2a").containsSlice(Seq("--gpus", "\"device=0,GPU-8f2a\"")))
+  }
+
   test("a Python is there with its packages, also where a manager's script stands for it") {
     in { root =>
       val shims = made(root, "manager/shims")

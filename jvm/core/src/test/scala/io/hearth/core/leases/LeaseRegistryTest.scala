@@ -32,7 +32,7 @@ class LeaseRegistryTest extends AnyFunSuite {
     }
     def kill(): Unit = {
       process.destroyForcibly()
-      assert(process.waitFor(20, TimeUnit.SECONDS))
+      assert(process.waitFor(60, TimeUnit.SECONDS))
     }
   }
 

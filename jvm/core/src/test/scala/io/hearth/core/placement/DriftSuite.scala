@@ -23,7 +23,7 @@ class DriftSuite extends AnyFunSuite with BeforeAndAfterEach {
 
   override def afterEach(): Unit = process.foreach { p =>
     p.destroyForcibly()
-    p.waitFor(20, TimeUnit.SECONDS)
+    p.waitFor(60, TimeUnit.SECONDS)
   }
 
   /** A JVM of some ten threads of its own, bound to nothing, planned for all CPUs of this test. */
@@ -108,7 +108,7 @@ class DriftSuite extends AnyFunSuite with BeforeAndAfterEach {
       assert(sample(subject) == Set(s"CPUs ${cpus &~ IdSet(cpus.head)} abandoned"))
       assert(cpuDrift(subject).exists(_.contains("threads that may not run on CPUs")))
     } finally {
-      process.foreach(_.destroyForcibly().waitFor(20, TimeUnit.SECONDS))
+      process.foreach(_.destroyForcibly().waitFor(60, TimeUnit.SECONDS))
       removeSoon(group)
     }
   }

@@ -43,6 +43,10 @@ private[spark] class ExecutorResources(conf: SparkConf, plan: Plan, nodes: GpuNo
       )
       .map(_.toPath)
 
+  /** Of the resource `gpu`: numbers or UUIDs. */
+  def gpus(place: ExecutorPlan): Vector[String] =
+    shares.get(place.id).flatMap(_.get(ResourceUtils.GPU)).toVector.flatMap(_.addresses)
+
   private def divide(): Map[Int, Map[String, ResourceInformation]] = {
     val profile = ResourceProfile.getOrCreateDefaultProfile(conf)
     val wanted = profile.getCustomExecutorResources()

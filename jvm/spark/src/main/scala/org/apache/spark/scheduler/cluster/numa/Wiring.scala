@@ -141,7 +141,15 @@ private class Wiring(
     log
   )
   private val starter = new ExecutorStarter(
-    ExecutorSettings(launch, binding, hostOf, resources.writeFile, startsIn, logs.urlFor),
+    ExecutorSettings(
+      launch,
+      binding,
+      hostOf,
+      resources.writeFile,
+      resources.gpus,
+      startsIn,
+      logs.urlFor
+    ),
     jvms,
     kernel,
     scratch,
