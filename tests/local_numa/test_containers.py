@@ -262,6 +262,8 @@ def test_cpus_that_the_engine_refuses_end_the_application_with_its_words(contain
 
 def test_gpus_that_the_engine_cannot_give_end_the_application_with_its_words(contained: Site):
     """Each container has the share of its place; this engine has no way to GPUs."""
+    if "nvidia" in docker("info", "--format", "{{.Runtimes}}"):
+        pytest.skip("this engine has NVIDIA's runtime")
     script = contained.root / "gpus.sh"
     script.write_text("""#!/bin/sh\necho '{"name": "gpu", "addresses": ["0", "1"]}'\n""")
     script.chmod(0o755)

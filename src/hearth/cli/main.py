@@ -12,7 +12,6 @@ import signal
 import sys
 from argparse import ArgumentParser, RawDescriptionHelpFormatter
 from io import TextIOWrapper
-from pathlib import Path
 from types import ModuleType
 from typing import NoReturn
 
@@ -143,26 +142,8 @@ def _surroundings(error: OSError) -> str:
         limits = "at the limit of processes (ulimit -u, pids.max of the control group)"
         return f"{error.strerror}: {limits}, or an output does not wait for its reader"
     place = f"'{error.filename}': " if error.filename else ""
-    named = isinstance(error.filename, str | bytes)
-    if named and not _is_own(Path(os.fsdecode(error.filename)).absolute()):
-        return f"{place}{error.strerror}: free space, or name a place where you may write"
-    where = "HEARTH_STATE, XDG_CACHE_HOME, HEARTH_DATA and TMPDIR set where hearth writes"
-    return f"{place}{error.strerror}: free space, or choose another directory ({where})"
-
-
-def _is_own(path: Path) -> bool:
-    """Return whether it lies where hearth itself chose to write; where that is unknown, too."""
-    import tempfile
-
-    from hearth.machine import paths
-
-    try:
-        roots = [paths.state_home(), paths.cache_home(), Path(tempfile.gettempdir())]
-    except (OSError, UserError):
-        return True
-    data = os.environ.get("HEARTH_DATA")
-    roots += [Path(data).absolute()] if data else []
-    return any(path == root or root in path.parents or path in root.parents for root in roots)
+    own = "HEARTH_STATE, XDG_CACHE_HOME, HEARTH_DATA and TMPDIR set hearth's own"
+    return f"{place}{error.strerror}: free space, or choose another place ({own})"
 
 
 def command_parser(name: str) -> tuple[ModuleType, ArgumentParser]:

@@ -1,7 +1,6 @@
 package io.hearth.transport;
 
 import java.util.Optional;
-import java.util.function.IntSupplier;
 import java.util.function.LongSupplier;
 
 /** The carrier that goes round the socket, as the rest sees it: jucx may be missing, so no class of it is named here. */
@@ -30,11 +29,8 @@ abstract class EndpointAgent extends BaseAgent {
     /** Messages that have not ended. */
     abstract int inFlight();
 
-    /**
-     * @param wake makes another thread wake this one every 10 ms while something has a deadline
-     * @param greetings says how many peers are being greeted, who may have this side's address
-     */
-    abstract void attend(Runnable wake, IntSupplier greetings);
+    /** @param wake makes another thread wake this one every 10 ms while something has a deadline */
+    abstract void setTimer(Runnable wake);
 
     // --- its own thread ---
 

@@ -49,10 +49,9 @@ final class TcpAgent extends BaseAgent {
         this.selector = Selector.open();
         this.ucx = ucx;
         this.whyNoUcx = whyNoUcx;
-        Runnable wake = () -> {
+        ucx.ifPresent(agent -> agent.setTimer(() -> {
             if (longAsleep) unblock();
-        };
-        ucx.ifPresent(agent -> agent.attend(wake, () -> strangers));
+        }));
     }
 
     // --- any thread ---

@@ -11,7 +11,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.locks.LockSupport;
-import java.util.function.IntSupplier;
 import java.util.function.LongSupplier;
 import org.openucx.jucx.UcxCallback;
 import org.openucx.jucx.UcxException;
@@ -44,7 +43,6 @@ final class UcxAgent extends EndpointAgent {
     private static final long SLEEPLESS_NS = 10_000;
     private static final int SLEEPLESS_ROUNDS = 20;
     private static final long PAUSE_NS = 20_000;
-    private static final int MOST_RETIRED = 4;
 
     private final UcpContext context;
     private final UcxReach place;
@@ -53,21 +51,21 @@ final class UcxAgent extends EndpointAgent {
     private final Deque<Arrival> arrived = new ArrayDeque<>();
     private final Deque<Held> held = new ArrayDeque<>();
     private final List<UcpRequest> closing = new ArrayList<>();
-    private final Unconnected unconnected = new Unconnected();
+    private Unconnected unconnected = new Unconnected();
     private final Map<UcxLink, Probe> probes = new HashMap<>();
     private final Object workerLock = new Object();
-    private final Deque<Retired> retired = new ArrayDeque<>();
     private UcpWorker worker;
     private UcxFifoProbe sentinel;
     private volatile byte[] address;
     private volatile Watching watching = Watching.NOTHING;
     private int sentinelLooks;
     private Runnable timer = () -> { };
-    private IntSupplier greetings = () -> 0;
     private int sleepless;
     private boolean heard;
     private Optional<Throwable> fault = Optional.empty();
     private boolean broken;
+    private boolean left;
+    private int stuck;
     private volatile int endpoints;
     private volatile int inFlight;
 
@@ -77,18 +75,6 @@ final class UcxAgent extends EndpointAgent {
     private record Arrival(UcxLink link, Optional<Frame> frame, Optional<Buffer> payload, String failure) { }
 
     private record Held(UcxLink link, Frame frame, UcpAmData data) { }
-
-    /**
-     * A worker that is used no more. UCX's shared memory has no name: peers open it as {@code /proc/PID/fd/N}, also for
-     * the first message that is too long for a slot, and write to it. Closed at once, its numbers would be those of
-     * other files, which a peer that has not heard of the end would then write to, or beyond the end of.
-     */
-    private record Retired(UcpWorker worker, UcxFifoProbe sentinel) {
-        void close() {
-            sentinel.close();
-            worker.close();
-        }
-    }
 
     private record Probe(Tried tried, Connection.ConnectionParameters parameters, Service service, long deadlineNs) { }
 
@@ -101,20 +87,27 @@ final class UcxAgent extends EndpointAgent {
     }
 
     private void begin() {
-        worker = context.newWorker(new UcpWorkerParams());
+        UcpWorker fresh = context.newWorker(new UcpWorkerParams());
+        try {
+            fresh.setAmRecvHandler(AM_ID, (header, size, data, reply) -> received(header, size, data),
+                    UcpConstants.UCP_AM_FLAG_PERSISTENT_DATA);
+            sentinel = new UcxFifoProbe(context, fresh);
+        } catch (RuntimeException | Error e) {
+            fresh.close();
+            throw e;
+        }
+        worker = fresh;
+        unconnected = new Unconnected();
+        heard = false;
         ByteBuffer own = worker.getAddress();
         ByteBuffer placed = ByteBuffer.allocate(UcxReach.BYTES + own.remaining());
         place.write(placed);
         address = placed.put(own).array();
-        worker.setAmRecvHandler(AM_ID, (header, size, data, reply) -> received(header, size, data),
-                UcpConstants.UCP_AM_FLAG_PERSISTENT_DATA);
-        sentinel = new UcxFifoProbe(context, worker);
     }
 
     @Override
-    void attend(Runnable wake, IntSupplier greetings) {
-        this.timer = wake;
-        this.greetings = greetings;
+    void setTimer(Runnable wake) {
+        timer = wake;
     }
 
     @Override
@@ -259,36 +252,57 @@ final class UcxAgent extends EndpointAgent {
         String because = "a peer that was killed has left UCX's shared memory blocked: connect again";
         if (watching != Watching.NOTHING) active(-1);
         watching = Watching.OVER;
+        broken = true; // until there is another worker: /dev/shm may have no room for one
         List<Probe> interrupted = List.copyOf(probes.values());
         probes.clear();
         active(-interrupted.size());
-        endLinks(because);
-        settle();
-        closing.clear(); // nobody progresses the old worker
-        synchronized (workerLock) {
-            broken = true; // until there is another worker: /dev/shm may have no room for one
-            if (mayClose()) retired.add(new Retired(worker, sentinel));
-            if (retired.size() > MOST_RETIRED) retired.remove().close();
-            beginWithinRoom();
+        try {
+            endLinks(because);
+            settle();
+            synchronized (workerLock) {
+                retire(() -> { });
+                beginWithinRoom();
+            }
             broken = false;
+            watching = Watching.NOTHING;
+        } finally {
+            interrupted.forEach(probe -> probe.tried.startAgain());
         }
-        watching = Watching.NOTHING;
-        interrupted.forEach(probe -> probe.tried.startAgain());
         log().once("blocked", "a peer that was killed has left UCX's shared memory blocked: its other connections end too"
                 + ", and new ones use other memory");
     }
 
-    private void beginWithinRoom() {
-        try {
-            begin();
-        } catch (UcxException noRoom) {
-            closeRetired();
-            begin();
-        }
+    /**
+     * Nobody progresses the worker any more. It is left to the end of the process where RDMA may not have connected an
+     * endpoint of it, and where it still has a message, whose end would come to another thread.
+     *
+     * @param after what is closed behind it
+     */
+    private void retire(Runnable after) {
+        closing.clear();
+        endpoints = links.size();
+        boolean mayClose = inFlight == stuck && (!rdma || heard && !unconnected.any());
+        stuck = inFlight;
+        left |= !mayClose;
+        if (!mayClose) return;
+        UcpWorker over = worker;
+        UcxFifoProbe overs = sentinel;
+        RetiredWorkers.keep(() -> {
+            overs.close();
+            over.close();
+            after.run();
+        });
     }
 
-    private void closeRetired() {
-        while (!retired.isEmpty()) retired.remove().close();
+    private void beginWithinRoom() {
+        while (true) {
+            try {
+                begin();
+                return;
+            } catch (UcxException noRoom) {
+                if (!RetiredWorkers.closeOldest()) throw noRoom;
+            }
+        }
     }
 
     private int progress() {
@@ -371,27 +385,14 @@ final class UcxAgent extends EndpointAgent {
     @Override
     void end() {
         watching = Watching.OVER;
-        boolean awaited = greetings.getAsInt() > 0 || links.values().stream().anyMatch(link -> !link.heard);
         endLinks("this side has ended");
         queue.close();
         if (broken) return; // what UCX still does with its memory is not known: the process keeps it
         settle();
-        // A peer that is about to open its memory: see Retired.
-        boolean closed = !awaited && mayClose();
-        synchronized (workerLock) {
-            if (closed) {
-                closeRetired();
-                sentinel.close();
-                worker.close();
-            }
-        }
         pool().close();
-        if (closed) context.close();
-    }
-
-    /** Else the worker is left to the end of the process, as RDMA may not have connected an endpoint of it. */
-    private boolean mayClose() {
-        return !rdma || heard && !unconnected.any();
+        synchronized (workerLock) {
+            retire(left ? () -> { } : context::close);
+        }
     }
 
     private void endLinks(String because) {
@@ -401,8 +402,8 @@ final class UcxAgent extends EndpointAgent {
 
     private void settle() {
         long endNs = System.nanoTime() + CLOSE_LIMIT_NS;
-        while ((!closing.isEmpty() || inFlight > 0) && System.nanoTime() - endNs < 0) carry();
-        if (!closing.isEmpty() || inFlight > 0)
+        while ((!closing.isEmpty() || inFlight > stuck) && System.nanoTime() - endNs < 0) carry();
+        if (!closing.isEmpty() || inFlight > stuck)
             log().once("stuck", "UCX still has " + closing.size() + " endpoints and " + inFlight + " messages at its end");
     }
 

@@ -31,9 +31,14 @@ final class UcxFifoProbe implements AutoCloseable {
             return UcsConstants.STATUS.UCS_OK;
         });
         from = context.newWorker(new UcpWorkerParams());
-        // With this mode an endpoint can be closed that has something it cannot send.
-        toWatched = from.newEndpoint(
-                new UcpEndpointParams().setUcpAddress(watched.getAddress()).setPeerErrorHandlingMode());
+        try {
+            // With this mode an endpoint can be closed that has something it cannot send.
+            toWatched = from.newEndpoint(
+                    new UcpEndpointParams().setUcpAddress(watched.getAddress()).setPeerErrorHandlingMode());
+        } catch (RuntimeException | Error e) {
+            from.close();
+            throw e;
+        }
     }
 
     /** On the watched worker's thread, as all else. */

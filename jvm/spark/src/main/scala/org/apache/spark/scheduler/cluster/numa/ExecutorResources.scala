@@ -9,7 +9,7 @@ import org.apache.spark.internal.config.{SPARK_EXECUTOR_PREFIX, SPARK_TASK_PREFI
 import org.apache.spark.resource.{ResourceInformation, ResourceProfile, ResourceUtils}
 
 import io.hearth.core.UserError
-import io.hearth.core.plan.{ExecutorPlan, Plan}
+import io.hearth.core.plan.ExecutorPlan
 import io.hearth.core.topology.GpuNodes
 import io.hearth.spark.ResourceShares
 
@@ -17,9 +17,15 @@ import io.hearth.spark.ResourceShares
  * Custom resources (`spark.executor.resource.*`), divided among the plan's places as a standalone worker
  * divides its own among executors: found once, on this machine, by the user's discovery script. Left to
  * themselves, all executors would find and use the same ones.
+ *
+ * @param contained whether executors have containers, in which a share of numbered GPUs is 0, 1, ...
  */
-private[spark] class ExecutorResources(conf: SparkConf, plan: Plan, nodes: GpuNodes)
-    extends Logging {
+private[spark] class ExecutorResources(
+    conf: SparkConf,
+    places: Vector[ExecutorPlan],
+    nodes: GpuNodes,
+    contained: Boolean
+) extends Logging {
 
   // Written once, before executors start; read by the pool's thread.
   @volatile private var shares = Map.empty[Int, Map[String, ResourceInformation]]
@@ -39,7 +45,11 @@ private[spark] class ExecutorResources(conf: SparkConf, plan: Plan, nodes: GpuNo
     shares
       .get(place.id)
       .flatMap(share =>
-        StandaloneResourceUtils.prepareResourcesFile(SPARK_EXECUTOR_PREFIX, share, directory.toFile)
+        StandaloneResourceUtils.prepareResourcesFile(
+          SPARK_EXECUTOR_PREFIX,
+          share.map { case (name, all) => name -> (if (contained) asInside(all) else all) },
+          directory.toFile
+        )
       )
       .map(_.toPath)
 
@@ -68,12 +78,17 @@ private[spark] class ExecutorResources(conf: SparkConf, plan: Plan, nodes: GpuNo
           "the master local-numa[N]",
           addresses,
           request.amount.toInt,
-          plan.executors,
+          places,
           nodes.nodeOf
         )
     } yield (place, name -> new ResourceInformation(name, mine.toArray))
     parts.groupMap(_._1)(_._2).map { case (place, of) => place -> of.toMap }
   }
+
+  private def asInside(all: ResourceInformation): ResourceInformation =
+    if (all.name == ResourceUtils.GPU && all.addresses.forall(_.forall(_.isDigit)))
+      new ResourceInformation(all.name, all.addresses.indices.map(_.toString).toArray)
+    else all
 
   private def withNode(address: String): String =
     nodes.nodeOf(address).fold(s"$address (node not known)")(node => s"$address (node $node)")

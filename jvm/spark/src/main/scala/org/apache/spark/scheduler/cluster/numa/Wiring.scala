@@ -128,7 +128,12 @@ private class Wiring(
   )
   private val logs = new ExecutorLogs(sc, run.logsOf)
   private val resources =
-    new ExecutorResources(conf, plan, new GpuNodes(new SysTree(Path.of("/"))))
+    new ExecutorResources(
+      conf,
+      plan.executors,
+      new GpuNodes(new SysTree(Path.of("/"))),
+      launcher == Launcher.InContainer
+    )
   private val jvms = launcher match {
     case Launcher.AsProcess => Processes
     case Launcher.InContainer =>
