@@ -200,11 +200,7 @@ abstract class Behaviour(carriers: WireSettings.Carriers) extends AnyFunSuite {
         val connection = connect(wire, where)
         stop(process)
         val replies = (0 until 6).map(_ => ask(connection, large, 36000 * Second))
-        eventually("it is given up") {
-          clock.skip(61)
-          Thread.sleep(100) // the first bytes may go meanwhile
-          replies.head.isDone
-        }
+        afterTheLimit(clock, "it is given up")(replies.head.isDone)
         assert(failure(replies.head).getMessage.contains("has taken nothing for 60000 ms"))
         settled(wire, 0)
       } finally process.destroyForcibly().waitFor()
@@ -228,8 +224,7 @@ abstract class Behaviour(carriers: WireSettings.Carriers) extends AnyFunSuite {
           if (!half) signal(process, "CONT")
           half
         }
-        clock.skip(61)
-        settled(wire, 1)
+        afterTheLimit(clock, s"${wire.counters}")(isSettled(wire.counters, 1))
       } finally process.destroyForcibly().waitFor()
     }
   }

@@ -64,8 +64,7 @@ class HostilePeersTest extends AnyFunSuite {
           isAnswered(connection)
           assert(silent.forall(!_.end.isDone), "nobody waits for the attackers to be given up")
           twentyAreAnswered(connection)
-          clock.skip(61)
-          silent.foreach(_.end.get(60, TimeUnit.SECONDS))
+          afterTheLimit(clock, "they are given up")(silent.forall(_.end.isDone))
           assert(content(ask(connection, new Array[Byte](16 * Mb))).length == 16 * Mb)
           connection.close()
         }

@@ -79,12 +79,23 @@ object Wires extends Assertions {
     }
   }
 
+  /** After the limit of a minute, and after each further one: what was under way may move meanwhile. */
+  def afterTheLimit(clock: Clock, what: => String)(check: => Boolean): Unit =
+    eventually(what) {
+      clock.skip(61)
+      Thread.sleep(50)
+      check
+    }
+
   /** Nothing is left of what has been. */
-  def settled(wire: Wire, sockets: Int): Unit = {
-    def clean(now: Counters) = now.connections == 0 && now.strangers == 0 && now.endpoints == 0 &&
-      now.inFlight == 0 && now.buffers == 0 && now.sockets == sockets
-    eventually(s"${wire.counters} is clean but for $sockets sockets")(clean(wire.counters))
-  }
+  def settled(wire: Wire, sockets: Int): Unit =
+    eventually(s"${wire.counters} is clean but for $sockets sockets")(
+      isSettled(wire.counters, sockets)
+    )
+
+  def isSettled(now: Counters, sockets: Int): Boolean =
+    now.connections == 0 && now.strangers == 0 && now.endpoints == 0 && now.inFlight == 0 &&
+      now.buffers == 0 && now.sockets == sockets
 
   /** What this process has open: how many files, sockets and their like, by name without its numbers. */
   def descriptors(): Map[String, Int] =
