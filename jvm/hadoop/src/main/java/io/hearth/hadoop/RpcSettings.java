@@ -73,7 +73,12 @@ public record RpcSettings(WireSettings wire, int port, boolean refusesTcp, Strin
      * @throws IOException where a value is not allowed, with its key
      */
     public static boolean fallsBack(Configuration conf) throws IOException {
-        return conf.getBoolean(FALLBACK, true) && encryption(conf) != Encryption.REQUIRED;
+        return conf.getBoolean(FALLBACK, true) && !requiresEncryption(conf);
+    }
+
+    /** Whether no call may go over the wire: the process may have one that another configuration has opened. */
+    public static boolean requiresEncryption(Configuration conf) throws IOException {
+        return encryption(conf) == Encryption.REQUIRED;
     }
 
     private static Encryption encryption(Configuration conf) throws IOException {

@@ -56,6 +56,18 @@ class WireRpcTest extends AnyFunSuite {
     }
   }
 
+  test(
+    "a client that requires encryption makes no call, though another has opened this JVM's wire"
+  ) {
+    withServer() { (server, echo) =>
+      calling(server)(_("echo", "x"))
+      val conf = Echo.conf("hearth.rpc.encryption" -> "required")
+      val refused = cause(calling(server, conf)(_("echo", "y"))).getMessage
+      assert(refused.contains("hearth.rpc.encryption is 'required'"), refused)
+      assert(echo.seen.size == 1)
+    }
+  }
+
   test("the handler knows the caller: the user, whom a user acts for, the context") {
     val real = UserGroupInformation.createRemoteUser("carrier")
     val other = UserGroupInformation.createProxyUser("other", real)

@@ -52,7 +52,10 @@ final class LiveCores(jvms: JvmStarter) extends Cores {
       refused.headOption.map { case (tid, why) =>
         s"${if (refused.size == 1) "a thread stays" else s"${refused.size} threads stay"} where they were, such as $tid: $why"
       }
-    } catch { case e: IOException => Some(BestEffort.reason(e)) }
+    } catch {
+      case e: IOException => Some(BestEffort.reason(e))
+      case e: Throwable => Some(e.toString) // whatever it is: what was begun is taken back
+    }
 }
 
 /**

@@ -1,13 +1,15 @@
 package io.hearth.lending
 
+import java.nio.file.Path
 import java.time.Instant
 
 import scala.util.Random
 
 import org.scalatest.funsuite.AnyFunSuite
 
+import io.hearth.core.launch.LaunchSpec
 import io.hearth.core.topology.IdSet
-import io.hearth.spark.{Activity, RunningExecutor}
+import io.hearth.spark.{Activity, JvmStarter, RunningExecutor}
 import io.hearth.spark.testing.{FakeProcess, HandDriven, Heard, Places}
 
 /** Loans of CPUs by the kernel's and the clock's hand of a test: executors have three threads each. */
@@ -273,5 +275,22 @@ class CoreLendingSuite extends AnyFunSuite {
         assert(world.log.of("fault").isEmpty)
       }
     }
+  }
+
+  test("whatever the launcher throws when CPUs change is a reason, so that all is taken back") {
+    val process = new ProcessBuilder("sleep", "60").start()
+    val jvms = new JvmStarter {
+      override def prepare(): Unit = ()
+      override def start(spec: LaunchSpec, executorId: String): Process = process
+      override def sees(directory: Path): Boolean = true
+      override def allow(executorId: String, cpus: IdSet): Unit =
+        throw new OutOfMemoryError("unable to create native thread")
+      override def taskFailed(error: String): Unit = ()
+    }
+    try {
+      val executor = RunningExecutor("1", Places.of(1).head, process, 1, bound = true)
+      val change = MaskChange(IdSet(0), IdSet(0), IdSet(0, 1), Map.empty)
+      assert(new LiveCores(jvms).change(executor, change).exists(_.contains("native thread")))
+    } finally { val _ = process.destroyForcibly() }
   }
 }

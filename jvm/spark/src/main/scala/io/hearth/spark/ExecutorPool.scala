@@ -214,7 +214,11 @@ final class ExecutorPool(
       nextId += 1
       val executor = startIn(id, place)
       executors.put(id, executor)
-      executor.process.onExit().thenAccept(p => submit(exited(executor, p.exitValue)))
+      // Where this JVM can make no thread to tell it, it comes with that fault.
+      executor.process.onExit().whenComplete { (ended, fault) =>
+        val process = if (fault == null) ended else executor.process
+        submit(exited(executor, process.waitFor()))
+      }
       None
     } catch {
       case e: Throwable => Some(NotStarted(place, e)) // whatever it is: somebody waits for it

@@ -44,6 +44,7 @@ final case class RunRecord(
     node.put("started_at", startedAt.toString).put("machine", machine)
     node.put("driver_pid", driverPid).put("driver_start_ticks", driverStartTicks)
     node.put("hosts", hosts.name).put("binding", binding.name).put("launcher", launcher.name)
+    RunRecord.pidNamespace.foreach(node.put("pid_namespace", _))
     ui.foreach(node.put("ui", _))
     node.set[ObjectNode]("scratch", Json.array(scratch)((array, path) => array.add(path.toString)))
   }
@@ -53,6 +54,10 @@ object RunRecord {
   val Schema = "hearth/run/1"
 
   def thisMachine: String = Files.readString(Path.of("/proc/sys/kernel/hostname")).trim
+
+  /** Where process ids have the meaning that they have here: a container may have this machine's name. */
+  def pidNamespace: Option[String] =
+    Try(Files.readSymbolicLink(Path.of("/proc/self/ns/pid")).toString).toOption
 }
 
 /** Clears up behind drivers that were killed together with their reaper, and old runs. */
@@ -72,7 +77,7 @@ object RunSweep {
       val (running, ended) = runs.partition { case (_, run) =>
         run.path("state").asText == RunState.Running.name
       }
-      val left = running.filter { case (_, run) => ofThisMachine(run) && !driverAlive(run) }
+      val left = running.filter { case (_, run) => isSeenHere(run) && !driverAlive(run) }
       left.flatMap { case (dir, run) => abandon(dir, run, delete) } ++ forget(ended, kept, delete)
     }
 
@@ -120,8 +125,10 @@ object RunSweep {
     }
   }
 
-  private def ofThisMachine(run: JsonNode): Boolean =
-    run.path("machine").asText(RunRecord.thisMachine) == RunRecord.thisMachine
+  /** Whether its driver would be among this process's processes. */
+  private def isSeenHere(run: JsonNode): Boolean =
+    run.path("machine").asText(RunRecord.thisMachine) == RunRecord.thisMachine &&
+      RunRecord.pidNamespace.forall(own => run.path("pid_namespace").asText(own) == own)
 
   private def driverAlive(run: JsonNode): Boolean =
     PlacementReport

@@ -108,6 +108,10 @@ object Main {
       workers.begin()
       watch(logs, plan.executors.map(launch.directory))
       workers.keep()
+    } catch {
+      case e: Throwable => // such as no more threads: none runs on without its lease and its supervisor
+        workers.stop(0)
+        throw e
     } finally {
       val _ =
         bestEffort.attempt(record.write(RunState.Finished, last.get.map(_.copy(running = None))))

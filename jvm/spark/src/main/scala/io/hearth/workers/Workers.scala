@@ -123,13 +123,17 @@ final class Workers(
       startIn(place)
       change(place)(state => state.copy(restarts = state.restarts + 1))
     } catch {
-      case e: UserError => failed(place, e)
-      case e: java.io.IOException => failed(place, e)
+      case e: Throwable =>
+        failed(place, e) // an Error too, such as no more threads: it is tried again
     }
 
-  private def failed(place: ExecutorPlan, e: Exception): Unit = {
-    log.error(s"The worker of place ${place.id} could not be started: ${e.getMessage}")
-    change(place)(_.copy(lastExit = Some(s"not started: ${e.getMessage}")))
+  private def failed(place: ExecutorPlan, e: Throwable): Unit = {
+    val why = e match {
+      case expected @ (_: UserError | _: java.io.IOException) => expected.getMessage
+      case other => other.toString
+    }
+    log.error(s"The worker of place ${place.id} could not be started: $why")
+    change(place)(_.copy(lastExit = Some(s"not started: $why")))
   }
 }
 

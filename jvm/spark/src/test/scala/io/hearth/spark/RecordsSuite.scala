@@ -68,6 +68,21 @@ class RecordsSuite extends AnyFunSuite {
   }
 
   test(
+    "a driver that another PID namespace hides, under this machine's name, is not taken for dead"
+  ) {
+    inDirectory { root =>
+      val used = Files.createDirectory(root.resolve("hearth-used"))
+      writeRun(root, "hidden", "running", 1, -1, used)
+      val file = root.resolve("hidden").resolve("run.json")
+      val run = Json.parse(Files.readString(file), "hidden").asInstanceOf[ObjectNode]
+      Files.writeString(file, Json.pretty(run.put("pid_namespace", "pid:[1]")))
+      assert(RunSweep.sweep(root, kept = 10, delete).isEmpty && Files.exists(used))
+      Files.writeString(file, Json.pretty(run.put("pid_namespace", RunRecord.pidNamespace.get)))
+      assert(RunSweep.sweep(root, kept = 10, delete).nonEmpty && !Files.exists(used))
+    }
+  }
+
+  test(
     "a run of another machine that shares the home directory is none of this machine's business"
   ) {
     inDirectory { root =>

@@ -17,6 +17,7 @@ class WorkersSuite extends AnyFunSuite {
     val started = new LinkedBlockingQueue[RunningExecutor]
     val states = new LinkedBlockingQueue[Vector[PlaceState]]
     var refuses: Option[Int] = None
+    @volatile var faults = 0
     val log = new Heard
     val workers = new Workers(
       Places.of(places),
@@ -28,6 +29,10 @@ class WorkersSuite extends AnyFunSuite {
 
     private def start(place: ExecutorPlan): RunningExecutor = {
       if (refuses.contains(place.id)) throw new UserError("the kernel refuses")
+      if (faults > 0) {
+        faults -= 1
+        throw new OutOfMemoryError("unable to create native thread")
+      }
       val process = new ProcessBuilder("sh", "-c", command).start()
       val running = RunningExecutor(s"worker-${place.id}", place, process, 1, bound = true)
       started.put(running)
@@ -70,6 +75,17 @@ class WorkersSuite extends AnyFunSuite {
     }
     assert(pauses.map(_._1 / 1000) == Vector(1, 2, 4, 8, 16, 32, 60, 60, 60))
     assert(Workers.pauses(60000, 32000) == ((0L, Workers.LeastPauseMs)))
+  }
+
+  test("an Error at a start again is told, and it is tried again after a pause") {
+    val world = new World(1)
+    val kept = world.kept()
+    val first = world.next()
+    world.faults = 1
+    first.process.destroyForcibly()
+    assert(world.next().place == first.place)
+    assert(world.log.of("error").exists(_.contains("OutOfMemoryError: unable to create native")))
+    world.end(kept)
   }
 
   test("where the first start of one is refused none is left") {

@@ -235,13 +235,14 @@ final private class ContainerProcess(client: Process, jvm: ProcessHandle) extend
 
   override def onExit: java.util.concurrent.CompletableFuture[Process] =
     client.onExit().thenApply { _ =>
-      jvm.destroyForcibly() // where the client was killed, or the engine
+      jvm.destroyForcibly()
       this
     }
 
   override def waitFor(): Int = {
-    onExit.get()
-    exitValue
+    val code = client.waitFor()
+    jvm.destroyForcibly() // where the client was killed, or the engine
+    code
   }
   override def exitValue: Int = client.exitValue
 

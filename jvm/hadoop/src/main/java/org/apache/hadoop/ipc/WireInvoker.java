@@ -54,6 +54,7 @@ public final class WireInvoker extends ProtobufRpcEngine2.Invoker {
     private final byte[] clientId;
     private final IpcConnectionContextProto context;
     private final boolean fallsBack;
+    private final boolean requiresEncryption;
     private final Map<String, Message> answers = new ConcurrentHashMap<>();
 
     /** @param alignment as Hadoop's; calls that have one go over TCP */
@@ -63,6 +64,7 @@ public final class WireInvoker extends ProtobufRpcEngine2.Invoker {
         this.conf = conf;
         this.alignment = alignment;
         this.fallsBack = RpcSettings.fallsBack(conf);
+        this.requiresEncryption = RpcSettings.requiresEncryption(conf);
         this.client = (Client) field(ProtobufRpcEngine2.Invoker.class, "client", this);
         this.clientId = (byte[]) field(Client.class, "clientId", client);
         this.context = ProtoUtil.makeIpcConnectionContext(getProtocolName(), id.getTicket(), AuthMethod.SIMPLE);
@@ -116,6 +118,8 @@ public final class WireInvoker extends ProtobufRpcEngine2.Invoker {
 
     /** @return empty where it was not sent; the ids that it would have had are those of this thread's next call */
     private Optional<RpcWritable.Buffer> overWire(Method method, Message request) throws IOException, InterruptedException {
+        if (requiresEncryption)
+            throw new IOException("hearth.rpc.encryption is 'required', and the wire does not encrypt");
         Optional<ServerConnections> peers = ServerConnections.of(conf);
         if (peers.isEmpty()) return Optional.empty();
         Optional<Connection> wire = peers.get().to(getConnectionId().getAddress(), this::port);
