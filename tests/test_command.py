@@ -231,7 +231,7 @@ def test_where_nothing_can_be_written_a_directory_for_temporary_files_is_asked_f
     monkeypatch.setattr("hearth.cli.main._run", lambda words: len(tempfile.gettempdir()))
     assert main(["doctor", "--machine", "x.tar"]) == 2
     said = capsys.readouterr().err
-    assert said.startswith("hearth: No usable temporary directory") and "TMPDIR set where" in said
+    assert said.startswith("hearth: No usable temporary directory") and "and TMPDIR set" in said
 
 
 @pytest.mark.parametrize("words", [("doctor", "--html"), ("gather", "--force", "--output")])
