@@ -83,7 +83,7 @@ final class UcxAgent extends EndpointAgent {
         this.context = context;
         this.place = place;
         this.rdma = Ucx.rdma(settings);
-        begin();
+        beginWithinRoom();
     }
 
     private void begin() {
