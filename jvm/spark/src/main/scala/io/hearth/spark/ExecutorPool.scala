@@ -30,14 +30,19 @@ trait PoolListener {
   /** @param asked whether the pool had been asked to end it */
   def exited(executor: RunningExecutor, code: Int, asked: Boolean): Unit
 
-  /** An executor could not be started at all, after the first ones were. */
-  def notStarted(place: ExecutorPlan, cause: Throwable): Unit
+  /** An executor could not be started at all, after the first ones were; it is tried again so much later. */
+  def notStarted(place: ExecutorPlan, cause: Throwable, againInMs: Long): Unit
 }
 
-/** What is decided from: who holds which place, how many are wanted. */
+/**
+ * What is decided from: who holds which place, how many are wanted.
+ *
+ * @param resting places that stay free for now
+ */
 final case class PoolSnapshot(
     places: Vector[ExecutorPlan],
     held: Set[Int],
+    resting: Set[Int],
     target: Int,
     stopping: Boolean
 ) {
@@ -51,28 +56,31 @@ final case class PoolSnapshot(
     fill(wanted, held, Vector.empty)
   }
 
-  private def fill(n: Int, taken: Set[Int], chosen: Vector[ExecutorPlan]): Vector[ExecutorPlan] =
-    if (n <= 0) chosen
-    else {
-      val onHost = places.filter(p => taken.contains(p.id)).groupMapReduce(_.host)(_ => 1)(_ + _)
-      val next =
-        places.filterNot(p => taken.contains(p.id)).minBy(p => (onHost.getOrElse(p.host, 0), p.id))
-      fill(n - 1, taken + next.id, chosen :+ next)
+  private def fill(n: Int, taken: Set[Int], chosen: Vector[ExecutorPlan]): Vector[ExecutorPlan] = {
+    val onHost = places.filter(p => taken.contains(p.id)).groupMapReduce(_.host)(_ => 1)(_ + _)
+    val free = places.filterNot(p => taken.contains(p.id) || resting.contains(p.id))
+    free.minByOption(p => (onHost.getOrElse(p.host, 0), p.id)) match {
+      case Some(next) if n > 0 => fill(n - 1, taken + next.id, chosen :+ next)
+      case _ => chosen
     }
+  }
 }
 
 /**
  * Keeps as many executors running as are wanted, each in a place of the plan. One thread owns the state
- * and starts the processes; every method hands it work.
+ * and starts the processes; every method hands it work. A place whose executors end soon, or cannot be
+ * started, rests before it is filled again ([[RestartPause]]).
  *
  * @param startIn starts an executor with a new id in a place
  * @param owner the one thread, which ends with the pool
+ * @param nowMs a clock that only goes forward
  * @param log is told what the listener throws
  */
 final class ExecutorPool(
     places: Vector[ExecutorPlan],
     startIn: (String, ExecutorPlan) => RunningExecutor,
     owner: ScheduledExecutorService,
+    nowMs: () => Long,
     log: Log
 ) {
   import ExecutorPool._
@@ -95,12 +103,15 @@ final class ExecutorPool(
   private var nextId = 0
   private var closing = false
   private var closingSteps = Vector.empty[ScheduledFuture[_]]
+  private var startedAt = Map.empty[String, Long]
+  private var pauses = Map.empty[Int, RestartPause].withDefaultValue(RestartPause())
+  private var resting = Map.empty[Int, ScheduledFuture[_]] // and what ends it
   private val closed = new CompletableFuture[Unit]()
 
   /** Where executors run or are about to: a lost one whose successor is not there yet counts. */
   def expected: Vector[ExecutorPlan] = {
     val held = running.map(_.place)
-    held ++ PoolSnapshot(places, held.map(_.id).toSet, target, noMore).toFill
+    held ++ PoolSnapshot(places, held.map(_.id).toSet, Set.empty, target, noMore).toFill
   }
 
   def running: Vector[RunningExecutor] = executors.values.asScala.toVector.sortBy(_.place.id)
@@ -148,7 +159,7 @@ final class ExecutorPool(
   def end(ids: Seq[String], graceSeconds: Long): Unit = submit {
     expectExit(ids)
     executors(ids).foreach(_.process.destroy())
-    later(graceSeconds)(executors(ids).foreach(_.process.destroyForcibly()))
+    later(graceSeconds * 1000)(executors(ids).foreach(_.process.destroyForcibly()))
     ()
   }
 
@@ -170,9 +181,9 @@ final class ExecutorPool(
       else {
         val (term, kill) = (graceSeconds, graceSeconds + TermSeconds)
         closingSteps = Vector(
-          later(term)(running.foreach(_.process.destroy())),
-          later(kill)(running.foreach(_.process.destroyForcibly())),
-          later(kill + KillSeconds)(close())
+          later(term * 1000)(running.foreach(_.process.destroy())),
+          later(kill * 1000)(running.foreach(_.process.destroyForcibly())),
+          later((kill + KillSeconds) * 1000)(close())
         )
       }
     }
@@ -180,7 +191,7 @@ final class ExecutorPool(
   }
 
   private def close(): Unit = {
-    closingSteps.foreach(_.cancel(false))
+    (closingSteps ++ resting.values).foreach(_.cancel(false))
     owner.shutdown()
     closed.complete(())
     ()
@@ -192,13 +203,14 @@ final class ExecutorPool(
   private def submit(work: => Unit): Unit =
     if (!owner.isShutdown) owner.execute(() => unattended(work))
 
-  private def later(seconds: Long)(work: => Unit): ScheduledFuture[_] =
-    owner.schedule((() => unattended(work)): Runnable, seconds, TimeUnit.SECONDS)
+  private def later(ms: Long)(work: => Unit): ScheduledFuture[_] =
+    owner.schedule((() => unattended(work)): Runnable, ms, TimeUnit.MILLISECONDS)
 
   /** One at a time: a stop that comes meanwhile is in force before the next. */
   @tailrec private def fill(): Option[NotStarted] = {
     val held = running.map(_.place.id).toSet
-    PoolSnapshot(places, held, target, noMore || listener.isEmpty).toFill.headOption match {
+    val stopping = noMore || listener.isEmpty
+    PoolSnapshot(places, held, resting.keySet, target, stopping).toFill.headOption match {
       case None => None
       case Some(place) =>
         startOne(place) match {
@@ -214,6 +226,7 @@ final class ExecutorPool(
       nextId += 1
       val executor = startIn(id, place)
       executors.put(id, executor)
+      startedAt += id -> nowMs()
       // Where this JVM can make no thread to tell it, it comes with that fault.
       executor.process.onExit().whenComplete { (ended, fault) =>
         val process = if (fault == null) ended else executor.process
@@ -224,13 +237,32 @@ final class ExecutorPool(
       case e: Throwable => Some(NotStarted(place, e)) // whatever it is: somebody waits for it
     }
 
-  private def refill(): Unit =
-    fill().foreach(failure => listener.foreach(_.notStarted(failure.place, failure.cause)))
+  @tailrec private def refill(): Unit = fill() match {
+    case None =>
+    case Some(failure) =>
+      val pause = pauses(failure.place.id).afterFailedStart
+      rest(failure.place, pause)
+      listener.foreach(_.notStarted(failure.place, failure.cause, pause.ms))
+      refill()
+  }
+
+  private def rest(place: ExecutorPlan, pause: RestartPause): Unit = {
+    pauses += place.id -> pause
+    if (pause.ms > 0)
+      resting += place.id -> later(pause.ms) {
+        resting -= place.id
+        refill()
+      }
+  }
 
   private def exited(executor: RunningExecutor, code: Int): Unit = {
     executors.remove(executor.id)
     ended.add(executor.id)
-    try listener.foreach(_.exited(executor, code, asked.remove(executor.id)))
+    val ranMs = nowMs() - startedAt(executor.id)
+    startedAt -= executor.id
+    val wasAsked = asked.remove(executor.id)
+    if (!closing && !wasAsked) rest(executor.place, pauses(executor.place.id).afterLife(ranMs))
+    try listener.foreach(_.exited(executor, code, wasAsked))
     finally if (closing && executors.isEmpty) close() else refill()
   }
 }

@@ -47,11 +47,13 @@ final class ExecutorSupervisor(
       explain(executor.id, code),
       if (asked) "" else lastWords(executor.id)
     )
-    carryOut(decide(_.exited(exit, pool.running.map(_.id).toSet, nowMs())))
+    carryOut(decide(_.exited(exit, running, nowMs())))
   }
 
-  override def notStarted(place: ExecutorPlan, cause: Throwable): Unit =
-    carryOut(decide(_.notStarted(place, cause)))
+  override def notStarted(place: ExecutorPlan, cause: Throwable, againInMs: Long): Unit =
+    carryOut(decide(_.notStarted(place, cause, againInMs, running, nowMs())))
+
+  private def running: Set[String] = pool.running.map(_.id).toSet
 
   private def decide(step: Supervision => (Supervision, Vector[Measure])): Vector[Measure] =
     synchronized {

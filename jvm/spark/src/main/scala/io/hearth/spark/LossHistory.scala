@@ -39,10 +39,12 @@ final case class LossHistory(
     case _ => copy(losses = Vector.empty, finishers = finishers + executorId)
   }
 
-  def lost(executorId: String, nowMs: Long): LossHistory = {
-    val counted = losses.filter(at => validMs.forall(nowMs - at <= _))
-    copy(losses = counted :+ nowMs, finishers = finishers - executorId)
-  }
+  def lost(executorId: String, nowMs: Long): LossHistory =
+    notStarted(nowMs).copy(finishers = finishers - executorId)
+
+  /** A successor could not be started. */
+  def notStarted(nowMs: Long): LossHistory =
+    copy(losses = losses.filter(at => validMs.forall(nowMs - at <= _)) :+ nowMs)
 
   private def lost(number: Int) =
     s"${Counted(number, "executor")} ${if (number == 1) "was" else "were"} lost"

@@ -6,6 +6,7 @@ import java.util.concurrent.atomic.AtomicReference
 
 import io.hearth.core.UserError
 import io.hearth.core.files.OwnFiles
+import io.hearth.core.leases.DirectoryUse
 
 /**
  * Where an application's executors write while they run: one directory below each local directory of
@@ -38,18 +39,29 @@ final class ScratchDirectories(
       "directory from which programs may be run, or -Djava.io.tmpdir in spark.executor.extraJavaOptions"
   )
 
-  private val claimed = new AtomicReference(Vector.empty[Path])
+  private val claimed = new AtomicReference(Vector.empty[(Path, AutoCloseable)])
 
-  /** @throws UserError naming the one that cannot be used */
+  /**
+   * What an application that was killed has left there is used again.
+   *
+   * @throws UserError naming the one that cannot be used, or that another application uses
+   */
   def open(): Unit = all.foreach { root =>
     try OwnFiles.claim(root)
     catch { case e: IOException => throw ScratchDirectories.unusable(root, e) }
-    claimed.updateAndGet(_ :+ root)
+    val use = DirectoryUse.take(root).fold(who => throw inUse(root, who), identity)
+    claimed.updateAndGet(_ :+ (root -> use))
     reaper.removeLater(root)
   }
 
-  def close(): Unit =
-    claimed.getAndSet(Vector.empty).foreach(root => bestEffort.attempt(remove(root)))
+  def close(): Unit = claimed.getAndSet(Vector.empty).foreach { case (root, use) =>
+    bestEffort.attempt(remove(root))
+    use.close()
+  }
+
+  private def inUse(root: Path, who: String) = new UserError(
+    s"spark.app.id: an application with this id uses $root already: $who; choose another, or leave it out"
+  )
 
   def workDirectory(executorId: String): Path = roots.head.resolve(executorId).resolve("work")
   def temporary(executorId: String): Path =

@@ -76,8 +76,22 @@ final case class Supervision(losses: LossHistory, givenUp: Boolean = false) {
       (next, Vector(Complain(s"Lost ${exit.what}: ${exit.quoted}"), lost(exit)) ++ end)
     }
 
-  def notStarted(place: ExecutorPlan, cause: Throwable): (Supervision, Vector[Measure]) =
-    giveUp(Some(s"the executor of place ${place.id} could not be started: ${cause.getMessage}"))
+  /** It counts as a loss. @param running as of [[exited]] */
+  def notStarted(
+      place: ExecutorPlan,
+      cause: Throwable,
+      againInMs: Long,
+      running: Set[String],
+      nowMs: Long
+  ): (Supervision, Vector[Measure]) = {
+    val what = s"the executor of place ${place.id} could not be started: ${cause.getMessage}"
+    val counted = copy(losses = losses.notStarted(nowMs))
+    counted.giveUp(counted.losses.exhausted(running).map(reason => s"$reason; $what")) match {
+      case (next, Vector()) =>
+        (next, Vector(Complain(s"T${what.tail}; it is tried again in ${againInMs / 1000} s")))
+      case end => end
+    }
+  }
 
   /** A decommissioned one has said why itself; to be removed again would tell listeners twice. */
   private def ended(exit: ExecutorExit): Vector[Measure] =

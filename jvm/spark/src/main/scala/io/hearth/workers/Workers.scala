@@ -6,7 +6,7 @@ import scala.annotation.tailrec
 
 import io.hearth.core.UserError
 import io.hearth.core.plan.ExecutorPlan
-import io.hearth.spark.{ExitStatus, Log, RunningExecutor, Unattended}
+import io.hearth.spark.{ExitStatus, Log, RestartPause, RunningExecutor, Unattended}
 
 /**
  * What becomes of the Worker of a place.
@@ -23,8 +23,8 @@ final case class PlaceState(
 )
 
 /**
- * Keeps one Worker running in each place until all are stopped: a dead one comes back in its place, at once
- * where it had run for a while, else after a pause that doubles.
+ * Keeps one Worker running in each place until all are stopped: a dead one comes back in its place, after a
+ * [[RestartPause]].
  *
  * @param start starts a Worker, bound
  * @param changed is told the state of all places after each change
@@ -37,8 +37,6 @@ final class Workers(
     log: Log,
     nowMs: () => Long
 ) {
-  import Workers._
-
   private val unattended = new Unattended("A worker could not be kept running", log)
   private var states = places.map(PlaceState(_, None, 0, None))
   private var stopping = false
@@ -51,7 +49,7 @@ final class Workers(
   /** Keep them running; returns when they have been stopped. */
   def keep(): Unit = {
     val threads = places.map { place =>
-      val thread = new Thread(() => unattended(keep(place, LeastPauseMs)), s"place-${place.id}")
+      val thread = new Thread(() => unattended(keep(place, RestartPause())), s"place-${place.id}")
       thread.setDaemon(true)
       thread.start()
       thread
@@ -93,23 +91,27 @@ final class Workers(
   }
 
   @tailrec
-  private def keep(place: ExecutorPlan, pauseMs: Long): Unit = {
+  private def keep(place: ExecutorPlan, before: RestartPause): Unit = {
     val since = nowMs()
-    awaitExit(place)
-    val (pause, next) = pauses(nowMs() - since, pauseMs)
-    if (!stoppedWithin(pause)) {
+    val ran = awaitExit(place)
+    val pause = if (ran) before.afterLife(nowMs() - since) else before.afterFailedStart
+    if (!stoppedWithin(pause.ms)) {
       restart(place)
-      keep(place, next)
+      keep(place, pause)
     }
   }
 
-  private def awaitExit(place: ExecutorPlan): Unit =
-    synchronized(states.find(_.place.id == place.id).flatMap(_.running)).foreach { worker =>
+  /** @return whether there was one */
+  private def awaitExit(place: ExecutorPlan): Boolean = {
+    val found = synchronized(states.find(_.place.id == place.id).flatMap(_.running))
+    found.foreach { worker =>
       val how = ExitStatus.explain(worker.process.waitFor())
       if (!synchronized(stopping))
         log.warn(s"The worker of place ${place.id}, process ${worker.process.pid}, is gone: $how")
       change(place)(_.copy(running = None, lastExit = Some(how)))
     }
+    found.nonEmpty
+  }
 
   /** @return whether they are being stopped, at most `ms` later */
   private def stoppedWithin(ms: Long): Boolean = synchronized {
@@ -135,16 +137,4 @@ final class Workers(
     log.error(s"The worker of place ${place.id} could not be started: $why")
     change(place)(_.copy(lastExit = Some(s"not started: $why")))
   }
-}
-
-object Workers {
-
-  /** One that has run for so long is started again at once. */
-  private val SoundMs = TimeUnit.MINUTES.toMillis(1)
-  private[workers] val LeastPauseMs = TimeUnit.SECONDS.toMillis(1)
-  private[workers] val LongestPauseMs = TimeUnit.MINUTES.toMillis(1)
-
-  /** @return how long to wait before a Worker is started again, and how long after another short life */
-  private[workers] def pauses(ranMs: Long, pauseMs: Long): (Long, Long) =
-    if (ranMs >= SoundMs) (0L, LeastPauseMs) else (pauseMs, math.min(pauseMs * 2, LongestPauseMs))
 }

@@ -19,7 +19,8 @@ class ExecutorPoolSuite extends AnyFunSuite {
     var unheard = false
     var whenStarting: String => Unit = _ => ()
     val log = new Heard
-    val pool = new ExecutorPool(Places.of(places), start, thread, log)
+    val pool =
+      new ExecutorPool(Places.of(places), start, thread, () => thread.nanoTime / 1000000, log)
 
     private def start(id: String, place: ExecutorPlan): RunningExecutor = {
       whenStarting(id)
@@ -50,8 +51,8 @@ class ExecutorPoolSuite extends AnyFunSuite {
     override def exited(executor: RunningExecutor, code: Int, asked: Boolean): Unit =
       if (unheard) throw new IllegalStateException("Spark has stopped")
       else heard :+= s"${executor.id} exit $code${if (asked) " asked" else ""}"
-    override def notStarted(place: ExecutorPlan, cause: Throwable): Unit =
-      heard :+= s"place ${place.id} not started: ${cause.getMessage}"
+    override def notStarted(place: ExecutorPlan, cause: Throwable, againInMs: Long): Unit =
+      heard :+= s"place ${place.id} not started: ${cause.getMessage}, again in $againInMs ms"
   }
 
   test(
@@ -174,19 +175,72 @@ class ExecutorPoolSuite extends AnyFunSuite {
       second.begin(2)
       second.whenStarting = _ => throw error
       second.exits("1", 1)
-      assert(second.heard.last == s"place 1 not started: ${error.getMessage}")
+      assert(second.heard.last == s"place 1 not started: ${error.getMessage}, again in 1000 ms")
     }
   }
 
-  test("a successor that cannot be started is logged with its place, and the pool goes on") {
+  test(
+    "a successor that cannot be started is told of with its place, and tried again after a pause"
+  ) {
     val world = new World(2)
     world.begin(2)
     world.whenStarting = _ => throw new IllegalStateException("refused")
     world.exits("1", 1)
-    assert(world.heard == Vector("1 exit 1", "place 1 not started: refused"))
-    world.whenStarting = _ => ()
+    assert(world.heard == Vector("1 exit 1", "place 1 not started: refused, again in 1000 ms"))
     world.target(2)
+    assert(world.heard.size == 2, "a pause is not cut short")
+    world.thread.advance(1)
+    assert(world.heard.last == "place 1 not started: refused, again in 2000 ms")
+    world.whenStarting = _ => ()
+    world.thread.advance(1.9)
+    assert(world.held.keySet == Set(0) && world.pool.expected.map(_.id).toSet == Set(0, 1))
+    world.thread.advance(0.2)
     assert(world.held.keySet == Set(0, 1))
+  }
+
+  test("while a place rests, another free one is filled in its stead") {
+    val world = new World(3)
+    world.begin(2)
+    world.whenStarting = id => if (id == "2") throw new IllegalStateException("refused")
+    world.exits("1", 1)
+    assert(world.heard.last.startsWith("place 2 not started"))
+    assert(world.held == Map(0 -> "0", 1 -> "3"))
+    world.thread.advance(60)
+    assert(world.held == Map(0 -> "0", 1 -> "3"), "no more than are wanted")
+  }
+
+  test(
+    "a place whose executors end soon again and again rests before the next, not where one was asked to end"
+  ) {
+    val world = new World(1)
+    world.begin(1)
+    def current = world.held(0)
+    for (_ <- 1 to 10) world.exits(current, 1)
+    assert(current == "10", "the first ones come at once")
+    world.exits(current, 1)
+    assert(world.held.isEmpty)
+    world.thread.advance(1)
+    assert(current == "11")
+    world.thread.advance(60)
+    world.exits(current, 1)
+    assert(current == "12", "it had run for a while")
+    for (_ <- 1 to 12) {
+      world.pool.expectExit(Seq(current))
+      world.exits(current, 0)
+    }
+    assert(current == "24")
+  }
+
+  test("a stop ends the rest of a place, and no executor is started when that is over") {
+    val world = new World(1)
+    world.begin(1)
+    world.whenStarting = _ => throw new IllegalStateException("refused")
+    world.exits("0", 1)
+    val stopped = world.pool.stop(graceSeconds = 10)
+    world.thread.run()
+    world.whenStarting = _ => ()
+    world.thread.advance(60)
+    assert(stopped.isDone && world.held.isEmpty && world.heard.size == 2)
   }
 
   test("a stop while executors are being started is in force before the next of them") {

@@ -78,6 +78,27 @@ class RunningApplicationSuite extends FixtureAnyFunSuite {
       assert(world.record.contains("\"state\" : \"running\""))
   }
 
+  test("an id that another application with records elsewhere has is refused while that runs") {
+    world =>
+      world.application.open()
+      val file = Files.writeString(world.scratchRoot.resolve("block"), "data")
+      val second = new World(world.root, state = "other-runs")
+      val refused = intercept[UserError](second.application.open()).getMessage
+      assert(
+        refused.startsWith(
+          s"spark.app.id: an application with this id uses ${world.scratchRoot} already: process "
+        )
+      )
+      second.application.close()
+      assert(Files.exists(file))
+      world.application.close()
+      Files.createDirectory(world.scratchRoot)
+      val third = new World(world.root, state = "third-runs")
+      third.application.open()
+      third.application.close()
+      assert(!Files.exists(world.scratchRoot), "what a killed one leaves is used again")
+  }
+
   test("a local directory that cannot be used is named, and what was made before it goes") {
     world =>
       val blocked = Files.writeString(world.root.resolve("file"), "").resolve("hearth-app-1")
@@ -361,13 +382,14 @@ final class World(
     val root: Path,
     binding: BindingMode = BindingMode.Required,
     more: Vector[Path] = Vector.empty,
-    noexec: Path => Option[Path] = _ => None
+    noexec: Path => Option[Path] = _ => None,
+    state: String = "runs"
 ) {
   val log = new Heard
   val kernel = new FakeKernel
   val jvms = new World.FakeJvms(kernel)
   val reaper = new FakeProcess(9)
-  val runs: Path = root.resolve("runs")
+  val runs: Path = root.resolve(state)
   val scratchRoot: Path = root.resolve("local/hearth-app-1")
   val spare: Path = root.resolve("spare/hearth-app-1")
   var temporary: Vector[Path] = Vector(Path.of("/tmp/spark-1"))

@@ -65,7 +65,7 @@ class SupervisionSuite extends AnyFunSuite {
     )
     assert(reasons.head.endsWith("the last was executor 3 (place 0, process 103): exit 1"))
     assert(!after(third, "4")._2.exists(_.isInstanceOf[GiveUp]))
-    assert(third.notStarted(Places.of(1).head, new Exception("no"))._2.isEmpty)
+    assert(!notStarted(third)._2.exists(_.isInstanceOf[GiveUp]))
   }
 
   test("a finished task in between, or an executor at work, keeps the application alive") {
@@ -85,14 +85,30 @@ class SupervisionSuite extends AnyFunSuite {
     assert(two.exited(exit("3"), Set.empty, nowMs = 500)._2.size == 3)
   }
 
-  test("a successor that cannot be started ends the application, with its place and the cause") {
-    val (state, measures) =
-      fresh.notStarted(Places.of(3)(2), new Exception("refused by the kernel"))
+  private def notStarted(state: Supervision, running: Set[String] = Set.empty) =
+    state.notStarted(Places.of(3)(2), new Exception("the disk is full"), 4000, running, nowMs = 5)
+
+  test(
+    "a successor that cannot be started is told of, with its place, the cause and when it is tried again"
+  ) {
     assert(
-      measures == Vector(
-        GiveUp("the executor of place 2 could not be started: refused by the kernel")
+      notStarted(fresh)._2 == Vector(
+        Complain(
+          "The executor of place 2 could not be started: the disk is full; it is tried again in 4 s"
+        )
       )
     )
+  }
+
+  test(
+    "starts that fail count as losses: they end the application where nothing is at work any more"
+  ) {
+    val (second, _) = notStarted(after(fresh.finishedTask("8"), "1")._1)
+    assert(notStarted(second, running = Set("8"))._2.size == 1)
+    val (state, measures) = notStarted(second)
+    val Vector(GiveUp(reason)) = measures
+    assert(reason.startsWith("3 executors were lost in a row and no task was finished in between"))
+    assert(reason.endsWith("the executor of place 2 could not be started: the disk is full"))
     assert(state.givenUp)
   }
 

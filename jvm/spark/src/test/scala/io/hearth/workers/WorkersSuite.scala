@@ -69,14 +69,6 @@ class WorkersSuite extends AnyFunSuite {
     assert(restarts == Vector(1, 0))
   }
 
-  test("what ends again and again is started after pauses that double, up to a minute") {
-    val pauses = Vector.iterate(Workers.pauses(10, Workers.LeastPauseMs), 9) { case (_, next) =>
-      Workers.pauses(10, next)
-    }
-    assert(pauses.map(_._1 / 1000) == Vector(1, 2, 4, 8, 16, 32, 60, 60, 60))
-    assert(Workers.pauses(60000, 32000) == ((0L, Workers.LeastPauseMs)))
-  }
-
   test("an Error at a start again is told, and it is tried again after a pause") {
     val world = new World(1)
     val kept = world.kept()

@@ -177,6 +177,7 @@ private class Wiring(
       plan.executors,
       starter.start,
       DaemonThread.scheduled("hearth-executor-pool"),
+      () => TimeUnit.NANOSECONDS.toMillis(System.nanoTime),
       log
     )
   private val tables = new ApplicationTables(shownPlan, leased, () => pool.running)
