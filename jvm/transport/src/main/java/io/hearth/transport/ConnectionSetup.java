@@ -248,7 +248,16 @@ final class ConnectionSetup implements TcpAgent.Attached {
         connection.open(link);
         finish(link);
         opened.ifPresent(future -> future.complete(connection));
-        if (in.position() > 0) link.begin(in.flip());
+        if (in.position() > 0) begin(link);
+    }
+
+    /** What has come behind the handshake is no longer this object's: where it is broken the connection ends. */
+    private void begin(TcpLink link) {
+        try {
+            link.begin(in.flip());
+        } catch (IOException | RuntimeException | Error broken) {
+            link.close(broken.getMessage() == null ? broken.toString() : broken.getMessage());
+        }
     }
 
     private void watch() {

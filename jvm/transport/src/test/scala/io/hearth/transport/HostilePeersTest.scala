@@ -99,4 +99,16 @@ class HostilePeersTest extends AnyFunSuite {
       assert(serving.counters.reservedBytes < Mb)
     }
   }
+
+  test("so do those that come with the last words of the handshake") {
+    among(echo) { (_, asking, where) =>
+      val peers = (1 to 100).map { _ =>
+        asking.connect(where, Service.NONE).thenApply { (peer: Connection) =>
+          frame(peer, 1, Frame.Kind.RESPONSE, announced = Mb, sent = 0)
+          peer
+        }
+      }
+      peers.foreach(_.get(60, TimeUnit.SECONDS).end.get(60, TimeUnit.SECONDS))
+    }
+  }
 }
