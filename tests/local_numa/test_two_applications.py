@@ -1,7 +1,9 @@
 """Two applications at once: each has its own CPUs, and executors know their own driver."""
 
 import json
+import os
 import re
+import signal
 import socket
 import subprocess
 from collections.abc import Iterator
@@ -86,6 +88,8 @@ def test_two_applications_on_one_port_have_their_own_executors_on_their_own_cpus
     eventually("a task", lambda: "Starting task" in site.log)
     turned_away(site, pid, address)
     does_not_register(Site(site.root / "stray"), site, port_of(address))
+    does_not_share(Site(site.root / "namesake"), site)
+    comes_back_when_it_can(site, pid)
     end.touch()
     for process, settings in ((second, own), (first, ())):
         output, _ = process.communicate(timeout=240)
@@ -149,6 +153,34 @@ def does_not_register(stray: Site, first: Site, port: int) -> None:
     )
     assert "exit 78: another application's driver answered" in outcome.log
     assert first.log.count("Registered executor") == 1
+
+
+def does_not_share(namesake: Site, first: Site) -> None:
+    """Another application of the same id, with records elsewhere, leaves the first one's alone."""
+    namesake.root.mkdir()
+    app, local = first.document("run.json")["app_id"], first.root / "local"
+    outcome = namesake.run(
+        "hold.py", str(namesake.root), spark__app__id=app, spark__local__dir=str(local),
+    )  # fmt: skip
+    assert outcome.code != 0
+    directory = local / f"hearth-{app}"
+    assert f"spark.app.id: an application with this id uses {directory} already" in outcome.log
+    assert directory.is_dir()
+    assert not namesake.executors()
+
+
+def comes_back_when_it_can(site: Site, pid: int) -> None:
+    """A killed executor whose successor has no scratch directory at first."""
+    (scratch,) = (site.root / "local").glob("hearth-*")
+    aside = scratch.with_name("aside")
+    scratch.rename(aside)
+    scratch.touch()
+    os.kill(pid, signal.SIGKILL)
+    eventually("it is said", lambda: re.search(r"could not be .*tried again in \d+ s", site.log))
+    assert not site.executors()
+    scratch.unlink()
+    aside.rename(scratch)
+    eventually("another executor", lambda: site.executors().keys() - {pid})
 
 
 def test_two_started_in_one_instant_have_different_cpus_and_a_third_gets_those_of_a_killed_one(

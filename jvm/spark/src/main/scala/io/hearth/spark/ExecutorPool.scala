@@ -30,8 +30,8 @@ trait PoolListener {
   /** @param asked whether the pool had been asked to end it */
   def exited(executor: RunningExecutor, code: Int, asked: Boolean): Unit
 
-  /** An executor could not be started at all, after the first ones were; it is tried again so much later. */
-  def notStarted(place: ExecutorPlan, cause: Throwable, againInMs: Long): Unit
+  /** An executor could not be started at all, after the first ones were; it is tried again so many seconds later. */
+  def notStarted(place: ExecutorPlan, cause: Throwable, againInSeconds: Long): Unit
 }
 
 /**
@@ -104,7 +104,7 @@ final class ExecutorPool(
   private var closing = false
   private var closingSteps = Vector.empty[ScheduledFuture[_]]
   private var startedAt = Map.empty[String, Long]
-  private var pauses = Map.empty[Int, RestartPause].withDefaultValue(RestartPause())
+  private var pauses = Map.empty[Int, RestartPause].withDefaultValue(RestartPause(AtOnce))
   private var resting = Map.empty[Int, ScheduledFuture[_]] // and what ends it
   private val closed = new CompletableFuture[Unit]()
 
@@ -159,7 +159,7 @@ final class ExecutorPool(
   def end(ids: Seq[String], graceSeconds: Long): Unit = submit {
     expectExit(ids)
     executors(ids).foreach(_.process.destroy())
-    later(graceSeconds * 1000)(executors(ids).foreach(_.process.destroyForcibly()))
+    later(graceSeconds)(executors(ids).foreach(_.process.destroyForcibly()))
     ()
   }
 
@@ -181,9 +181,9 @@ final class ExecutorPool(
       else {
         val (term, kill) = (graceSeconds, graceSeconds + TermSeconds)
         closingSteps = Vector(
-          later(term * 1000)(running.foreach(_.process.destroy())),
-          later(kill * 1000)(running.foreach(_.process.destroyForcibly())),
-          later((kill + KillSeconds) * 1000)(close())
+          later(term)(running.foreach(_.process.destroy())),
+          later(kill)(running.foreach(_.process.destroyForcibly())),
+          later(kill + KillSeconds)(close())
         )
       }
     }
@@ -203,8 +203,8 @@ final class ExecutorPool(
   private def submit(work: => Unit): Unit =
     if (!owner.isShutdown) owner.execute(() => unattended(work))
 
-  private def later(ms: Long)(work: => Unit): ScheduledFuture[_] =
-    owner.schedule((() => unattended(work)): Runnable, ms, TimeUnit.MILLISECONDS)
+  private def later(seconds: Long)(work: => Unit): ScheduledFuture[_] =
+    owner.schedule((() => unattended(work)): Runnable, seconds, TimeUnit.SECONDS)
 
   /** One at a time: a stop that comes meanwhile is in force before the next. */
   @tailrec private def fill(): Option[NotStarted] = {
@@ -227,14 +227,27 @@ final class ExecutorPool(
       val executor = startIn(id, place)
       executors.put(id, executor)
       startedAt += id -> nowMs()
+      watch(executor)
+      None
+    } catch {
+      case e: Throwable => Some(NotStarted(place, e)) // whatever it is: somebody waits for it
+    }
+
+  private def watch(executor: RunningExecutor): Unit =
+    try {
       // Where this JVM can make no thread to tell it, it comes with that fault.
       executor.process.onExit().whenComplete { (ended, fault) =>
         val process = if (fault == null) ended else executor.process
         submit(exited(executor, process.waitFor()))
       }
-      None
+      ()
     } catch {
-      case e: Throwable => Some(NotStarted(place, e)) // whatever it is: somebody waits for it
+      case e: Throwable => // one whose end nobody hears of would keep its place for ever
+        executors.remove(executor.id)
+        startedAt -= executor.id
+        ended.add(executor.id)
+        executor.process.destroyForcibly()
+        throw e
     }
 
   @tailrec private def refill(): Unit = fill() match {
@@ -242,14 +255,14 @@ final class ExecutorPool(
     case Some(failure) =>
       val pause = pauses(failure.place.id).afterFailedStart
       rest(failure.place, pause)
-      listener.foreach(_.notStarted(failure.place, failure.cause, pause.ms))
+      listener.foreach(_.notStarted(failure.place, failure.cause, pause.seconds))
       refill()
   }
 
   private def rest(place: ExecutorPlan, pause: RestartPause): Unit = {
     pauses += place.id -> pause
-    if (pause.ms > 0)
-      resting += place.id -> later(pause.ms) {
+    if (pause.seconds > 0)
+      resting += place.id -> later(pause.seconds) {
         resting -= place.id
         refill()
       }
@@ -268,6 +281,9 @@ final class ExecutorPool(
 }
 
 object ExecutorPool {
+
+  /** As many short lives as end an application where nothing else runs (`spark.deploy.maxExecutorRetries`). */
+  private val AtOnce = 10
 
   /** From SIGTERM to SIGKILL, and from there until the pool no longer waits. */
   private val TermSeconds = 2L

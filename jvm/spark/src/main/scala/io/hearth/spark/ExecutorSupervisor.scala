@@ -50,8 +50,8 @@ final class ExecutorSupervisor(
     carryOut(decide(_.exited(exit, running, nowMs())))
   }
 
-  override def notStarted(place: ExecutorPlan, cause: Throwable, againInMs: Long): Unit =
-    carryOut(decide(_.notStarted(place, cause, againInMs, running, nowMs())))
+  override def notStarted(place: ExecutorPlan, cause: Throwable, againInSeconds: Long): Unit =
+    carryOut(decide(_.notStarted(place, cause, againInSeconds, running, nowMs())))
 
   private def running: Set[String] = pool.running.map(_.id).toSet
 

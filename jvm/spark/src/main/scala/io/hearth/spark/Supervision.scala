@@ -80,7 +80,7 @@ final case class Supervision(losses: LossHistory, givenUp: Boolean = false) {
   def notStarted(
       place: ExecutorPlan,
       cause: Throwable,
-      againInMs: Long,
+      againInSeconds: Long,
       running: Set[String],
       nowMs: Long
   ): (Supervision, Vector[Measure]) = {
@@ -88,7 +88,7 @@ final case class Supervision(losses: LossHistory, givenUp: Boolean = false) {
     val counted = copy(losses = losses.notStarted(nowMs))
     counted.giveUp(counted.losses.exhausted(running).map(reason => s"$reason; $what")) match {
       case (next, Vector()) =>
-        (next, Vector(Complain(s"T${what.tail}; it is tried again in ${againInMs / 1000} s")))
+        (next, Vector(Complain(s"${what.capitalize}; it is tried again in $againInSeconds s")))
       case end => end
     }
   }

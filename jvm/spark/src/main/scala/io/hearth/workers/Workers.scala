@@ -49,7 +49,8 @@ final class Workers(
   /** Keep them running; returns when they have been stopped. */
   def keep(): Unit = {
     val threads = places.map { place =>
-      val thread = new Thread(() => unattended(keep(place, RestartPause())), s"place-${place.id}")
+      val thread =
+        new Thread(() => unattended(keep(place, RestartPause(atOnce = 0))), s"place-${place.id}")
       thread.setDaemon(true)
       thread.start()
       thread
@@ -95,7 +96,7 @@ final class Workers(
     val since = nowMs()
     val ran = awaitExit(place)
     val pause = if (ran) before.afterLife(nowMs() - since) else before.afterFailedStart
-    if (!stoppedWithin(pause.ms)) {
+    if (!stoppedWithin(TimeUnit.SECONDS.toMillis(pause.seconds))) {
       restart(place)
       keep(place, pause)
     }

@@ -51,8 +51,8 @@ class ExecutorPoolSuite extends AnyFunSuite {
     override def exited(executor: RunningExecutor, code: Int, asked: Boolean): Unit =
       if (unheard) throw new IllegalStateException("Spark has stopped")
       else heard :+= s"${executor.id} exit $code${if (asked) " asked" else ""}"
-    override def notStarted(place: ExecutorPlan, cause: Throwable, againInMs: Long): Unit =
-      heard :+= s"place ${place.id} not started: ${cause.getMessage}, again in $againInMs ms"
+    override def notStarted(place: ExecutorPlan, cause: Throwable, againInSeconds: Long): Unit =
+      heard :+= s"place ${place.id} not started: ${cause.getMessage}, again in $againInSeconds s"
   }
 
   test(
@@ -175,7 +175,7 @@ class ExecutorPoolSuite extends AnyFunSuite {
       second.begin(2)
       second.whenStarting = _ => throw error
       second.exits("1", 1)
-      assert(second.heard.last == s"place 1 not started: ${error.getMessage}, again in 1000 ms")
+      assert(second.heard.last == s"place 1 not started: ${error.getMessage}, again in 1 s")
     }
   }
 
@@ -186,11 +186,11 @@ class ExecutorPoolSuite extends AnyFunSuite {
     world.begin(2)
     world.whenStarting = _ => throw new IllegalStateException("refused")
     world.exits("1", 1)
-    assert(world.heard == Vector("1 exit 1", "place 1 not started: refused, again in 1000 ms"))
+    assert(world.heard == Vector("1 exit 1", "place 1 not started: refused, again in 1 s"))
     world.target(2)
     assert(world.heard.size == 2, "a pause is not cut short")
     world.thread.advance(1)
-    assert(world.heard.last == "place 1 not started: refused, again in 2000 ms")
+    assert(world.heard.last == "place 1 not started: refused, again in 2 s")
     world.whenStarting = _ => ()
     world.thread.advance(1.9)
     assert(world.held.keySet == Set(0) && world.pool.expected.map(_.id).toSet == Set(0, 1))
@@ -241,6 +241,21 @@ class ExecutorPoolSuite extends AnyFunSuite {
     world.whenStarting = _ => ()
     world.thread.advance(60)
     assert(stopped.isDone && world.held.isEmpty && world.heard.size == 2)
+  }
+
+  test("an executor of whose end nobody would hear is ended, and its place is tried again") {
+    val world = new World(1)
+    world.begin(1)
+    world.make = pid =>
+      new FakeProcess(pid) {
+        override def onExit(): CompletableFuture[Process] = throw new OutOfMemoryError("no thread")
+      }
+    world.exits("0", 1)
+    assert(world.heard.last == "place 0 not started: no thread, again in 1 s")
+    assert(world.held.isEmpty && world.processes("1").signals == Vector("KILL"))
+    world.make = pid => new FakeProcess(pid)
+    world.thread.advance(1)
+    assert(world.held == Map(0 -> "2"))
   }
 
   test("a stop while executors are being started is in force before the next of them") {

@@ -86,7 +86,7 @@ class SupervisionSuite extends AnyFunSuite {
   }
 
   private def notStarted(state: Supervision, running: Set[String] = Set.empty) =
-    state.notStarted(Places.of(3)(2), new Exception("the disk is full"), 4000, running, nowMs = 5)
+    state.notStarted(Places.of(3)(2), new Exception("the disk is full"), 4, running, nowMs = 5)
 
   test(
     "a successor that cannot be started is told of, with its place, the cause and when it is tried again"

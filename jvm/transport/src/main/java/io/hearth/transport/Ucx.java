@@ -68,12 +68,12 @@ final class Ucx {
         }
     }
 
-    /** jucx looks for its library in its own jar, and where that has none for the processor, on java.library.path. */
+    /** jucx looks for its library in its own jar, and where that has none for the processor, where Java looks. */
     private static String notLoaded(String architecture) {
         String jucx = "libjucx_" + architecture + ".so";
         return UcpContext.class.getResource("/" + jucx) != null ? "libucp.so.0 was not loaded: apt-get install libucx0"
                 : "jucx's jar has no library for " + architecture + ": install UCX, and put " + jucx
-                        + ", as its sources build it, on java.library.path";
+                        + ", as its sources build it, in a directory of LD_LIBRARY_PATH";
     }
 
     /**

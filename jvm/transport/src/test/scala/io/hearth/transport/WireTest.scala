@@ -150,20 +150,20 @@ class WireTest extends AnyFunSuite {
     assert(refused == 1 && because.contains("UCX was asked for and cannot be had: jucx"), because)
   }
 
-  test("where jucx's jar has no library for the processor, the one of java.library.path is used") {
+  test("where jucx's jar has no library for the processor, the one of LD_LIBRARY_PATH is used") {
     val directory = Files.createTempDirectory("hearth-jucx")
     def run(): String = {
       val words = Seq(
         s"${sys.props("java.home")}/bin/java",
         "-Dos.arch=aarch64",
-        s"-Djava.library.path=$directory",
         "-cp",
         sys.props("java.class.path"),
         "io.hearth.transport.Alone",
         "ANY"
       )
-      val process = new ProcessBuilder(words: _*).redirectErrorStream(true).start()
-      new String(process.getInputStream.readAllBytes)
+      val builder = new ProcessBuilder(words: _*).redirectErrorStream(true)
+      builder.environment.put("LD_LIBRARY_PATH", directory.toString)
+      new String(builder.start().getInputStream.readAllBytes)
     }
     val without = run()
     val reason =

@@ -9,7 +9,7 @@ import java.util.concurrent.CompletableFuture
  * @param heedsTerm whether SIGTERM ends it
  * @param heedsKill whether SIGKILL does, as of a process in an uninterruptible wait it does not
  */
-final class FakeProcess(
+class FakeProcess(
     override val pid: Long,
     heedsTerm: Boolean = true,
     heedsKill: Boolean = true

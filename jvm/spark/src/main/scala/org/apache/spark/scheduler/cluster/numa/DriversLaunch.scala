@@ -33,7 +33,7 @@ private[spark] object DriversLaunch {
       sparkOptions = JavaModuleOptions.defaultModuleOptionArray.toVector ++ startupOptions(conf),
       userOptions = UserSettings.executorJavaOptions(conf),
       environment = sc.executorEnvs.toMap ++ pythonPath(sc, jvm) ++
-        libraryPath(conf.get(EXECUTOR_LIBRARY_PATH), sc.executorEnvs.get, jvm.environment) ++
+        nativePath(conf.get(EXECUTOR_LIBRARY_PATH), sc.executorEnvs.get, jvm.environment) ++
         secrets(sc) ++
         lease.map(LeaseRegistry.FileVariable -> _.toString),
       driverUrl = driverUrl(sc),
@@ -126,7 +126,7 @@ private[spark] object DriversLaunch {
       .toMap
 
   /** What is added stands before what is named for executors and what they inherit (Spark's `CommandUtils`). */
-  private[numa] def libraryPath(
+  private[numa] def nativePath(
       added: Option[String],
       named: String => Option[String],
       inherited: String => Option[String]

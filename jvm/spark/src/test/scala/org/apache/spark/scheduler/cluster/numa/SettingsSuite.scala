@@ -39,7 +39,7 @@ class SettingsSuite extends AnyFunSuite {
     "a library path that is added hides neither the one of executors' environment nor the inherited one"
   ) {
     def of(added: Option[String], named: Option[String]) =
-      DriversLaunch.libraryPath(added, _ => named, _ => Some("/inherited"))
+      DriversLaunch.nativePath(added, _ => named, _ => Some("/inherited"))
     assert(of(Some("/a"), Some("/b")) == Map("LD_LIBRARY_PATH" -> "/a:/b:/inherited"))
     assert(of(Some("/a"), None) == Map("LD_LIBRARY_PATH" -> "/a:/inherited"))
     assert(of(None, Some("/b")).isEmpty)
