@@ -210,7 +210,7 @@ def test_a_killed_driver_leaves_no_container(contained: Site, moment: str):
     os.kill(contained.document("run.json")["driver_pid"], signal.SIGKILL)
     process.wait(timeout=60)
     nothing_is_left(contained)
-    assert contained.document("run.json")["state"] == "abandoned"
+    eventually("marked", lambda: contained.document("run.json")["state"] == "abandoned", 60)
 
 
 def test_ctrl_c_ends_the_containers_in_order(contained: Site):
