@@ -171,7 +171,7 @@ def test_a_colocation_on_cpus_that_somebody_holds_says_who(
     hold(lease("theirs", show_ids(os.sched_getaffinity(0))))
     done = hearth(*words, environment=where)
     assert done.returncode == 0
-    assert re.search(r"CPUs \S+ are leased by .* of \S+: what is measured there", done.stderr)
+    assert re.search(r"CPUs \S+ are leased by .* of \S+: results measured there", done.stderr)
 
 
 def test_a_registry_that_cannot_be_read_is_an_error_of_leases_and_a_note_of_a_plan(

@@ -103,7 +103,7 @@ def test_executors_that_are_not_bound_are_not_called_bound() -> None:
     assert asked[0].startswith(f"plan: {len(PLAN.executors)} unbound executors (")
     assert "  place   not bound" in asked
     assert "unbound executors" in show_plan(PLAN, PLANNED, Screen(100), unbound=True)[1]
-    because = "leased by job-1, beside which nothing fits (...), so the executors are not bound"
+    because = "leased by job-1, and nothing fits beside them (...), so the executors run unbound"
     shared = replace(
         PLAN, reasons=[*PLAN.reasons, Reason("sharing", "CPUs 0-3 shared", because, "x")]
     )

@@ -136,7 +136,7 @@ def test_a_cache_whose_name_has_colons_holds_no_archive_and_debug_says_why(
     environment = {"XDG_CACHE_HOME": str(tmp_path / "a:b:c")}
     done = hearth("topology", "--debug", environment=environment)
     assert done.returncode == 0, done.stderr
-    assert "has a colon, which parts archives" in done.stderr
+    assert "has a colon, which separates archives" in done.stderr
 
 
 @pytest.fixture(scope="module")

@@ -54,7 +54,7 @@ _PLANS: dict[str, tuple[list[PlanOperator], str, list[PlanOperator]]] = {
     ),
     "copied-rows": (
         [op("ReplaceData", number_of_copied_rows=5e6, number_of_updated_rows=120)],
-        "5,000,000 rows are written again to change 120",
+        "5,000,000 rows are rewritten to change 120",
         [
             op("ReplaceData", number_of_copied_rows=5e6, number_of_updated_rows=4e6),
             op("ReplaceData", number_of_copied_rows=5000, number_of_updated_rows=1),
@@ -88,7 +88,7 @@ _PLANS: dict[str, tuple[list[PlanOperator], str, list[PlanOperator]]] = {
     ),
     "cross-join": (
         [op("CartesianProduct", number_of_output_rows=2e9)],
-        "CartesianProduct joins without equal keys and puts out 2,000,000,000 rows",
+        "CartesianProduct joins without equal keys and outputs 2,000,000,000 rows",
         [op("CartesianProduct", number_of_output_rows=1000), op("SortMergeJoin")],
     ),
     "could-broadcast": (
@@ -137,10 +137,10 @@ _COPIED = f"{_TARGET}copied unmodified because they did not match any action"
          {"small-files": "BatchScan local.db.t reads 500 files of 0.10 MB on average"}),
         ("MergeRows", None, {_COPIED: 8_000_000, f"{_TARGET}inserted": 4,
                              f"{_TARGET}updated": 16, f"{_TARGET}deleted": 0},
-         {"copied-rows": "8,000,000 rows are written again to change 20"}),
+         {"copied-rows": "8,000,000 rows are rewritten to change 20"}),
         ("ReplaceData", None, {"number of added records": 6_000_000,
                                "number of removed records": 6_000_100},
-         {"copied-rows": "6,000,000 rows are written again to change 100"}),
+         {"copied-rows": "6,000,000 rows are rewritten to change 100"}),
         # An UPDATE or a MERGE that Spark does not count: how many rows it changes is not known.
         ("ReplaceData", None, {"number of added records": 6_000_000,
                                "number of removed records": 6_000_000}, {}),

@@ -141,7 +141,7 @@ def test_a_file_without_an_event_is_refused_as_no_event_log(
     (tmp_path / "hostname").write_text("numa\n")
     done = hearth("report", "hostname")
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith("hearth: 'hostname' holds no event of Spark's: it is a different")
+    assert done.stderr.startswith("hearth: 'hostname' holds no Spark events: it is a different")
 
 
 def test_a_stage_that_was_never_submitted_is_shown_without_its_times(
@@ -236,15 +236,15 @@ def test_a_log_cut_at_every_1000th_byte_is_read_and_said_to_be_cut(
 def test_a_foreign_file_an_empty_one_and_unknown_events_are_warnings(tmp_path: Path) -> None:
     foreign = tmp_path / "foreign"
     foreign.write_bytes(bytes(range(256)) * 1000)
-    assert "no event of Spark's" in read_event_log(foreign).warnings[1]
+    assert "no Spark events" in read_event_log(foreign).warnings[1]
     foreign.write_bytes(b"")
-    assert "no event of Spark's" in read_event_log(foreign).warnings[0]
+    assert "no Spark events" in read_event_log(foreign).warnings[0]
     strange = b'{"Event":"org.example.Strange","x":1}\n'
     broken = b'{"Event":"SparkListenerTaskEnd","Stage ID":"?"}\n'
     foreign.write_bytes((LOGS / "skew.jsonl").read_bytes() + strange + broken)
     log = read_event_log(foreign)
     assert log.warnings == [
-        "1 events could not be read and are not in the sums",
+        "1 events could not be read and are not counted",
         "1 events of the unknown kind org.example.Strange skipped",
     ]
     with pytest.raises(UserError, match="there is no such file"):

@@ -38,7 +38,7 @@ def test_counters_that_fall_back_clocks_that_jump_and_gaps_are_told(tmp_path: Pa
     assert file.warnings == [
         "process.jsonl: process 7: 1 samples went back in time and were dropped",
         "process.jsonl: process 7: 1 gaps, the longest of 28.0 s",
-        "process.jsonl: process 7: 1 counters fell back",
+        "process.jsonl: process 7: 1 counters decreased",
     ]
 
 

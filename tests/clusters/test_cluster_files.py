@@ -298,7 +298,7 @@ def test_a_users_java_options_stand_behind_the_plans_own() -> None:
 
 
 def test_what_a_cluster_cannot_do_is_refused() -> None:
-    with pytest.raises(UserError, match="--bind: package cannot be said to yarn"):
+    with pytest.raises(UserError, match="--bind: package cannot be expressed for yarn"):
         files(BIG, "yarn", bind="package")
     with pytest.raises(UserError, match="kubernetes keeps CPUs 0"):
         files("1 node of 16 GB, 1 cores", "kubernetes")

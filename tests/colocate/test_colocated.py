@@ -135,7 +135,7 @@ def test_the_best_way_is_named_with_what_is_certain_of_it() -> None:
     gain = said(*rounds)
     split, unbound, _ = gain.arms
     assert split.throughput and split.throughput.ends and split.throughput.ends[0] > 1.6
-    said_of_it = "Best by throughput: split 1-1 (1.66); all have ended in 0.80 of the time of one"
+    said_of_it = "Best by throughput: split 1-1 (1.66); all end in 0.80 of the time of running"
     assert gain.sentence.startswith(said_of_it), gain.sentence
     assert gain.sentence.endswith("so running them at the same time pays).")
     assert unbound.to_split and unbound.to_split.value == pytest.approx(0.63, abs=0.01)
@@ -173,7 +173,7 @@ def test_of_a_loop_the_runs_that_end_in_the_middle_count() -> None:
     assert (a.completed, a.runs, b.completed) == (2, 4, 1)
     assert b.failures == [], "what was stopped at the end did not fail"
     assert one.arms[0].all_end_s == [] and one.arms[0].rounds == 1
-    assert "; it does 1.00 times the work an hour of one after the other" in one.sentence
+    assert "; it does 1.00 times the work per hour of running one after the other" in one.sentence
     assert one.arms[0].throughput and one.arms[0].throughput.value == pytest.approx(1.0)
     shown = " ".join("\n".join(show_colocation(one, Screen())).split())
     assert "for 1.66667 minutes, of which the first and last 0.333333 do not count" in shown

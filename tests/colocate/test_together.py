@@ -70,7 +70,7 @@ def test_one_that_fails_is_reported_and_the_other_goes_on() -> None:
     found = {one.lane: one.outcome for one in together(lanes)}
     assert found[0].seconds == 1.0 and found[0].failure is None
     assert found[1].failure == "--memory: '1k' is too little: give more"
-    assert found[2].failure == "a fault in hearth: KeyError: 'x'"
+    assert found[2].failure == "internal error in hearth: KeyError: 'x'"
     assert found[3].failure == "the process that watched over it ended with signal 9"
 
 

@@ -129,7 +129,7 @@ def test_a_capture_answers_what_it_holds(hearth: Command) -> None:
     seen = {one["name"] for one in found["sound"]} | {one["name"] for one in found["findings"]}
     assert {"uneven-nodes", "node-without-memory", "memory-nodes-allowed"} <= seen
     unseen = {one["name"]: one["reason"] for one in found["not_checked"]}
-    assert unseen["spark-version"] == "a capture does not hold it"
+    assert unseen["spark-version"] == "not part of a capture"
     assert unseen["swappiness"] == "there is no /proc/sys/vm/swappiness"
     assert done.returncode == (1 if found["findings"] else 0)
 
@@ -284,9 +284,9 @@ def test_a_link_of_a_capture_in_a_directory_shows_no_file_of_this_machine(tmp_pa
     (root / "sys").symlink_to(outside)
     with captured_machine(root, TOPOLOGY, PLAN, None) as machine:
         for ask in (machine.tree.text, machine.tree.mode):
-            with pytest.raises(NotSeen, match="a link leads out of the capture"):
+            with pytest.raises(NotSeen, match="a link points outside the capture"):
                 ask("proc/sys/vm/swappiness")
-        with pytest.raises(NotSeen, match="a link leads out of the capture"):
+        with pytest.raises(NotSeen, match="a link points outside the capture"):
             machine.tree.names("sys")
         assert not machine.tree.has("sys/vm")
         (root / "proc/sys/vm/inside").symlink_to("/" + "../" * 30 + str(root / "proc/value"))

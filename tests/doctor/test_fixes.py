@@ -168,7 +168,7 @@ def test_a_command_goes_on_where_it_may_not_look(hearth: Command, tmp_path: Path
     (folder / "lock").mkdir()
     done = hearth("runs")
     assert done.returncode == 0
-    assert "a setting that is switched may have to be put back: [Errno" in done.stderr
+    assert "a switched setting may still have to be restored: [Errno" in done.stderr
 
 
 def test_a_fix_is_an_arm_and_what_cannot_be_switched_is_skipped_with_the_reason(

@@ -336,7 +336,7 @@ def test_directories_that_every_jvm_writes_to_are_told_by_their_mode(
     (tmp_path / "data").rmdir()
     (tmp_path / "data").write_text("")
     found = looked(check, machine)
-    assert isinstance(found, Problem) and found.seen == "/data is no directory"
+    assert isinstance(found, Problem) and found.seen == "/data is not a directory"
     (tmp_path / "data").unlink()
     (tmp_path / "data").symlink_to("data")
     assert looked(check, machine) == Absent(
@@ -392,7 +392,7 @@ def test_a_network_device_is_served_by_cpus_of_its_node(
         file = tmp_path / "sys/class/net/eth0" / path
         before = file.read_text()
         file.write_text(text)
-        untold = Fine("no network device tells its node")
+        untold = Fine("no network device reports its node")
         assert looked(CHECKS["nic-node"], machine) == untold
         file.write_text(before)
     some = nic_on_node_0("1-2", rps="ff", xps="9").machine(tmp_path)
@@ -562,7 +562,7 @@ def test_where_no_directory_for_temporary_files_can_be_written_that_is_a_finding
     machine = Given(own={"temporary": temporary()}).machine(tmp_path)
     found = looked(CHECKS["directory-modes"], machine)
     assert isinstance(found, Problem) and found.severity == "harm"
-    assert found.seen == "/tmp is not there, and this user may not make it"
+    assert found.seen == "/tmp does not exist, and this user may not create it"
     kept = looked(CHECKS["state-space"], machine)
     assert isinstance(kept, Problem) and "XDG_STATE_HOME" in kept.command
 

@@ -190,7 +190,7 @@ def test_a_record_that_names_another_file_writes_nothing(
     other.write_text("root")
     forged = Switched(CHECK, "this boot", [Kept("sys/../etc/passwd", "evil", "root")], [])
     switch._keep(forged)
-    with pytest.raises(UserError, match="is no setting of the kernel"):
+    with pytest.raises(UserError, match="is not a setting of the kernel"):
         switch.undo(CHECK)
     switch._keep(replace(forged, settings=[], drop_ins=["etc/passwd"]))
     with pytest.raises(UserError, match="names files that hearth does not write"):

@@ -159,7 +159,7 @@ def test_a_kryo_registrator_of_the_users_jar_serialises_what_is_shuffled(applica
 def test_whoever_asks_for_encryption_gets_sparks_own_transfer_with_one_line(application):
     site, report = application
     logs = [log.read_text() for log in (site.only_run() / "executors").glob("*/stderr")]
-    lines = re.findall(".*Spark's own transfer brings all shuffle blocks.*", "\n".join(logs))
+    lines = re.findall(".*all shuffle blocks come over Spark's own transfer.*", "\n".join(logs))
     assert len(lines) == 2, "one for each executor that shuffles"
     assert all("spark.network.crypto.enabled asks for encryption" in line for line in lines)
     assert not any("hearth's wire for shuffle blocks listens" in log for log in logs)
@@ -197,7 +197,7 @@ def test_a_stage_whose_tasks_take_other_resources_runs_and_one_for_other_executo
     given, too_many, executors = application[1]["profiles"]
     assert given == [[1, 1], [1, 1]]
     assert "asks for 2 CPUs for a task, and an executor has 1" in too_many[0]
-    assert "under local-numa they are those of the plan" in executors[0]
+    assert "local-numa has only those of the plan" in executors[0]
 
 
 def test_nothing_is_left_behind(application):

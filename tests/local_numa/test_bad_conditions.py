@@ -138,7 +138,7 @@ def test_without_memory_policies_and_with_scratch_mounted_noexec_a_job_runs_as_p
     assert outcome.code == 0, outcome.log[-4000:]
     assert (
         outcome.log.count(
-            "Executors have no memory policy, and need none: all that they may use is memory node 0"
+            "Executors have no memory policy and need none: they may only use memory node 0"
         )
         == 1
     )

@@ -138,7 +138,7 @@ def test_pods_that_share_memory_but_no_network_speak_tcp_and_bind_their_communic
     )
     report = assert_right(outcome)
     assert (report["tcp"], report["ucx"], report["handed_over"]) == (report["remote"], 0, 0)
-    assert cluster.said("by tcp as UCX cannot reach the peer: its network namespace is another")
+    assert cluster.said("by tcp as UCX cannot reach the peer: it is in another network namespace")
     bound = cluster.said("hearth-affinity: o2ntc:1, eth0 (it carries the default route;")
     assert len(bound) == 2, "one line for each executor"
     assert site.leftovers() == []

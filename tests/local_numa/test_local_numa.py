@@ -71,7 +71,7 @@ def test_executors_and_their_python_workers_run_where_the_plan_says(many: Many):
     derived = site.document("plan.json")["conf"].get("spark.local.dir", str(site.root / "tmp"))
     scratch = Path(site.document("run.json")["scratch"][0])
     assert scratch.parent == Path(derived)
-    told = f"spark.local.dir={derived} of the plan is for executors; the driver, which was there"
+    told = f"spark.local.dir={derived} of the plan is for executors; the driver, which started"
     assert (told in outcome.log) == ("spark.local.dir" in site.document("plan.json")["conf"])
     assert scratch.name.startswith("hearth-local-numa-") and not scratch.exists()
     planned = {e["cpus"] for e in site.document("plan.json")["executors"]}

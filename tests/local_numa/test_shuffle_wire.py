@@ -124,7 +124,7 @@ def test_an_executor_without_a_wire_is_read_over_sparks_own_transfer(site: Site)
     report = assert_right(outcome)
     # Who has a wire asks one who has none; that one counts nothing.
     assert (report["ucx"], report["tcp"]) == (0, 0) and report["handed_over"] > 0
-    (why,) = executors_said(site, "Spark's own transfer brings all shuffle blocks")
+    (why,) = executors_said(site, "all shuffle blocks come over Spark's own transfer")
     assert "Address already in use" in why and f":{port}" in why
     (peer,) = executors_said(site, "come over Spark's own transfer: ")
     assert "Address already in use" in peer
@@ -191,7 +191,7 @@ def test_a_standalone_cluster_on_two_hosts_shuffles_over_tcp(
     assert (report["tcp"], report["ucx"], report["handed_over"]) == (report["remote"], 0, 0)
     logs = [log.read_text() for log in site.root.glob("work-*/*/*/stderr")]
     assert len(logs) == 2
-    why = "by tcp as UCX cannot reach the peer: its network namespace is another"
+    why = "by tcp as UCX cannot reach the peer: it is in another network namespace"
     assert all(f"come over hearth's wire, {why}" in log for log in logs)
 
 

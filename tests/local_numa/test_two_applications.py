@@ -109,7 +109,7 @@ def third_is_told(hearth: Command) -> None:
     assert third.returncode == 0
     assert re.search(r"  beside  CPUs 0-1 shared: .* of \S+ \(process \d+\) on CPUs", third.stderr)
     planned = " ".join(hearth("plan", *asked).stdout.split())
-    assert re.search(r"beside CPUs 0-1 shared: .*, beside which nothing fits", planned)
+    assert re.search(r"beside CPUs 0-1 shared: .* and nothing fits beside them", planned)
     refused = hearth("submit", "--when-full", "refuse", *asked, str(APPS / "hold.py"))
     assert (
         refused.returncode == 2

@@ -161,7 +161,7 @@ def test_nothing_is_kept_below_a_directory_of_another_users_of_a_group_or_of_an_
     os.chown(shared, OTHER, 0)
     for mode in (0o777, 0o1777, 0o755):
         shared.chmod(mode)
-        refused(f"{shared}' belongs to user {OTHER}; take a directory below")
+        refused(f"{shared}' belongs to user {OTHER}; use a directory inside")
     os.chown(shared, 0, 0)
     os.chown(tmp_path / "link", OTHER, 0, follow_symlinks=False)
     private_directory(shared / "deep" / "mine")

@@ -287,7 +287,7 @@ def test_a_workloads_own_times_on_more_nodes_are_never_used() -> None:
         (f"{SPEEDUPS}a,1B,2B\n", "speedups.csv:2: speedup is empty"),
         (f"{SPEEDUPS}a,1B\n", "speedups.csv:2: to_binding is empty"),
         (f"{SPEEDUPS}a,1B,2B,1.5,9\n", "speedups.csv:2: the row has more values than"),
-        (f"{SPEEDUPS}a,1B,2B,1.5\na,1B,2B,1.9\n", "csv:3: a from 1 to 2 nodes is there twice"),
+        (f"{SPEEDUPS}a,1B,2B,1.5\na,1B,2B,1.9\n", "csv:3: a from 1 to 2 nodes appears twice"),
         (f"{SPEEDUPS}a,1B,\u00b2B,1.5\n", "has no times on 3 or more nodes"),
         (f"{SPEEDUPS}a,1B,2B,1.5\n", "has no times on 3 or more nodes"),
     ],

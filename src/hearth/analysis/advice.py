@@ -87,14 +87,14 @@ def _small_tasks(stage: Stage, _slots: int) -> str | None:
     median = stage.duration.p50
     if stage.tasks < SMALL_TASKS or median is None or median > SMALL_TASK_MS:
         return None
-    return f"{stage.tasks} tasks take {median:.0f} ms each (median), mostly to be scheduled"
+    return f"{stage.tasks} tasks take {median:.0f} ms each (median), mostly scheduling overhead"
 
 
 def _large_partition(stage: Stage, _slots: int) -> str | None:
     most = stage.read_bytes.max or 0
     if most < LARGE_PARTITION_BYTES or _unsplit(stage, _slots):
         return None
-    return f"one task read a partition of {most / _GB:.1f} GB, which spills or ends for memory"
+    return f"one task read a partition of {most / _GB:.1f} GB, which spills or runs out of memory"
 
 
 STAGE_RULES = (
@@ -189,7 +189,7 @@ def _copied_rows(plan: Sequence[PlanOperator]) -> Iterator[tuple[int, str]]:
     for at, operator in enumerate(plan):
         copied, changed = _rows_copied(plan, operator)
         if copied >= COPIED_ROWS and changed and copied >= COPIED_PER_CHANGED * changed:
-            yield at, f"{copied:,.0f} rows are written again to change {changed:,.0f}"
+            yield at, f"{copied:,.0f} rows are rewritten to change {changed:,.0f}"
 
 
 #: What a change does to rows: of MERGE from Spark 4.1 on (MergeRowsExec.scala), of UPDATE and
@@ -230,7 +230,7 @@ def _cross_join(plan: Sequence[PlanOperator]) -> Iterator[tuple[int, str]]:
     for at, operator in _named(plan, "CartesianProduct", "BroadcastNestedLoopJoin"):
         rows = operator.metrics.get("number of output rows", 0)
         if rows >= CROSS_ROWS:
-            yield at, f"{operator.name} joins without equal keys and puts out {rows:,.0f} rows"
+            yield at, f"{operator.name} joins without equal keys and outputs {rows:,.0f} rows"
 
 
 def _could_broadcast(plan: Sequence[PlanOperator]) -> Iterator[tuple[int, str]]:
@@ -273,14 +273,14 @@ PLAN_RULES = (
         f"a scan read {SMALL_FILES} files or more of less than {SMALL_FILE_BYTES // _MB} MB each "
         "(mean)",
         _small_files,
-        "compact the input into files of 128 MB or more: each file costs a listing and an opening",
+        "compact the input into files of 128 MB or more: each file costs time to list and open",
     ),
     PlanRule(
         "full-scan", "note",
-        f"a scan read {FULL_SCAN_BYTES // _GB} GB or more of a partitioned table, and no condition "
-        "chose its partitions",
+        f"a scan read {FULL_SCAN_BYTES // _GB} GB or more of a partitioned table, and no filter "
+        "selected partitions",
         _full_scan,
-        "put a condition on the partition columns, if not all of the table is wanted",
+        "filter on the partition columns, unless the whole table is needed",
     ),
     PlanRule(
         "small-written-files", "note",
@@ -291,8 +291,8 @@ PLAN_RULES = (
     ),
     PlanRule(
         "copied-rows", "warning",
-        f"a MERGE, UPDATE or DELETE wrote {COPIED_ROWS:,} rows or more again, and "
-        f"{COPIED_PER_CHANGED} or more for each that it changed",
+        f"a MERGE, UPDATE or DELETE rewrote {COPIED_ROWS:,} rows or more, and "
+        f"{COPIED_PER_CHANGED} or more for each row that it changed",
         _copied_rows,
         "keep changes beside the data (Iceberg: merge-on-read in write.merge.mode, "
         "write.update.mode, write.delete.mode), or partition the table by what the condition names",
@@ -312,7 +312,7 @@ PLAN_RULES = (
     ),
     PlanRule(
         "cross-join", "warning",
-        f"a join without equal keys put out {CROSS_ROWS:,} rows or more",
+        f"a join without equal keys output {CROSS_ROWS:,} rows or more",
         _cross_join,
         "join by equal keys, or filter both sides before the join",
     ),

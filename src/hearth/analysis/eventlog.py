@@ -227,7 +227,7 @@ class _Reader:
         log, warn = self.log, self.log.warnings.append
         self._count_running()
         if log.events == 0:
-            warn(f"{path.name} holds no event of Spark's: it is empty or a different kind of file")
+            warn(f"{path.name} holds no Spark events: it is empty or a different kind of file")
         elif log.start_ms is None:
             warn("the log lacks the application's start")
         if log.events and not log.ended:
@@ -235,13 +235,13 @@ class _Reader:
         if log.foreign_lines:
             warn(f"{log.foreign_lines} lines are not Spark events")
         if self._malformed:
-            warn(f"{self._malformed} events could not be read and are not in the sums")
+            warn(f"{self._malformed} events could not be read and are not counted")
         if self._backwards:
             warn(f"{self._backwards} tasks end before they start: the clock was set back")
         for name, count in sorted(self._unknown.items()):
             warn(f"{count} events of the unknown kind {name} skipped")
         if log.stages_dropped:
-            warn(f"{log.stages_dropped} stages of little run time are in the sums only")
+            warn(f"{log.stages_dropped} short stages are counted in the sums only")
         return log
 
     def _count_running(self) -> None:

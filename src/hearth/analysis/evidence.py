@@ -120,8 +120,8 @@ def gather_event_log(path: Path) -> Evidence:
     log = read_event_log(path)
     if log.events == 0 and log.foreign_lines:
         raise UserError(
-            f"'{path}' holds no event of Spark's: it is a different kind of file; name a run "
-            "that 'hearth runs' lists, or an event log"
+            f"'{path}' holds no Spark events: it is a different kind of file; name a run that "
+            "'hearth runs' lists, or an event log"
         )
     origin = log.start_ms or log.first_ms or 0
     log.name = log.name or path.name

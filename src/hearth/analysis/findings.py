@@ -222,8 +222,8 @@ _CAUSES = {
         "look at the disks and at the executors it read from",
     ),
     "warm-up": (
-        "executors began the stage with these tasks, and a JVM loads and compiles code at first",
-        "nothing, if it is slow once: the same stage again is quicker",
+        "they were the first tasks of the stage on their executors: the JVM still compiled code",
+        "nothing, if it happens once: the same stage is faster the next time",
     ),
     "executor": (
         "all of them ran on executor {executor}",
@@ -463,7 +463,7 @@ def _stalls(analysis: Analysis) -> Iterator[Finding]:
         if not isinstance(gc, Absent) and gc.allocation_stall_ms > 0:
             yield Finding(
                 f"allocation-stall-{name}", "warning",
-                f"Threads of executor {name} stood {gc.allocation_stall_ms:.0f} ms for memory"
+                f"Threads of executor {name} stalled {gc.allocation_stall_ms:.0f} ms for memory"
                 " that ZGC had not freed yet.",
                 [f"/executors/{place}/gc/allocation_stall_ms"],
                 "give it a larger heap or another collector",

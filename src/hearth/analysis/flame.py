@@ -122,7 +122,7 @@ def counted_stacks(lines: Iterable[str]) -> Counter[_Stack]:
     for line in lines:
         text, _, count = line.rstrip("\n").rpartition(" ")
         if not text or not count.isdecimal():
-            raise ValueError(f"'{line.strip()[:60]}' is no stack with its count")
+            raise ValueError(f"'{line.strip()[:60]}' is not a stack with its count")
         frames = text.split(";")[-DEEPEST:]
         found[tuple(_NUMBERED.sub(r"\1", _dotted(frame)) for frame in frames)] += int(count)
     return found

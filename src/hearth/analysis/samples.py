@@ -199,7 +199,7 @@ def read_processes(file: SampleFile, step_ms: int, period_s: float = 1.0) -> dic
         file.warnings.extend(_clock_warnings(f"{file.path.name}: process {pid}", use.clock))
         resets = sum(counter.resets for counter in use.counters.values())
         if resets:
-            file.warnings.append(f"{file.path.name}: process {pid}: {resets} counters fell back")
+            file.warnings.append(f"{file.path.name}: process {pid}: {resets} counters decreased")
     return processes
 
 

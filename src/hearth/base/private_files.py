@@ -94,7 +94,7 @@ def _weakness(folder: Path, links_owner: int, seen: os.stat_result) -> str:
     mode = seen.st_mode
     for owner in (links_owner, seen.st_uid):
         if owner not in (0, os.geteuid()) and not _is_unknown(owner):
-            return f"belongs to user {owner}; take a directory below one of yours or of root's"
+            return f"belongs to user {owner}; use a directory inside one of yours or root's"
     if mode & stat.S_ISVTX or not mode & (stat.S_IWOTH | stat.S_IWGRP):
         return ""
     who, bits = "", "o-w"
@@ -103,7 +103,7 @@ def _weakness(folder: Path, links_owner: int, seen: os.stat_result) -> str:
         if not who:
             return ""
     shown = f"has mode {stat.S_IMODE(mode):o}{who}"
-    return f"{shown} ('chmod +t {shlex.quote(str(folder))}' or 'chmod {bits}' mends that)"
+    return f"{shown} ('chmod +t {shlex.quote(str(folder))}' or 'chmod {bits}' fixes that)"
 
 
 def _other_group(folder: Path, group: int) -> str:

@@ -23,7 +23,7 @@ def parse_bytes(text: str, what: str) -> int:
         raise UserError(f"{what}: '{text}' is not a size: give a number and a unit, such as 20g")
     amount = float(match[1]) * (1 << (10 * _UNITS[match[2].lower()]))
     if amount > _MOST:
-        raise UserError(f"{what}: '{text}' exceeds any machine: give a size such as 20g")
+        raise UserError(f"{what}: '{text}' is more than any machine has: give a size such as 20g")
     size = int(amount)
     if size < 1:
         raise UserError(f"{what}: '{text}' is not a size above zero: give one such as 20g")

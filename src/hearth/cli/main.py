@@ -129,7 +129,7 @@ def _main(arguments: list[str]) -> int:
 
 def _fault(error: Exception, debug: bool) -> int:
     what = f"{type(error).__name__}: {error}"
-    return _failed(f"a fault in hearth: {what} (--debug shows where)", _INTERNAL, debug)
+    return _failed(f"internal error in hearth: {what} (--debug shows where)", _INTERNAL, debug)
 
 
 def _surroundings(error: OSError) -> str:
@@ -140,7 +140,7 @@ def _surroundings(error: OSError) -> str:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     if error.errno == errno.EAGAIN:  # fork(2)
         limits = "at the limit of processes (ulimit -u, pids.max of the control group)"
-        return f"{error.strerror}: {limits}, or an output does not wait for its reader"
+        return f"{error.strerror}: {limits}, or an output is non-blocking and full"
     place = f"'{error.filename}': " if error.filename else ""
     own = "HEARTH_STATE, XDG_CACHE_HOME, HEARTH_DATA and TMPDIR set hearth's own"
     return f"{place}{error.strerror}: free space, or choose another place ({own})"
@@ -194,7 +194,7 @@ def _take_back_abandoned() -> None:
     except PermissionError:  # another user's state: what it holds is not this user's to put back
         return
     except OSError as error:
-        told = [f"a setting that is switched may have to be put back: {error}"]
+        told = [f"a switched setting may still have to be restored: {error}"]
     for line in told:
         print(f"hearth: {line}", file=sys.stderr)
 

@@ -42,7 +42,7 @@ def need_groups(tree: Tree) -> None:
     tree.table("proc/self/cgroup")
     # A capture of hwloc's has no list of mounts that is the process's own.
     if tree.has("proc/self/mountinfo") and not mounted(tree):
-        raise NotSeen("control groups exist and cannot be seen")
+        raise NotSeen("control groups exist but are not visible")
 
 
 def mounted(tree: Tree) -> bool:

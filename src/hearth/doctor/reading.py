@@ -28,7 +28,7 @@ from hearth.spark.conf import conf_folder, read_properties
 
 T = TypeVar("T")
 _RESOLVE_S = 3.0
-_NOT_OF_A_CAPTURE = Absent("a capture does not hold it")
+_NOT_OF_A_CAPTURE = Absent("not part of a capture")
 #: A capture of a large machine has some ten thousand files of some bytes.
 _MOST_FILES, _MOST_BYTES = 200_000, 1 << 20
 #: Folders above a file: sysfs has some twenty.

@@ -318,10 +318,10 @@ def _changes(name: str, machine: Machine) -> Sequence[Change]:
 def _check(kept: Switched, name: str) -> None:
     """Raise ValueError for what hearth never wrote: it would be written to files of the kernel."""
     if kept.name != name:
-        raise ValueError(f"it is of {kept.name[:40]}")
+        raise ValueError(f"it belongs to {kept.name[:40]}")
     for one in [*kept.settings, *(one.instead for one in kept.settings if one.instead)]:
         if not _SETTING.fullmatch(one.path) or ".." in one.path.split("/"):
-            raise ValueError(f"'{one.path[:40]}' is no setting of the kernel")
+            raise ValueError(f"'{one.path[:40]}' is not a setting of the kernel")
     if set(kept.drop_ins) - {_SYSCTL.format(name=name), _TMPFILES.format(name=name)}:
         raise ValueError("it names files that hearth does not write")
 

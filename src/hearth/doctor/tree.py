@@ -60,7 +60,7 @@ class Tree:
         """Return where a file is; raise NotSeen where it is outside."""
         place = self.root / path
         if self._within and not Path(os.path.realpath(place)).is_relative_to(self._within):
-            raise NotSeen(f"could not read /{path}: a link leads out of the capture")
+            raise NotSeen(f"could not read /{path}: a link points outside the capture")
         return place
 
     def real(self, path: str) -> str:
@@ -72,7 +72,7 @@ class Tree:
         try:
             return self._at(path).stat().st_mode
         except (OSError, ValueError) as error:
-            reason = error.strerror if isinstance(error, OSError) else "it is no name of a file"
+            reason = error.strerror if isinstance(error, OSError) else "it is not a file name"
             raise NotSeen(f"could not read /{path}: {reason}") from None
 
     def may_write(self, path: str) -> bool:
@@ -105,7 +105,7 @@ class Tree:
         except FileNotFoundError:
             raise NotSeen(f"there is no /{path}") from None
         except (OSError, ValueError) as error:
-            reason = error.strerror if isinstance(error, OSError) else "it is no name of a file"
+            reason = error.strerror if isinstance(error, OSError) else "it is not a file name"
             raise NotSeen(f"could not read /{path}: {reason}") from None
         if len(content) > most:
             raise NotSeen(f"could not read /{path}: it is longer than {most} bytes")

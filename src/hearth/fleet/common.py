@@ -38,7 +38,7 @@ def common_shape(members: Sequence[PlannedClass]) -> Common | str:
         f"executors of {shape.task_slots} task slots and {show_mb(shape.heap_mb)} of heap, which "
         f"suit the fleet best, would use {best[worst].used:.0%} of the task slots and "
         f"{best[worst].heap:.0%} of the heaps of class {worst + 1}; {_LEAST_USED:.0%} and "
-        f"{_LEAST_HEAP:.0%} are the least: keep one file for each class, and label their nodes"
+        f"{_LEAST_HEAP:.0%} are required: keep one file for each class, and label their nodes"
     )
 
 

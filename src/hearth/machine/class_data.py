@@ -89,7 +89,7 @@ def _prepared(training: Training) -> tuple[Path | None, str]:
         return archive, ""
     if _parted():
         return None, (
-            f"'{paths.cache_home()}' has a colon, which parts archives in a JVM's options: set "
+            f"'{paths.cache_home()}' has a colon, which separates archives in JVM options: set "
             "XDG_CACHE_HOME to a directory without one"
         )
     refusal = _place(training, "failed")
@@ -201,7 +201,7 @@ def _made(training: Training, part: Path) -> str:
             reason = reason_of(*(_without_warnings(text) for text in (done.stderr, done.stdout)))
             return reason or f"java ended with {done.returncode} and made no archive"
         if not _sound(training, part):
-            return "java refuses the archive that it has just written"
+            return "java rejects the archive that it has just written"
         part.replace(name_of(training, part))
         drop_oldest(paths.cache_home(), training.name)
         return ""

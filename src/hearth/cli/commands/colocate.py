@@ -257,7 +257,7 @@ def _warn_of_leases(units: Units, debug: bool) -> None:
             if lease.state == "holds" and {*parse_ids(lease.cpus)} & {*units.all}:
                 print(
                     f"hearth: CPUs {brief_ids(lease.cpus, 24)} are leased by {lease.name} of "
-                    f"{lease.user}: what is measured there holds only beside it",
+                    f"{lease.user}: results measured there are valid only beside it",
                     file=sys.stderr,
                 )
 

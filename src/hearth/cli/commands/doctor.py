@@ -125,7 +125,7 @@ def _examined(
         try:
             measured, problems = measured_fixes(paths.state_home(), application)
         except PermissionError as error:  # as above
-            problems = [f"'{error.filename}': {error.strerror}: nothing that was measured is known"]
+            problems = [f"'{error.filename}': {error.strerror}: earlier measurements are not shown"]
         for problem in problems:
             print(f"hearth: {problem}", file=sys.stderr)
     if record is None:

@@ -137,7 +137,7 @@ def _plan(options: Namespace) -> None:
     master = workers.check_master(options.master)
     if options.bind not in (None, "node"):
         raise UserError(
-            f"--bind: {options.bind} cannot be written down here: leave it out, and change "
+            f"--bind: {options.bind} cannot be expressed here: leave it out, and change "
             "CPUAffinity and NUMAMask in what is printed"
         )
     plan = jvm.plan(_request(options).document(), debug=options.debug)

@@ -6,12 +6,12 @@ from hearth.doctor.check import Check, Fine, Machine, Outcome, Problem, known
 def _look(machine: Machine) -> Outcome:
     failures = known(machine.the_own().archive_failures)
     if not failures:
-        return Fine("no archive failed to be made within a day")
+        return Fine("no archive has failed within a day")
     name, reason = failures[0]
     return Problem(
         f"the archive of '{name[:40]}' could not be made: {reason[:120]}",
         machine.the_own().cache,
-        command="correct that, then hearth cache --remove archives; or wait a day",
+        command="fix that, then hearth cache --remove archives; or wait a day",
     )
 
 

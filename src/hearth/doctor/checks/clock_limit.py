@@ -32,7 +32,7 @@ CHECK = Check(
     _look,
     group="cpu",
     concerns="cpus",
-    better="no limit: the processor itself keeps to its power and heat",
+    better="no limit: the processor itself keeps within its power and heat",
     source="kernel: admin-guide/pm/cpufreq, scaling_max_freq; admin-guide/pm/intel_pstate; tuned: "
     "profile throughput-performance, min_perf_pct",
     touches="power and heat",

@@ -9,13 +9,13 @@ from hearth.doctor.tree import NotSeen
 
 def _look(machine: Machine) -> Outcome:
     if not matters(machine):
-        return Fine("of interest in a cluster only, and no setting of Spark leads to one")
+        return Fine("of interest in a cluster only, and no setting of Spark points to one")
     clock = known(machine.clock)
     if clock.synchronised is None:
-        raise NotSeen("adjtimex(2) did not tell whether the clock is synchronised")
+        raise NotSeen("adjtimex(2) did not say whether the clock is synchronised")
     seen = f"services seen: {', '.join(clock.services) or 'none'}"
     if clock.synchronised:
-        within = "" if clock.error_s is None else f", by its own word within {clock.error_s:.3g} s"
+        within = "" if clock.error_s is None else f", within {clock.error_s:.3g} s by its estimate"
         return Fine(f"the kernel's clock is synchronised{within}; {seen}")
     return Problem(
         f"the kernel's clock is not synchronised; {seen}",

@@ -8,7 +8,7 @@ from hearth.doctor.check import Check, Fine, Machine, Outcome, Problem
 def _look(machine: Machine) -> Outcome:
     topology = machine.the_topology()
     if not topology.warnings:
-        return Fine("what the kernel says of the hardware fits together")
+        return Fine("the kernel's description of the hardware is consistent")
     more = f" (and {len(topology.warnings) - 1} more)" if len(topology.warnings) > 1 else ""
     return Problem(
         f"{topology.warnings[0][:160]}{more}",
@@ -21,7 +21,7 @@ def _look(machine: Machine) -> Outcome:
 CHECK = Check(
     _look,
     group="cpu",
-    better="a topology that the virtual machine or the firmware tells without contradictions",
+    better="a consistent topology from the virtual machine or the firmware",
     source="hearth: how it reads a topology",
     touches="nothing",
     reboot=True,

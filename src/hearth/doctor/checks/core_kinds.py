@@ -46,7 +46,7 @@ def _by_clock(machine: Machine) -> Outcome:
         if tree.has(path):
             clocks[cpu] = tree.number(path, 100_000_000)
     if not clocks or min(clocks.values()) >= _ALIKE * max(clocks.values()):
-        return Fine("the kernel names no cores of several kinds")
+        return Fine("the kernel reports cores of one kind only")
     slow = show_ids(cpu for cpu, clock in clocks.items() if clock < _ALIKE * max(clocks.values()))
     low, high = min(clocks.values()) / 1e6, max(clocks.values()) / 1e6
     return Problem(

@@ -20,12 +20,12 @@ def _look(machine: Machine) -> Outcome:
                 with suppress(NotSeen):  # of a port without a cable, or a virtual function
                     links[name] = (place, _link(tree, place, "current"), _link(tree, place, "max"))
     if not links:
-        raise NotSeen("no disk or network adapter tells of its PCI Express link")
+        raise NotSeen("no disk or network adapter reports its PCI Express link")
     for name, (place, now, most) in links.items():
         # A device that saves power may run its lanes slower, not fewer of them.
         if now[1] < most[1]:
             return Problem(
-                f"{name}: {now[1]} lanes of {now[0]:g} GT/s, and it has {most[1]} of {most[0]:g}",
+                f"{name}: {now[1]} lanes of {now[0]:g} GT/s, it supports {most[1]} of {most[0]:g}",
                 f"/{place}/current_link_width",
                 command=f"put {name} into a slot with {most[1]} lanes; lspci -vv tells which end "
                 "has fewer",

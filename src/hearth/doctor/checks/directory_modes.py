@@ -25,14 +25,14 @@ def _look(machine: Machine) -> Outcome:
                 continue  # shared-memory tells of the one; Spark makes the others
             if tree.may_make(path):
                 return _problem(
-                    f"{named} is not there, and Java does not make it", f"mkdir {quote(folder)}"
+                    f"{named} does not exist, and Java does not create it", f"mkdir {quote(folder)}"
                 )
-            return _problem(f"{named} is not there, and this user may not make it", _OTHERS)
+            return _problem(f"{named} does not exist, and this user may not create it", _OTHERS)
         mode = tree.mode(path)
         what = f"{named}: mode {stat.S_IMODE(mode):04o}"
         if not stat.S_ISDIR(mode):
             return _problem(
-                f"{named} is no directory", f"make it one, or name another for {folder}"
+                f"{named} is not a directory", f"make it one, or name another for {folder}"
             )
         if mode & stat.S_IWOTH and not mode & stat.S_ISVTX:
             return _problem(f"{what}, without the sticky bit", f"chmod +t {quote(folder)}")

@@ -26,7 +26,7 @@ def _look(machine: Machine) -> Outcome:
         raise NotSeen(f"there is no /{CPUS}/cpu*/thermal_throttle: other makers count none")
     worst = max(times, key=lambda file: times[file])
     share = times[worst] / 1000 / float(up[0])
-    what = f"slowed down for heat: {min(share, 1):.2%} of the time since the machine started"
+    what = f"slowed down by heat: {min(share, 1):.2%} of the time since the machine started"
     if share <= _MOST:
         return Fine(what)
     return Problem(
@@ -41,7 +41,7 @@ CHECK = Check(
     _look,
     group="cpu",
     concerns="cpus",
-    better="none: cooling that carries all cores at their highest clock",
+    better="none: cooling that is enough for all cores at their highest clock",
     source="kernel: ABI/testing/sysfs-devices-system-cpu, thermal_throttle; ClickHouse: usage "
     "recommendations; the limit of 0.1 % is hearth's",
     touches="nothing",

@@ -11,7 +11,7 @@ def _look(machine: Machine) -> Outcome:
     if mounted(machine.tree):
         return Fine("control groups are mounted")
     return Problem(
-        "control groups exist and cannot be seen",
+        "control groups exist but are not visible",
         "/proc/self/mountinfo",
         command="mount -t cgroup2 none /sys/fs/cgroup; start the container without its own empty "
         "/sys",

@@ -10,9 +10,9 @@ def _look(machine: Machine) -> Outcome:
         if mount.kind == "fuse.lxcfs" and mount.point.startswith("/proc/")
     ]
     if not made_up:
-        return Fine("no file of /proc is made up")
+        return Fine("no file of /proc is replaced")
     return Problem(
-        f"made up by lxcfs: {', '.join(made_up[:4])}",
+        f"files replaced by lxcfs: {', '.join(made_up[:4])}",
         "/proc/self/mountinfo",
         command="compare 'hearth topology' with the limits of the container; plan with "
         "--executors and --memory",

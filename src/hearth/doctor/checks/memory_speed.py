@@ -12,13 +12,13 @@ def _look(machine: Machine) -> Outcome:
         if one.size_mb and one.rated is not None and one.now is not None
     ]
     if not speeds:
-        raise NotSeen(f"the firmware tells no speed of a memory module in /{FOLDER}")
+        raise NotSeen(f"the firmware reports no memory speed in /{FOLDER}")
     slow = [(rated, now) for rated, now in speeds if now < rated]
     if not slow:
         return Fine(f"{len(speeds)} memory modules at their speed")
     rated, now = slow[0]
     return Problem(
-        f"{len(slow)} of {len(speeds)} memory modules run at {now} MT/s and are made for {rated}",
+        f"{len(slow)} of {len(speeds)} memory modules run at {now} MT/s but are rated for {rated}",
         f"/{FOLDER}/17-*",
         command="set the memory speed in the firmware's setup",
     )

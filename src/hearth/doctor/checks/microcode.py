@@ -15,7 +15,7 @@ def _look(machine: Machine) -> Outcome:
     if text != "Vulnerable":
         machine.tree.choice(_FILE, ())
     return Problem(
-        "microcode: older than the kernel knows of",
+        "microcode: older than one the kernel knows of",
         f"/{_FILE}",
         command="install the distribution's package (intel-microcode) or new firmware",
     )

@@ -25,7 +25,7 @@ def _look(machine: Machine) -> Outcome:
                     command=f"CPUs of node {node}, {show_ids(nodes[node])}, to each of those files",
                 )
         told.append(f"{name}: on node {node}")
-    return Fine("; ".join(told) or "no network device tells its node")
+    return Fine("; ".join(told) or "no network device reports its node")
 
 
 def _node(machine: Machine, path: str) -> int | None:

@@ -14,7 +14,7 @@ _LEAST = 1000
 def _look(machine: Machine) -> Outcome:
     tree, told = machine.tree, []
     if not matters(machine):
-        return Fine("of interest in a cluster only, and no setting of Spark leads to one")
+        return Fine("of interest in a cluster only, and no setting of Spark points to one")
     for name in tree.names(_FOLDER):
         place = f"{_FOLDER}/{name}"
         if not tree.has(f"{place}/device") or tree.text(f"{place}/operstate") != "up":
@@ -31,7 +31,7 @@ def _look(machine: Machine) -> Outcome:
                 command=f"ethtool {name} shows what both ends can; change the cable or the port",
             )
     if not told:
-        raise NotSeen("no network adapter that is up tells its speed")
+        raise NotSeen("no network adapter that is up reports its speed")
     return Fine("; ".join(told))
 
 

@@ -12,7 +12,7 @@ def _look(machine: Machine) -> Outcome:
     mount = machine.tree.mount_of(_PLACE)
     if mount.point != _PLACE or mount.kind != "tmpfs":
         return Problem(
-            f"{_PLACE} is no file system in memory",
+            f"{_PLACE} is not a file system in memory",
             "/proc/self/mountinfo",
             command="mount -t tmpfs -o mode=1777 tmpfs /dev/shm",
         )

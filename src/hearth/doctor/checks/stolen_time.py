@@ -21,7 +21,7 @@ def _look(machine: Machine) -> Outcome:
     user, nice, system, _idle, _wait, hard, soft, steal = map(int, words[1:9])
     busy = user + nice + system + hard + soft + steal
     if busy < _LEAST:
-        raise NotSeen("this machine has worked for less than a minute since it started")
+        raise NotSeen("this machine has been busy for less than a minute since it started")
     share = steal / busy
     what = f"stolen by the host: {share:.1%} of the busy time since the machine started"
     if share <= _MOST:

@@ -65,7 +65,7 @@ def predicted_from(result: Colocated, predicted: Predicted) -> str:
     unit = "NUMA nodes" if result.kind == "node" else "cores"
     return (
         f"from {predicted.source}; {unit} of each, the best by {result.objective} first; "
-        "throughput: work an hour of what runs again and again, one after the other = 1."
+        "throughput: work per hour in repeated runs; one after the other = 1."
     )
 
 

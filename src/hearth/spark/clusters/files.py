@@ -41,7 +41,7 @@ def plan_layout(request: PlanRequest, cluster: str, debug: bool = False) -> tupl
     """
     if request.bind not in (None, "node"):
         raise UserError(
-            f"--bind: {request.bind} cannot be said to {cluster}: leave it out, or use "
+            f"--bind: {request.bind} cannot be expressed for {cluster}: leave it out, or use "
             "--format conf with the master local-numa"
         )
     plan = jvm.plan({**request.document(), "with_topology": True}, debug)

@@ -200,7 +200,9 @@ def _run(lane: Lane, number: int) -> Outcome:
     except UserError as error:
         return Outcome(lane.turn, failure=str(error))
     except Exception as fault:  # of hearth's: it is one application's, not the others'
-        return Outcome(lane.turn, failure=f"a fault in hearth: {type(fault).__name__}: {fault}")
+        return Outcome(
+            lane.turn, failure=f"internal error in hearth: {type(fault).__name__}: {fault}"
+        )
 
 
 def _interrupt(_number: int, _frame: Any) -> None:

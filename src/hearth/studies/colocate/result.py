@@ -485,12 +485,12 @@ def sentence(arms: Sequence[ArmResult], settings: ColocationSettings, split: str
         text = f"No best way, because {' and '.join(failed)} failed; {name} of {shown} {value:.2f}"
     if best.all_end is not None:
         times = best.all_end
-        text += f"; all have ended in {times.value:.2f} of the time of one after the other"
+        text += f"; all end in {times.value:.2f} of the time of running one after the other"
         return f"{text} ({_certain(times, 'faster', 'slower')})."
     work = best.throughput
     if work is None:
         raise ValueError(f"{best.name} is judged without its throughput")
-    text += f"; it does {work.value:.2f} times the work an hour of one after the other"
+    text += f"; it does {work.value:.2f} times the work per hour of running one after the other"
     return f"{text} ({_certain(work, 'slower', 'faster')})."
 
 

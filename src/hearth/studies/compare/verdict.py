@@ -472,7 +472,7 @@ def _more(arm: ComparedArm, ratio: PairedRatio) -> list[str]:
     number = needed(ratio.interval, ratio.pairs, wide)
     if number > _MOST_ADVISED:
         return [
-            f"{arm.name}: too noisy to decide: even {_MOST_ADVISED} repetitions would hardly do; "
+            f"{arm.name}: too noisy to decide: even {_MOST_ADVISED} repetitions may be too few; "
             "compare on a quiet machine: --wait-quiet 10m waits for one before each run"
         ]
     if number <= ratio.pairs:

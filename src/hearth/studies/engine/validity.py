@@ -123,7 +123,7 @@ def _drift(runs: Sequence[TimedRun], centred: "Array") -> Doubt | None:
         f"from the first run to the last all became {abs(_share(change)):.0%} "
         f"{'slower' if change > 0 else 'faster'}: the machine was not idle (heat, other work, "
         "a disk that fills); let it settle and repeat, with at least 6 repetitions: fewer "
-        "do not cope with a drift",
+        "cannot correct for a drift",
     )
 
 
@@ -174,7 +174,7 @@ def _two_groups(name: str, logs: "Array", chance: float) -> Doubt | None:
         "two-groups",
         f"{name} has two kinds of runs, {cut} of about {math.exp(low):.2f} s and "
         f"{len(logs) - cut} of about {math.exp(high):.2f} s: compare the report of one of each to "
-        "see what differs, and fix that; an average of two kinds holds for neither",
+        "see what differs, and fix that; an average of two kinds describes neither",
     )
 
 
@@ -218,7 +218,7 @@ def _own_state(name: str, baseline: str, runs: Sequence[TimedRun], chance: float
         return None
     return Doubt(
         "own-state",
-        f"the ratio of {name} to {baseline} carries over from one repetition to the next, so the "
+        f"the ratio of {name} to {baseline} is correlated from one repetition to the next, so the "
         "interval is too narrow: something persists between its runs (files, caches, a drift of "
         "one side); remove it (compare --cold empties the page cache), or repeat another day",
     )

@@ -119,7 +119,7 @@ def read_speedups(file: Path) -> dict[str, dict[int, float]]:
         own, step = steps.setdefault(row["workload"], {}), (int(start[1]), int(end[1]))
         if step in own:
             row_is = f"{row['workload']} from {step[0]} to {step[1]} nodes"
-            raise UserError(f"{where}: {row_is} is there twice: keep one row for each step")
+            raise UserError(f"{where}: {row_is} appears twice: keep one row for each step")
         own[step] = speedup
     return {workload: _times(own) for workload, own in steps.items()}
 

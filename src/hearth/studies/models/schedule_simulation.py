@@ -92,7 +92,7 @@ def work_of(analysis: Analysis, machine: MachineSize) -> RecordedWork:
         raise UserError(f"--from: the run is {analysis.record.state}: name one that has finished")
     found, end_s = _stages(analysis.stages, analysis.tasks_sample)
     if not found:
-        raise UserError("--from: no task of it ended well: name another run")
+        raise UserError("--from: none of its tasks succeeded: name another run")
     cell = _cell(analysis, machine)
     wall = analysis.record.wall_s
     stages = tuple(found)

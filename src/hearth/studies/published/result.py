@@ -92,7 +92,7 @@ def repeated(head: StudyHead, found: Preset, lines: Sequence[StepLine]) -> Repea
 def _row(value: Value, lines: Mapping[str, StepLine], filled: Filled) -> Row:
     row = (value.what, value.place, value.published, value.unit, value.value)
     if value.read is None:
-        return Row(*row, reason="no command of hearth's measures it")
+        return Row(*row, reason="no command of hearth measures it")
     try:
         measured = _measured(value.read, value.unit, lines, filled)
     except LookupError as missing:

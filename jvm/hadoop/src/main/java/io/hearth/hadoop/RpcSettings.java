@@ -31,7 +31,7 @@ public record RpcSettings(WireSettings wire, int port, boolean refusesTcp, Strin
     static final String FALLBACK = "hearth.rpc.fallback";
     static final String TCP = "hearth.rpc.tcp";
     private static final String LOUD =
-            "UCX writes its messages among a program's output: UCX_LOG_FILE=stderr in the environment allows it";
+            "UCX would log to the program's standard output: set UCX_LOG_FILE=stderr in the environment to use it";
 
     private enum Tcp { SERVE, REFUSE }
 

@@ -137,10 +137,10 @@ public final class ServerConnections {
         } catch (RemoteException e) {
             refused = e;
         } catch (Error fault) {
-            refused = new IOException("a fault of this side: " + fault, fault);
+            refused = new IOException("an internal error: " + fault, fault);
         }
         String why = String.valueOf(refused.getMessage()).lines().findFirst().orElse("");
-        if (!why.equals(said.put(server, why))) say.accept("calls of " + server + " go over Hadoop's TCP: " + why);
+        if (!why.equals(said.put(server, why))) say.accept("calls to " + server + " go over Hadoop's TCP: " + why);
         boolean forLong = refused instanceof RemoteException
                 || refused instanceof WireException of && of.kind() == WireException.Kind.REFUSED;
         return new Known(Optional.empty(), clockNs.getAsLong() + (forLong ? REFUSED_NS : UNREACHED_NS));

@@ -40,7 +40,7 @@ public final class WireRpcEngine implements RpcEngine {
     private static final boolean KNOWN = VersionInfo.getVersion().startsWith(MADE_FOR + ".");
 
     static {
-        if (!KNOWN) LOG.warn("the wire is off: hearth's engine was made for Hadoop {}, this is {}", MADE_FOR,
+        if (!KNOWN) LOG.warn("the wire is off: hearth's engine was built for Hadoop {}, this is {}", MADE_FOR,
                 VersionInfo.getVersion());
     }
 
@@ -85,7 +85,7 @@ public final class WireRpcEngine implements RpcEngine {
         String with = "the socket factory " + factory.getClass().getName();
         if (secure) with = "Hadoop's security (SASL)";
         if (!KNOWN) with = "Hadoop " + VersionInfo.getVersion();
-        throw new IOException("the wire does not go with " + with + ", and " + RpcSettings.FALLBACK + " is off");
+        throw new IOException("the wire does not work with " + with + ", and " + RpcSettings.FALLBACK + " is off");
     }
 
     @Override

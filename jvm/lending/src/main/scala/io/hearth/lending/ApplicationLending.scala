@@ -112,7 +112,7 @@ final class ApplicationLending(
         case Some(held) =>
           offers :+= OwnOffer(placement.place, placement.cpus, held, nanoTime(), None)
           log.info(
-            s"CPUs ${placement.cpus} are offered to other applications, as place ${placement.place} has nothing to do"
+            s"CPUs ${placement.cpus} are offered to other applications, as place ${placement.place} is idle"
           )
       }
     }

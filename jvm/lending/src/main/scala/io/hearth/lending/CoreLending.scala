@@ -48,11 +48,11 @@ final class CoreLending(
     revive = more
     if (within)
       log.info(
-        "CPUs of executors that have nothing to do are opened to those that are short of CPUs"
+        "CPUs of idle executors are opened to those that are short of CPUs"
       )
     if (between.nonEmpty)
       log.info(
-        "CPUs of executors that have nothing to do are offered to other applications, and theirs are taken for " +
+        "CPUs of idle executors are offered to other applications, and theirs are taken for " +
           "pending tasks"
       )
     clock.scheduleWithFixedDelay(() => careful(), TickMillis, TickMillis, TimeUnit.MILLISECONDS)

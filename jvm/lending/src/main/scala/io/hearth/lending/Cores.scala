@@ -50,7 +50,7 @@ final class LiveCores(jvms: JvmStarter) extends Cores {
         ThreadMasks.change(executor.process.pid)(masks.copy(earlier = narrowed)(_, _))
       }
       refused.headOption.map { case (tid, why) =>
-        s"${if (refused.size == 1) "a thread stays" else s"${refused.size} threads stay"} where they were, such as $tid: $why"
+        s"${if (refused.size == 1) "a thread" else s"${refused.size} threads"} could not be moved, such as $tid: $why"
       }
     } catch {
       case e: IOException => Some(BestEffort.reason(e))

@@ -64,7 +64,7 @@ final class OpenGrants(
       val problem = set(executor, before, rest ++ begun)
       ending.foreach(ends(_, ""))
       problem.foreach(why =>
-        log.warn(s"The CPUs of executor ${executor.id} are not as wanted: $why")
+        log.warn(s"The CPUs of executor ${executor.id} could not be changed: $why")
       )
       problem.filter(_ => begun.nonEmpty).toLeft(begun).left.map { why =>
         set(executor, rest ++ begun, rest)
@@ -88,7 +88,7 @@ final class OpenGrants(
   private def settled(executor: RunningExecutor, s: Settling): Option[Settling] =
     if (s.refused && nanoTime() - s.next >= 0) {
       val done = cores.change(executor, s.change).isEmpty
-      if (done) log.info(s"The CPUs of executor ${executor.id} are as wanted again")
+      if (done) log.info(s"The CPUs of executor ${executor.id} could now be changed")
       Some(Settling(s.change, nanoTime() + SettleNanos, nanoTime() + RetryNanos, !done))
     } else if (s.refused) Some(s)
     else if (s.end - nanoTime() <= 0) None

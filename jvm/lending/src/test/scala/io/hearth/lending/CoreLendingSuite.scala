@@ -191,7 +191,7 @@ class CoreLendingSuite extends AnyFunSuite {
     world.tasks = Map("0" -> 1, "1" -> 0)
     world.begin()
     world.clock.advance(30)
-    assert(world.log.of("warn") == Vector("The CPUs of executor 0 are not as wanted: no"))
+    assert(world.log.of("warn") == Vector("The CPUs of executor 0 could not be changed: no"))
     assert(world.records.last.loans.forall(_.until.nonEmpty))
     assert(world.lending.lentTo("0", world.clock.nanoTime) == IdSet.empty)
   }
@@ -202,11 +202,11 @@ class CoreLendingSuite extends AnyFunSuite {
     world.pending = true
     world.clock.advance(5)
     assert(world.masks(0) == Set(wide), "the lender's CPUs, too")
-    assert(world.log.of("warn") == Vector("The CPUs of executor 0 are not as wanted: no"))
+    assert(world.log.of("warn") == Vector("The CPUs of executor 0 could not be changed: no"))
     world.refuses = Set.empty
     world.clock.advance(2.1)
     assert(world.masks(0) == Set(IdSet(0, 1)))
-    assert(world.log.of("info").last == "The CPUs of executor 0 are as wanted again")
+    assert(world.log.of("info").last == "The CPUs of executor 0 could now be changed")
     val changes = world.changes
     world.clock.advance(60)
     assert(world.changes - changes < 12, "and nobody looks any longer")

@@ -135,7 +135,7 @@ final private[shuffle] class BlockFetch(
     val known = touched.map(i => begun(i).bytes.toLong)
     require(
       lengths.sameElements(known),
-      "an answer with other lengths than before: a block has changed"
+      "an answer with different lengths than before: a block has changed"
     )
     val expected = math.min(most(touched.size).toLong, begun(touched.last).end - from)
     require(
@@ -155,7 +155,7 @@ final private[shuffle] class BlockFetch(
     val starts = lengths.scanLeft(0L)(_ + _)
     lengths.zip(blocks).find(_._1 > Int.MaxValue).foreach { case (length, block) =>
       throw new IllegalArgumentException(
-        s"$block has $length bytes: longer than memory for one block can be"
+        s"$block has $length bytes: more than memory for one block can hold"
       )
     }
     synchronized {

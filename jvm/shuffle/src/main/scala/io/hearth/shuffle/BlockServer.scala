@@ -32,7 +32,7 @@ final private[shuffle] class BlockServer(
   override def onRequest(request: Request): Unit = workers.execute(() => serve(request))
 
   private def serve(request: Request): Unit =
-    if (request.cancelled()) request.fail("it was given up")
+    if (request.cancelled()) request.fail("it was cancelled")
     else
       try answer(request)
       catch {

@@ -104,7 +104,7 @@ final private[shuffle] class ExecutorConnections(
         connection.close()
       case _ =>
     }
-    sayOnce(executor, s"go on over Spark's own transfer: ${line(why)}")
+    sayOnce(executor, s"continue over Spark's own transfer: ${line(why)}")
   }
 }
 

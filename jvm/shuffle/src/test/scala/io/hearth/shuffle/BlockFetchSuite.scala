@@ -202,7 +202,7 @@ class BlockFetchSuite extends AnyFunSuite {
       Array[Byte](1, 2) -> "an answer of 2 bytes to 1 blocks",
       ByteBuffer.allocate(8).putLong(-1).array -> "a length below zero",
       ByteBuffer.allocate(12).putLong(3).array -> "an answer of 4 bytes in place of 3",
-      ByteBuffer.allocate(8).putLong(1L << 40).array -> "longer than memory for one block"
+      ByteBuffer.allocate(8).putLong(1L << 40).array -> "more than memory for one block"
     )
     for ((lie, expected) <- lies) {
       val service: Service = request => {
@@ -227,7 +227,7 @@ class BlockFetchSuite extends AnyFunSuite {
     Using.resource(new Exchange(Vector(3), service = Some(service))) { exchange =>
       assert(
         exchange.fetch().reasons == Set(
-          "requirement failed: an answer with other lengths than before: a block has changed"
+          "requirement failed: an answer with different lengths than before: a block has changed"
         )
       )
     }

@@ -113,7 +113,7 @@ class ExecutorConnectionsSuite extends AnyFunSuite {
       asking.nowNs.set(Minute)
       assert(asking.way.isRight && asking.asked.get == 2)
       assert(
-        asking.lines.count(_.contains("go on over Spark's own transfer: no answer in time")) == 1
+        asking.lines.count(_.contains("continue over Spark's own transfer: no answer in time")) == 1
       )
     }
   }

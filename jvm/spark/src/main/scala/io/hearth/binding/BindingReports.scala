@@ -37,7 +37,7 @@ final class BindingReports(
    * @throws io.hearth.core.UserError where it is none
    */
   def add(text: String): Option[String] = synchronized {
-    val report = Json.parse(text, "what an executor says of its binding")
+    val report = Json.parse(text, "an executor's binding report")
     all = all.updated(report.path("executor_id").asText, report)
     Option(report.get("refusal")).map(_.asText)
   }
@@ -59,7 +59,7 @@ final class BindingReports(
 
   /** For the driver's UI. */
   def uiTable: UiTable = synchronized {
-    val note = "What each executor has told the driver when it started."
+    val note = "What each executor told the driver when it started."
     UiTable(
       "Executors that bind themselves",
       note,

@@ -165,8 +165,8 @@ object ExecutorBinding {
   val Key = "spark.hearth.binding"
 
   private val NoSharedLeases =
-    "it runs in a container, where it does not see what others have leased: mount one directory of the machine, " +
-      s"open to all and sticky, into all of them, and name it in spark.executorEnv.${LeaseRegistry.Variable}"
+    "it runs in a container, where it cannot see the leases of others: mount one directory of the host, " +
+      s"open to all and sticky, into all containers, and name it in spark.executorEnv.${LeaseRegistry.Variable}"
 
   /** @param name of the application, without secrets */
   def describe(

@@ -34,7 +34,7 @@ final private class BindingDriver extends DriverPlugin {
   override def init(sc: SparkContext, context: PluginContext): JMap[String, String] = {
     // A wrong value ends the application, as that of any key.
     strictly = Some(sc).filter(_ => BindingPlugin.mode(context.conf) == BindingMode.Required)
-    BindingPlugin.guarded("Executors bind themselves, and the driver does not keep how") {
+    BindingPlugin.guarded("Executors bind themselves, but the driver cannot record how") {
       reports = Some(
         new BindingReports(
           () => sc.applicationId,
@@ -53,7 +53,7 @@ final private class BindingDriver extends DriverPlugin {
   }
 
   override def receive(message: Object): Object = {
-    BindingPlugin.guarded("What an executor says of its binding is no report") {
+    BindingPlugin.guarded("An executor's binding report is not valid") {
       reports.flatMap(_.add(message.toString)).foreach(refused)
     }
     java.lang.Boolean.TRUE
@@ -116,7 +116,7 @@ final private class BindingExecutor extends ExecutorPlugin {
     BindingPlugin.info(s"This executor is ${outcome.sentence}")
     outcome.warnings.foreach(BindingPlugin.warn)
     // Asked, not sent: an executor that ends now has been heard.
-    BindingPlugin.guarded("The driver does not know of it") {
+    BindingPlugin.guarded("The driver was not told how this executor is bound") {
       val report = BindingReport.of(context.executorID, jvm.machine, jvm.pid, outcome)
       val _ = context.ask(report.toString)
     }
@@ -129,7 +129,7 @@ final private class BindingExecutor extends ExecutorPlugin {
     else Option.when(mode == BindingMode.Off)(s"${ExecutorBinding.Key}=off")
 
   override def shutdown(): Unit =
-    BindingPlugin.guarded("The lease is given back by the kernel alone") {
+    BindingPlugin.guarded("The lease is only released when this process ends") {
       lease.foreach(_.close())
     }
 }

@@ -69,7 +69,7 @@ final class ApplicationTables(plan: Plan, leased: Leased, running: () => Vector[
 
   private def lease: UiTable = {
     val state =
-      if (leased.lease.isEmpty) "This application has no lease: others do not know what it takes."
+      if (leased.lease.isEmpty) "This application has no lease: others cannot see what it takes."
       else if (leased.unbound) "Nothing was free: this application runs unbound beside others."
       else "These CPUs are this application's own."
     UiTable(
@@ -142,7 +142,7 @@ object ApplicationTables {
         rows("lent_out")(loan => (s"place ${loan.path("place").asText}", application(loan)))
     UiTable(
       "Loans of idle CPUs",
-      if (all.isEmpty) "None." else s"The latest $MostLoans at most, the last first.",
+      if (all.isEmpty) "None." else s"At most the latest $MostLoans, newest first.",
       Vector("CPUs", "From", "To", "Since (UTC)", "Until (UTC)"),
       all.sortBy(_(3)).reverse.take(MostLoans)
     )

@@ -64,7 +64,7 @@ final class ArchiveWriting(
     val passed = sound(archive)
     if (!passed)
       log.warn(
-        "The JVM refuses the class-data archive that it has just written: another is made later"
+        "The JVM rejects the class-data archive it has just written: hearth makes another one later"
       )
     passed
   }

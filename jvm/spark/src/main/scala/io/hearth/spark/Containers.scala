@@ -59,7 +59,7 @@ final class Containers(
     if (first) {
       log.info(s"Executors' containers see: ${mounts.map(_.shown).mkString(", ")}")
       log.info(
-        "Of the driver's environment executors' containers have: " +
+        "Variables of the driver's environment in executors' containers: " +
           ContainerEnvironment.of(environment.keys).mkString(", ")
       )
       wanted.left.distinct.foreach(path => once(path, cannotWrite(path)))

@@ -85,7 +85,7 @@ final class ExecutorPool(
 ) {
   import ExecutorPool._
 
-  private val unattended = new Unattended("What became of executors could not be dealt with", log)
+  private val unattended = new Unattended("The loss or end of executors could not be handled", log)
 
   // Read by any thread, written by the owner.
   private val executors = new ConcurrentHashMap[String, RunningExecutor]()

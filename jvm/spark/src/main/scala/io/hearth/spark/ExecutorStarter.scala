@@ -100,7 +100,7 @@ private object ExecutorStarter {
   /** An `Error` would end Spark's threads instead of the application. */
   private def explained(id: String, cause: Throwable): Exception = cause match {
     case e if ExitStatus.lacksThreads(e.toString) =>
-      new UserError(s"this driver can make no more threads: ${TaskLimits.here()}", Some(e))
+      new UserError(s"this driver cannot start any more threads: ${TaskLimits.here()}", Some(e))
     case e: Exception => e
     case e => new IllegalStateException(s"executor $id could not be started: $e", e)
   }

@@ -12,8 +12,8 @@ object ExitStatus {
 
   def explain(code: Int): String = code match {
     case 137 =>
-      "exit 137: killed by SIGKILL, as the kernel's out-of-memory killer does when the node or the cgroup " +
-        "has no memory left (see `dmesg`), or somebody's kill -9; give the executor less heap or more overhead " +
+      "exit 137: killed by SIGKILL: by the kernel's out-of-memory killer when the node or the cgroup runs " +
+        "out of memory (see `dmesg`), or by `kill -9`; give the executor less heap or more overhead " +
         "(spark.executor.memory, spark.executor.memoryOverhead)"
     case 3 =>
       "exit 3: the JVM ended itself on an OutOfMemoryError (-XX:+ExitOnOutOfMemoryError); give the executor " +
@@ -47,7 +47,7 @@ object ExitStatus {
   def withoutThreads(code: Int, logs: Path, limits: => String): Option[String] =
     Option.when(
       !Killed(code) && Outputs.exists(name => lacksThreads(end(logs.resolve(name), WholeEnd)))
-    )(s"it could make no more threads: $limits; exit $code")
+    )(s"it could not start any more threads: $limits; exit $code")
 
   private val Killed = Set(0, 137, 143)
 
@@ -73,7 +73,7 @@ object ExitStatus {
       "the disk under spark.local.dir is full: make room, or name a directory on a larger one",
     // Spark itself names spark.ui.port here.
     "NettyBlockTransferService' failed after" ->
-      ("no port is free from spark.blockManager.port on: name another, or let spark.port.maxRetries exceed " +
+      ("no free port from spark.blockManager.port on: choose another, or let spark.port.maxRetries exceed " +
         "the number of executors")
   )
 

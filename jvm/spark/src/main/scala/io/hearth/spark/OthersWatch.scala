@@ -59,9 +59,9 @@ final class OthersWatch(
     val more = uses.size - MostNamed
     val named = uses.take(MostNamed).map(_.sentence) ++ Option.when(more > 0)(s"so did $more more")
     val last =
-      if (warnings == MostWarnings) ". Further ones are in the placement report, not here" else ""
-    s"Others use CPUs to which executors of this application are bound: ${named.mkString("; ")}. " +
-      s"`hearth leases` shows which CPUs nobody holds$last"
+      if (warnings == MostWarnings) ". Later ones are in the placement report only" else ""
+    s"Other programs use CPUs to which this application's executors are bound: ${named.mkString("; ")}. " +
+      s"`hearth leases` shows which CPUs are free$last"
   }
 }
 

@@ -45,7 +45,7 @@ final class PlacementLauncher(binding: BindingMode, jvms: JvmStarter, kernel: Ke
     if (refused.ofMemory && kernel.hasOnlyNodes(place.memoryNodes)) {
       if (!nothingToBindSaid.getAndSet(true))
         log.info(
-          s"Executors have no memory policy, and need none: all that they may use is ${place.memoryNodes.named("memory node")} " +
+          s"Executors have no memory policy and need none: they may only use ${place.memoryNodes.named("memory node")} " +
             s"(${refused.getMessage})"
         )
       start(OnCpus).copy(memoryBound = true)

@@ -25,7 +25,7 @@ final class StartDirectory(
     if (said.add(why))
       log.warn(
         s"Executors start in directories of their own, not in the driver's ($drivers), because $why; relative paths " +
-          "of the driver's are not found in tasks"
+          "of the driver's do not work in tasks"
       )
     own
   }

@@ -48,7 +48,7 @@ object Main {
     val jvm = DriverJvm.here()
     val id = s"workers-${request.name}"
     val bestEffort =
-      new BestEffort("The workers run, but not all about them can be kept", ConsoleLog.warn)
+      new BestEffort("The workers run, but their records cannot all be written", ConsoleLog.warn)
     val leased = lease(request, jvm, id, bestEffort)
     val reaper = new ReaperClient(() => Reaper.start(), bestEffort)
     reaper.open()
@@ -127,7 +127,7 @@ object Main {
     )
 
   private def watch(logs: WorkerLogs, directories: Vector[Path]): Unit = {
-    val unattended = new Unattended("A worker's logs could not be set aside", ConsoleLog)
+    val unattended = new Unattended("A worker's logs could not be rotated", ConsoleLog)
     val rolled: Runnable = () => directories.foreach(each => unattended(logs.roll(each)))
     val _ = DaemonThread.scheduled("logs").scheduleWithFixedDelay(rolled, 1, 1, TimeUnit.MINUTES)
   }

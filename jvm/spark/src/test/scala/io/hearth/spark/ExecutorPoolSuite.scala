@@ -103,7 +103,7 @@ class ExecutorPoolSuite extends AnyFunSuite {
     assert(stopped.isDone, "it does not wait for the end of the grace")
     assert(
       world.log.of("fault") ==
-        Vector("What became of executors could not be dealt with: Spark has stopped")
+        Vector("The loss or end of executors could not be handled: Spark has stopped")
     )
   }
 

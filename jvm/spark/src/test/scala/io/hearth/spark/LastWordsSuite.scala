@@ -76,7 +76,7 @@ class LastWordsSuite extends AnyFunSuite {
       val exit = run(logs, limited: _*)
       val said = ExitStatus.withoutThreads(exit, logs, "pids.max is 60: raise it")
       assert(
-        said.contains(s"it could make no more threads: pids.max is 60: raise it; exit $exit"),
+        said.contains(s"it could not start any more threads: pids.max is 60: raise it; exit $exit"),
         ExitStatus.lastWordsIn(logs)
       )
       assert(ExitStatus.withoutThreads(137, logs, "?").isEmpty, "somebody killed it later")

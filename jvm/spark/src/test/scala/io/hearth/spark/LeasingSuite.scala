@@ -149,7 +149,7 @@ class LeasingSuite extends AnyFunSuite {
           assert(late.unbound && place.live.find(_.appId == "late").exists(_.cpus.isEmpty))
           late.lease.foreach(_.close())
           val refused = intercept[UserError](place.taking("third", WhenFull.Refuse).take(fit))
-          assert(refused.getMessage.contains("1 wait before it, the next being early of "))
+          assert(refused.getMessage.contains("1 ahead of it in the queue, the next being early"))
         }
       )
       val early = waits.take(fit)

@@ -57,8 +57,8 @@ class OthersWatchSuite extends AnyFunSuite {
     val cpu = world.place.cpus.iterator.next()
     assert(
       world.log.of("warn") == Vector(
-        "Others use CPUs to which executors of this application are bound: process 500 (p500) of bob used 10.0 s " +
-          s"of CPU time on CPUs $cpu within 10.0 s. `hearth leases` shows which CPUs nobody holds"
+        "Other programs use CPUs to which this application's executors are bound: process 500 (p500) of bob used 10.0 s " +
+          s"of CPU time on CPUs $cpu within 10.0 s. `hearth leases` shows which CPUs are free"
       )
     )
     assert(world.watch.seen.map(use => (use.pid, use.cpuSeconds)) == Vector(500L -> 40.0))
@@ -82,7 +82,7 @@ class OthersWatchSuite extends AnyFunSuite {
     val warnings = world.log.of("warn")
     assert(warnings.size == 10 && warnings.forall(_.length < 500))
     assert(warnings.head.contains("so did 17 more"))
-    assert(warnings.last.endsWith("Further ones are in the placement report, not here"))
+    assert(warnings.last.endsWith("Later ones are in the placement report only"))
     assert(world.watch.seen.size == 50)
   }
 

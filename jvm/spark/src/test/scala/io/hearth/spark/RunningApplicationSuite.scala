@@ -190,7 +190,7 @@ class RunningApplicationSuite extends FixtureAnyFunSuite {
       assert(
         world.log
           .of("info")
-          .count(_.startsWith("Executors have no memory policy, and need none")) == 1
+          .count(_.startsWith("Executors have no memory policy and need none")) == 1
       )
       world.kernel.onlyNodes = IdSet(0, 1)
       val refused = intercept[UserError](world.starter.start("2", Places.of(2).head)).getMessage
@@ -226,7 +226,7 @@ class RunningApplicationSuite extends FixtureAnyFunSuite {
     world.application.open()
     world.jvms.failure = Some(new OutOfMemoryError("unable to create native thread: possibly ..."))
     val refused = intercept[UserError](world.startAs("0")).getMessage
-    assert(refused.startsWith("this driver can make no more threads: ") && refused.contains(" is "))
+    assert(refused.startsWith("this driver cannot start any more") && refused.contains(" is "))
     assert(!world.archive.pending, "another executor writes the archive")
     world.jvms.failure = Some(new UnsatisfiedLinkError("noexec"))
     val error = intercept[IllegalStateException](world.startAs("1")).getMessage
@@ -313,7 +313,7 @@ class RunningApplicationSuite extends FixtureAnyFunSuite {
     world.archiveSound = false
     world.ends(first, 0)
     assert(!Files.exists(world.partial) && !Files.exists(world.whole))
-    assert(world.log.of("warn").exists(_.startsWith("The JVM refuses the class-data archive")))
+    assert(world.log.of("warn").exists(_.startsWith("The JVM rejects the class-data archive")))
     world.startAs("1")
     assert(world.archived == Vector("-XX:ArchiveClassesAtExit=" + world.partial))
   }

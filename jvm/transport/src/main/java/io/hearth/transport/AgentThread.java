@@ -42,7 +42,7 @@ final class AgentThread implements Runnable {
         try {
             agent.shutDown();
         } catch (Throwable fault) {
-            say.accept(thread.getName() + " could not close all that it had: " + fault);
+            say.accept(thread.getName() + " could not close everything: " + fault);
         }
     }
 

@@ -79,7 +79,7 @@ abstract class BaseAgent implements CarrierAgent, Carrier {
         faultNs = nowNs;
         try {
             told(fault);
-            recover("a fault of this side: " + fault);
+            recover("an internal error: " + fault);
             return faults < MOST_FAULTS && !isBroken();
         } catch (Throwable worse) {
             return false;
@@ -92,7 +92,7 @@ abstract class BaseAgent implements CarrierAgent, Carrier {
     }
 
     private void told(Throwable fault) {
-        log.once("fault", "a fault in " + Thread.currentThread().getName() + ", which ends connections: " + fault);
+        log.once("fault", "an internal error in " + Thread.currentThread().getName() + " ends its connections: " + fault);
     }
 
     final OnceLog log() {

@@ -186,7 +186,7 @@ public final class Connection implements AutoCloseable {
     /** Ends the connection; requests without an answer fail. */
     @Override
     public void close() {
-        run(() -> lost("it was closed here"));
+        run(() -> lost("it was closed on this side"));
     }
 
     Optional<Buffer> memory(int bytes, BufferPool.Use use) {
@@ -219,7 +219,7 @@ public final class Connection implements AutoCloseable {
         try {
             work.run();
         } catch (Throwable fault) {
-            lost("a fault of this side: " + fault);
+            lost("an internal error: " + fault);
         }
     }
 
@@ -325,11 +325,11 @@ public final class Connection implements AutoCloseable {
         int cost = costHere(frame.length());
         switch (frame.kind()) {
             case REQUEST -> {
-                if (requestsHeld > 0 && requestsHeld + cost > window) throw Frame.broken("more requests than its window has");
+                if (requestsHeld > 0 && requestsHeld + cost > window) throw Frame.broken("more requests than its window allows");
             }
             case RESPONSE, FAILURE, BUSY -> {
-                if (!waitingForAnswer.containsKey(frame.id())) throw Frame.broken("an answer to no request, " + frame.id());
-                if (responsesHeld > 0 && responsesHeld + cost > window) throw Frame.broken("more answers than its window has");
+                if (!waitingForAnswer.containsKey(frame.id())) throw Frame.broken("an answer to an unknown request, " + frame.id());
+                if (responsesHeld > 0 && responsesHeld + cost > window) throw Frame.broken("more answers than its window allows");
             }
             default -> { }
         }
@@ -405,7 +405,7 @@ public final class Connection implements AutoCloseable {
         long requestsNow = (long) requestCredit + frame.requestCredit();
         long responsesNow = (long) responseCredit + frame.responseCredit();
         if (requestsNow > parameters.window() || responsesNow > parameters.window())
-            throw Frame.broken("more credit than its window has");
+            throw Frame.broken("more credit than its window allows");
         requestCredit = (int) requestsNow;
         responseCredit = (int) responsesNow;
     }
@@ -416,7 +416,7 @@ public final class Connection implements AutoCloseable {
         boolean fits = requestsHeld == 0 || requestsHeld + cost <= carrier.settings().windowBytes();
         if (!fits || content.isEmpty() || unanswered.containsKey(frame.id())) {
             payload.ifPresent(Buffer::close);
-            throw Frame.broken(fits ? "two requests with the id " + frame.id() : "more requests than its window has");
+            throw Frame.broken(fits ? "two requests with the id " + frame.id() : "more requests than its window allows");
         }
         requestsHeld += cost;
         Request request = new Request(this, frame.id(), content.get());
@@ -449,7 +449,7 @@ public final class Connection implements AutoCloseable {
         if (reply == null || !fits || content.isEmpty()) {
             payload.ifPresent(Buffer::close);
             if (reply != null) waitingForAnswer.put(frame.id(), reply);
-            throw Frame.broken(fits ? "an answer to no request, " + frame.id() : "more answers than its window has");
+            throw Frame.broken(fits ? "an answer to an unknown request, " + frame.id() : "more answers than its window allows");
         }
         responsesHeld += cost;
         reply.state = Reply.State.DONE;
@@ -520,10 +520,10 @@ public final class Connection implements AutoCloseable {
         long limitNs = carrier.settings().stallLimit().toNanos();
         if (!waits && !owed) movedNs = nowNs;
         else if (nowNs - movedNs >= limitNs)
-            lost("the peer has taken nothing for " + limitNs / 1_000_000 + " ms (stallLimit)");
+            lost("the peer has read nothing for " + limitNs / 1_000_000 + " ms (stallLimit)");
         if (link == null || !link.awaitsRest()) cameNs = nowNs;
         else if (nowNs - cameNs >= limitNs)
-            lost("the rest of a message has not come for " + limitNs / 1_000_000 + " ms (stallLimit)");
+            lost("the rest of a message has not arrived for " + limitNs / 1_000_000 + " ms (stallLimit)");
     }
 
     /** The carrier has moved bytes. */

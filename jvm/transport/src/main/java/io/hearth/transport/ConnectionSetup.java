@@ -79,14 +79,14 @@ final class ConnectionSetup implements TcpAgent.Attached {
 
     private void read() throws IOException {
         int count = channel.read(in);
-        if (count < 0) throw new IOException("the peer closed the connection before it was trusted");
+        if (count < 0) throw new IOException("the peer closed the connection before it was authenticated");
         while (await != Await.NOTHING && step()) Thread.onSpinWait();
     }
 
     /** @return whether there may be another message */
     private boolean step() throws IOException {
         if (await == Await.HELLO && !Handshake.plausible(in))
-            throw new IOException("it sent something else than a greeting");
+            throw new IOException("it sent something other than a greeting");
         if (in.position() < LENGTH_BYTES) return false;
         int length = Short.toUnsignedInt(in.getShort(0));
         if (length > Handshake.LONGEST) throw new IOException("it sent a greeting of " + length + " bytes, the limit is "
@@ -169,7 +169,7 @@ final class ConnectionSetup implements TcpAgent.Attached {
 
     private void chosen(Handshake.Choice choice) throws IOException {
         if (choice.ucx()) {
-            EndpointAgent ucx = agent.ucx().orElseThrow(() -> new IOException("it chose a carrier that is not there"));
+            EndpointAgent ucx = agent.ucx().orElseThrow(() -> new IOException("it chose a carrier that is not available"));
             watch();
             ucx.run(() -> {
                 if (!ucx.knows(token)) agent.run(() -> TcpAgent.closeQuietly(channel));
@@ -226,7 +226,7 @@ final class ConnectionSetup implements TcpAgent.Attached {
 
     private void choose(Optional<Connection> connection, String why) throws IOException {
         if (connection.isEmpty() && agent.settings().carriers() == WireSettings.Carriers.UCX)
-            throw new WireException(WireException.Kind.REFUSED, "UCX was asked for and cannot be had: " + why);
+            throw new WireException(WireException.Kind.REFUSED, "UCX was requested but is unavailable: " + why);
         write(handshake.choice(new Handshake.Choice(connection.isPresent(), why)));
         if (connection.isEmpty()) openTcp(why);
         else {
@@ -239,7 +239,7 @@ final class ConnectionSetup implements TcpAgent.Attached {
 
     private void openTcp(String why) throws IOException {
         if (agent.settings().carriers() == WireSettings.Carriers.UCX)
-            throw new WireException(WireException.Kind.REFUSED, "UCX was asked for and cannot be had: " + why);
+            throw new WireException(WireException.Kind.REFUSED, "UCX was requested but is unavailable: " + why);
         if (!why.isEmpty() && agent.settings().carriers() != WireSettings.Carriers.TCP)
             agent.log().once("tcp" + why, "messages go over TCP: " + why);
         Connection connection = new Connection(parameters("tcp", why), agent, service);
@@ -282,7 +282,7 @@ final class ConnectionSetup implements TcpAgent.Attached {
 
     void look(long nowNs) {
         if (nowNs - deadlineNs >= 0)
-            close("it was not trusted within " + agent.settings().handshakeLimit().toMillis() + " ms (handshakeLimit)");
+            close("it was not authenticated within " + agent.settings().handshakeLimit().toMillis() + " ms (handshakeLimit)");
     }
 
     /** What UCX had of this connection has ended, perhaps because it was not chosen; on UCX's thread. */
@@ -305,7 +305,7 @@ final class ConnectionSetup implements TcpAgent.Attached {
         if (isServer()) {
             String host = peer instanceof InetSocketAddress inet ? inet.getHostString() : peer.toString();
             agent.log().once(host, "a connection from " + peer + " was closed: " + because
-                    + "; others from there that fail are not named");
+                    + "; further failures from there are not logged");
             refuse(because);
         }
         TcpAgent.closeQuietly(channel);

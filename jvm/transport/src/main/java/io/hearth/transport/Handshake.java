@@ -131,7 +131,7 @@ final class Handshake {
         boolean mine = settings.encryption() == WireSettings.Encryption.REQUIRED;
         if (mine || flags >> 1 == WireSettings.Encryption.REQUIRED.ordinal())
             throw refused("encryption is required by " + (mine ? "this side" : "the peer")
-                    + " and no carrier can encrypt: set it to preferred, or keep to hosts that are trusted");
+                    + " and no carrier can encrypt: set it to preferred, or use trusted hosts only");
     }
 
     private byte[] signed(char type, String who, Offer offer) {
@@ -171,7 +171,7 @@ final class Handshake {
         keep(Arrays.copyOf(body, body.length - PROOF_BYTES));
         byte[] proof = Arrays.copyOfRange(body, body.length - PROOF_BYTES, body.length);
         if (!MessageDigest.isEqual(proof, secret().prove(who, said.toByteArray())))
-            throw refused("the peer has another secret: give both sides the same");
+            throw refused("the peer has a different secret: give both sides the same");
         return body;
     }
 

@@ -208,7 +208,7 @@ final class TcpAgent extends BaseAgent {
     }
 
     String whyNoUcx() {
-        return ucx.isPresent() && ucx().isEmpty() ? "UCX was given up after a fault" : whyNoUcx;
+        return ucx.isPresent() && ucx().isEmpty() ? "UCX was abandoned after an error" : whyNoUcx;
     }
 
     /** The pool had no memory for what a link reads. */
@@ -233,9 +233,9 @@ final class TcpAgent extends BaseAgent {
     private void accepted(SocketChannel channel, Service service) throws IOException {
         long incoming = greetings.stream().filter(ConnectionSetup::isServer).count();
         if (incoming >= settings().strangerLimit()) {
-            log().once("many", "more than " + settings().strangerLimit() + " connections have not proved who they are"
+            log().once("many", "more than " + settings().strangerLimit() + " connections are not authenticated yet"
                     + " (strangerLimit): the oldest is closed");
-            greetings.stream().filter(ConnectionSetup::isServer).findFirst().ifPresent(g -> g.close("too many strangers"));
+            greetings.stream().filter(ConnectionSetup::isServer).findFirst().ifPresent(g -> g.close("too many unauthenticated connections"));
         }
         ConnectionSetup greeting = ConnectionSetup.server(this, channel(channel), service);
         greetings.add(greeting);
@@ -260,7 +260,7 @@ final class TcpAgent extends BaseAgent {
             } catch (IOException e) {
                 log().once("accept", "a connection could not be accepted: " + e.getMessage()
                         + "; the limit of open files (ulimit -n) may be too low");
-                greetings.stream().filter(ConnectionSetup::isServer).findFirst().ifPresent(g -> g.close("no descriptor is left"));
+                greetings.stream().filter(ConnectionSetup::isServer).findFirst().ifPresent(g -> g.close("no file descriptor is left"));
                 key.interestOps(0);
                 paused.add(key);
             }

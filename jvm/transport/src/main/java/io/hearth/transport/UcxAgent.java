@@ -173,7 +173,7 @@ final class UcxAgent extends EndpointAgent {
         if (hasEnded()) throw new UcxException("this side has ended");
         ByteBuffer placed = ByteBuffer.wrap(peer);
         if (peer.length < UcxReach.BYTES || place.reachesButDoesNotWake(UcxReach.read(placed)))
-            throw new UcxException("its network namespace is another, where UCX cannot wake it");
+            throw new UcxException("it is in another network namespace, where UCX cannot wake it");
         UcxLink link = new UcxLink(parameters.here(), parameters.there(), ended);
         ByteBuffer direct = ByteBuffer.allocateDirect(placed.remaining()).put(placed).flip();
         link.endpoint = worker.newEndpoint(new UcpEndpointParams().setUcpAddress(direct).setPeerErrorHandlingMode()
@@ -404,7 +404,7 @@ final class UcxAgent extends EndpointAgent {
         long endNs = System.nanoTime() + CLOSE_LIMIT_NS;
         while ((!closing.isEmpty() || inFlight > stuck) && System.nanoTime() - endNs < 0) carry();
         if (!closing.isEmpty() || inFlight > stuck)
-            log().once("stuck", "UCX still has " + closing.size() + " endpoints and " + inFlight + " messages at its end");
+            log().once("stuck", "UCX was closed with " + closing.size() + " endpoints and " + inFlight + " messages left");
     }
 
     // --- this thread: what comes; inside UCX ---

@@ -39,7 +39,7 @@ final class UcxLoader {
 
     private static Parts without(WireSettings settings, OnceLog log, String why) throws WireException {
         if (settings.carriers() == WireSettings.Carriers.UCX)
-            throw new WireException(WireException.Kind.REFUSED, "UCX was asked for and cannot be had: " + why);
+            throw new WireException(WireException.Kind.REFUSED, "UCX was requested but is unavailable: " + why);
         return new Parts(Optional.empty(), pool(settings, BufferPool.Registrar.NONE, log), why);
     }
 
@@ -58,7 +58,7 @@ final class UcxLoader {
                 }
             } catch (IOException | org.openucx.jucx.UcxException e) {
                 context.close();
-                throw new Missing("UCX has no worker here: " + e.getMessage());
+                throw new Missing("UCX cannot make a worker here: " + e.getMessage());
             }
         }
     }

@@ -63,7 +63,7 @@ public record WireSettings(
 
     private static void check(String name, long value, long least, long most) {
         if (value < least || value > most)
-            throw new IllegalArgumentException(name + ": " + value + " is not within " + least + " to " + most);
+            throw new IllegalArgumentException(name + ": " + value + " is not between " + least + " and " + most);
     }
 
     /**

@@ -201,7 +201,7 @@ abstract class Behaviour(carriers: WireSettings.Carriers) extends AnyFunSuite {
         stop(process)
         val replies = (0 until 6).map(_ => ask(connection, large, 36000 * Second))
         afterTheLimit(clock, "it is given up")(replies.head.isDone)
-        assert(failure(replies.head).getMessage.contains("has taken nothing for 60000 ms"))
+        assert(failure(replies.head).getMessage.contains("has read nothing for 60000 ms"))
         settled(wire, 0)
       } finally process.destroyForcibly().waitFor()
     }
@@ -309,7 +309,7 @@ abstract class Behaviour(carriers: WireSettings.Carriers) extends AnyFunSuite {
     Using.resource(Wire.open(own, new Heard)) { serving =>
       val where = serving.listen(Loopback, _ => asked.incrementAndGet())
       val none = WireSettings.defaults.withCarriers(carriers)
-      Vector(none -> "secret", none.withSecret(other) -> "another secret").foreach {
+      Vector(none -> "secret", none.withSecret(other) -> "a different secret").foreach {
         case (wrong, word) =>
           Using.resource(Wire.open(wrong, new Heard)) { asking =>
             val refused = failure(asking.connect(where))

@@ -45,7 +45,7 @@ class WireTest extends AnyFunSuite {
           serving.counters.strangers == 0 && serving.counters.sockets == 2
         )
         assert(
-          heard.all.size == 1 && heard.all.head.contains("something else than a greeting"),
+          heard.all.size == 1 && heard.all.head.contains("something other than a greeting"),
           heard.all
         )
       }
@@ -147,7 +147,7 @@ class WireTest extends AnyFunSuite {
     val (fine, said) = run("ANY")
     assert(fine == 0 && said.contains("tcp, jucx is not on the class path"), said)
     val (refused, because) = run("UCX")
-    assert(refused == 1 && because.contains("UCX was asked for and cannot be had: jucx"), because)
+    assert(refused == 1 && because.contains("UCX was requested but is unavailable: jucx"), because)
   }
 
   test("where jucx's jar has no library for the processor, the one of LD_LIBRARY_PATH is used") {

@@ -119,8 +119,8 @@ object LinuxScheduling {
   /** What the kernel means by an error, by errno(3), and what to do. */
   private[affinity] def meaning(call: String, errno: Int): String = (call, errno) match {
     case (SetMempolicy, 1) =>
-      "EPERM: a seccomp profile refuses it, as that of a container does without CAP_SYS_NICE (docker run " +
-        "--cap-add SYS_NICE), or a security module"
+      "EPERM: a seccomp profile (a container's does without CAP_SYS_NICE: docker run --cap-add SYS_NICE) " +
+        "or a security module refuses it"
     case (_, 1) =>
       "EPERM: the thread is another user's, or a seccomp profile or a security module refuses it"
     case (SetMempolicy, 22) =>

@@ -44,10 +44,10 @@ private[files] object Replaceable {
     val owners = Vector(uid(directory), Files.getAttribute(directory, "unix:uid").asInstanceOf[Int])
     val strangers = owners.filterNot(owner => owner == 0 || owner == me || isUnknown(owner))
     val shown = f"$directory has mode ${mode & Permissions}%o"
-    def mend(bits: String) = s"('chmod +t $directory' or 'chmod $bits' mends that)"
+    def mend(bits: String) = s"('chmod +t $directory' or 'chmod $bits' fixes that)"
     if (strangers.nonEmpty)
       Some(
-        s"$directory belongs to user ${strangers.head}; take a directory below one of yours or of root's"
+        s"$directory belongs to user ${strangers.head}; use a directory inside one of yours or root's"
       )
     else if ((mode & Sticky) != 0) None
     else if ((mode & OthersWrite) != 0) Some(s"$shown ${mend("o-w")}")

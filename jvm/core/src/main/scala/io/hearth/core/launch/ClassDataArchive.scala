@@ -76,7 +76,7 @@ object ClassDataArchive {
       // A JVM takes two archives, and ends where there is a third.
       case None if directory.toString.contains(':') =>
         ArchiveUse.Without(
-          s"'$directory' has a colon, which parts archives in a JVM's options: set XDG_CACHE_HOME to " +
+          s"'$directory' has a colon, which separates archives in JVM options: set XDG_CACHE_HOME to " +
             "a directory without one"
         )
       case None =>
@@ -101,7 +101,7 @@ object ClassDataArchive {
 
   private def withFiles(entry: String) =
     ArchiveUse.Without(
-      s"$entry on the class path is a directory with files: the JVM archives classes of jars alone"
+      s"$entry on the class path is a directory with files: the JVM archives classes of jars only"
     )
 
   /**

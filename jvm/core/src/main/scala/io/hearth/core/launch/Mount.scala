@@ -23,7 +23,7 @@ object Mount {
   /** The user's own; the form of its value is [[Grammar]]. */
   val Key: String = "spark.hearth.docker.mounts"
   val Grammar: String =
-    "absolute paths separated by commas, each with :ro (the default) or :rw behind it"
+    "absolute paths separated by commas, each followed by :ro (the default) or :rw"
 
   private val Kernels = Vector("/proc", "/sys", "/dev").map(Path.of(_))
   private val SharedMemory = Path.of("/dev/shm")
@@ -38,7 +38,7 @@ object Mount {
     val writable = text.endsWith(":rw")
     val path = text.stripSuffix(":rw").stripSuffix(":ro")
     if (path.startsWith("/")) Right(Mount(Path.of(path).normalize, writable))
-    else Left(s"'$text' is no absolute path")
+    else Left(s"'$text' is not an absolute path")
   }
 
   /** What the user named. @throws UserError where a path is not there, or the kernel's */
@@ -47,7 +47,7 @@ object Mount {
     val mounts = parse(text).fold(refuse, identity)
     mounts.map(_.path).foreach { path =>
       if (!possible(path)) refuse(s"'$path' cannot be mounted: a container has its own")
-      if (!Files.exists(path)) refuse(s"'$path' is not there, or not for this user to see")
+      if (!Files.exists(path)) refuse(s"'$path' does not exist, or this user may not see it")
     }
     mounts
   }

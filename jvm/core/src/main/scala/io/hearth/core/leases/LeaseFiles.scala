@@ -135,7 +135,7 @@ final private[leases] class LeaseFiles(directory: Path, boot: String) {
       else if (seen.uid != uid || !(kind.unlocked || open.isWriteLocked)) Free
       else if (!holds(open)) Held(None)
       else if (seen.isWritableByOthers)
-        Held(Some(Left(s"$file is not believed: others than its owner can write to it")))
+        Held(Some(Left(s"$file is ignored: users other than its owner can write to it")))
       else Held(document(file, open, seen.inode))
     }
 
@@ -145,7 +145,7 @@ final private[leases] class LeaseFiles(directory: Path, boot: String) {
         inode: Long
     ): Option[Either[String, Found[A]]] =
       kind.parse(text(open)) match {
-        case Left(problem) => Some(Left(s"$file is no lease: $problem"))
+        case Left(problem) => Some(Left(s"$file is not a lease: $problem"))
         case Right(value) =>
           Option.when(kind.bootOf(value) == boot)(
             Right(Found(file.getFileName.toString, inode, value, uid, user, uid == me))

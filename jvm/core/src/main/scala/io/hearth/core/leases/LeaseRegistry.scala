@@ -164,7 +164,7 @@ final class LeaseRegistry(
     if ((mode & TypeOfFile) != DirectoryFile) refuse("it is not a directory")
     if (owner != 0 && owner != me) refuse(s"it belongs to user $owner, who could remove leases")
     if ((mode & OthersWrite) != 0 && (mode & Sticky) == 0)
-      refuse("others could remove leases: 'chmod +t' mends that")
+      refuse("others could remove leases: 'chmod +t' fixes that")
   }
 }
 

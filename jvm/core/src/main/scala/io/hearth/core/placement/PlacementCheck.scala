@@ -53,7 +53,7 @@ object PlacementCheck {
     val pinned = inside(expected, actual.threads, lent).filterNot(t => open.subsetOf(t.cpus))
     Vector(
       Option.when(pinned.nonEmpty && leftShort(open, masks(expected, actual, lent)).isEmpty)(
-        s"keeps ${count(pinned, actual.threads)} to a part of its CPUs: ${ThreadSummary.show(pinned)}"
+        s"keeps ${count(pinned, actual.threads)} to some of its CPUs: ${ThreadSummary.show(pinned)}"
       ),
       Option.when(lent.nonEmpty)(s"may use CPUs $lent, which other executors leave idle")
     ).flatten

@@ -54,7 +54,7 @@ final case class Finding(subject: Subject, reading: Option[Either[String, Proces
     val s = subject
     s"Executor ${s.executorId} has drifted from place ${s.place}: it " +
       s"${drift.map(_.sentence).mkString("; it ")}. `taskset -acp ${s.planned.cpus} ${s.pid}` puts threads " +
-      "back if they have been pinned elsewhere; `hearth status` reads it afresh"
+      "back if they have been pinned elsewhere; `hearth status` shows where it is now"
   }
 
   def verdict: PlacementVerdict = reading match {

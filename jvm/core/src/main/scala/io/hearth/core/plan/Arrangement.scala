@@ -50,7 +50,7 @@ final private[plan] case class Arrangement(pools: Pools, layout: Layout) {
           tier(None),
           "the kernel does not say how fast (access0/initiators, memory_tiering)"
         ) ++
-        group(_.gpuMemory, "a GPU's, which no heap takes")
+        group(_.gpuMemory, "a GPU's, not used for heaps")
     Option.when(told.nonEmpty)(
       Reason(
         "memory tiers",

@@ -85,8 +85,8 @@ final private[plan] class BoundReasons(draft: PlanDraft) {
       Reason(
         Tickless,
         s"$used used",
-        "the kernel balances threads over them, but entering and leaving it costs more there, and their timer is " +
-          "off for one thread alone only (nohz_full); to leave them to the programs that they were set for, start " +
+        "the kernel balances threads over them, but entering the kernel costs more there, and their timer stops only " +
+          "while one thread runs alone (nohz_full); to keep them for the programs they were set up for, start " +
           "hearth on the others with taskset -c",
         "kernel: timers/no_hz"
       )
@@ -113,8 +113,8 @@ final private[plan] class BoundReasons(draft: PlanDraft) {
       Reason(
         Unused,
         Sizes.show(spareMb),
-        s"heaps end at ${Sizes.show(Memory.CompressedOopsMb)}, where object references still take 4 bytes; only files " +
-          s"are cached in the rest; what would use it: ${uses.mkString(", ")}",
+        s"heaps stop at ${Sizes.show(Memory.CompressedOopsMb)}, the largest with 4-byte object references; the rest " +
+          s"only caches files; to use it: ${uses.mkString(", ")}",
         "JVM: compressed oops; hearth"
       )
     }

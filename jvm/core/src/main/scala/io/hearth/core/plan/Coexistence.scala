@@ -102,8 +102,8 @@ object Coexistence {
   private def heldReason(held: Map[Int, Long]) = Reason(
     Decision,
     s"${held.toVector.sorted.map { case (n, b) => s"${Sizes.show(b >> 20)} of node $n" }.mkString(", ")} left alone",
-    "processes without a lease hold it, more than every plan leaves to others, and the kernel ends executors whose " +
-      "node has no memory left; a heap that you fix (--memory) stands",
+    "processes without a lease hold it, more than a plan leaves for others, and the kernel kills executors whose " +
+      "node runs out of memory; a heap that you set (--memory) is kept",
     "kernel: node meminfo; hearth"
   )
 
@@ -111,10 +111,10 @@ object Coexistence {
     Decision,
     s"${Sizes.show(availableMb)} of memory available",
     if (memoryOf(plan) <= availableMb)
-      s"other processes hold the rest now, so the plan takes at most ${Sizes.show(memoryOf(plan))}: end " +
-        "some of them for a larger one"
+      s"other processes hold the rest now, so the plan takes at most ${Sizes.show(memoryOf(plan))}; stop " +
+        "some of them for a larger plan"
     else
-      s"other processes hold the rest now, and the plan may take ${Sizes.show(memoryOf(plan))}: end some " +
+      s"other processes hold the rest now, and the plan may take ${Sizes.show(memoryOf(plan))}: stop some " +
         "of them, or give a smaller --memory",
     "kernel: /proc/meminfo"
   )
@@ -174,7 +174,7 @@ final private class Coexistence(ours: IdSet, occupied: IdSet, others: Others, ma
 
   /** Why none is to be bound, whatever is free: whose turn it is, or that nobody knows what is. */
   private def barred: Vector[String] = leases.unknown ++ leases.waiting.headOption.map(first =>
-    s"${leases.waiting.size} wait before it, the next being ${first.who}"
+    s"${leases.waiting.size} ahead of it in the queue, the next being ${first.who}"
   )
 
   private def around: Vector[Reason] = Vector(
@@ -185,7 +185,7 @@ final private class Coexistence(ours: IdSet, occupied: IdSet, others: Others, ma
       Reason(
         Leased,
         s"${leasedBytes.toVector.sorted.map { case (n, b) => s"${Sizes.show(b >> 20)} of node $n" }.mkString(", ")} left alone",
-        "the processes of applications with a lease may take it",
+        "applications with a lease may take it",
         LeaseSource
       )
     ),
@@ -206,15 +206,15 @@ final private class Coexistence(ours: IdSet, occupied: IdSet, others: Others, ma
       val reason = Reason(
         Decision,
         if (shared.isEmpty) "memory shared" else s"CPUs $shared shared",
-        s"bound executors of other applications run there (${near.who}), beside which nothing " +
-          s"fits (${unfit.what}), so both get slower",
+        s"bound executors of other applications run there (${near.who}) and nothing " +
+          s"fits beside them (${unfit.what}), so both slow down",
         Source
       )
       Fitted(adding(reason)(plan), Some(needed(near.who)), unbound = false)
     } else {
       val who = (Vector(leases.who(leased)) ++ Vector(near.who)).filter(_.nonEmpty).mkString(", ")
       val holders = if (who.nonEmpty) who else "applications that share CPUs already"
-      val why = s"leased by $holders, beside which nothing fits (${unfit.what})"
+      val why = s"leased by $holders, and nothing fits beside them (${unfit.what})"
       unbound(plan, leased | theirs, needed(holders), why)
     }
 
@@ -225,7 +225,7 @@ final private class Coexistence(ours: IdSet, occupied: IdSet, others: Others, ma
     val reason = Reason(
       Sharing,
       if (shared.isEmpty) "memory shared" else s"CPUs $shared shared",
-      s"$because, so the executors are not bound, and all get slower",
+      s"$because, so the executors run unbound and everything there slows down",
       LeaseSource
     )
     val loose = plan.copy(

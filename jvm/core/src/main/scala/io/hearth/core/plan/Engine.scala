@@ -112,13 +112,13 @@ object Engine {
     constraints.engine.map { engine =>
       val memory =
         if (constraints.engineOffHeap && constraints.offHeapMb.exists(_.value == 0))
-          s"warning: it does nothing without off-heap memory, which ${constraints.offHeapMb.fold("")(_.name)} takes away"
+          s"warning: it does nothing without off-heap memory, which ${constraints.offHeapMb.fold("")(_.name)} turns off"
         else if (engine.offHeap)
           "its data are in off-heap memory, so the heap is a fourth of the executor's memory"
         else "its data are on the GPU, and pinned memory counts beside the heap"
       val shuffle = engine.shuffleManager.fold("Spark's own shuffle")(_ => "its own shuffle")
       val rule =
-        if (engine.sized) "" else "; hearth's numbers of shuffle partitions by query are off"
+        if (engine.sized) "" else "; hearth's sizing of shuffle partitions by query is off"
       Reason(
         "native engine",
         engine.name,

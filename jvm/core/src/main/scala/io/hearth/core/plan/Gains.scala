@@ -53,7 +53,7 @@ private[plan] object Gains {
       Some(
         Measured(
           s"$percent faster by binding",
-          s"on four nodes of a POWER8, bound to them against not bound: $of",
+          s"on four nodes of a POWER8, bound compared with unbound: $of",
           source
         )
       )

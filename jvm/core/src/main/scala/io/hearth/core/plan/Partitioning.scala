@@ -27,12 +27,12 @@ final private[plan] case class Partitioning(
     if (native)
       gain(
         "none from binding",
-        "one JVM is what Spark's local mode is; heap, collector and settings may help",
+        "Spark's local mode is one JVM too; heap, collector and settings may still help",
         "hearth"
       )
     else if (forced) gain("unknown", "the shape follows from what was fixed", source)
     else if (measured.isEmpty)
-      gain("unknown", "no study measured such executors at such work", "hearth")
+      gain("unknown", "no study measured such executors on such work", "hearth")
     else
       gain(
         measured.map(_.value).mkString("; "),
@@ -107,7 +107,7 @@ private[plan] object Partitioning {
         val own = usable.nodes.head.memoryMb > 0 && usable.memoryOnly.isEmpty
         val local = if (own) "no remote memory to avoid, and " else ""
         native(
-          s"$what on one NUMA node: ${local}one JVM scales so far (that fewer than $FewSlots are few is hearth's " +
+          s"$what on one NUMA node: ${local}one JVM scales to this size (the limit of $FewSlots is hearth's own " +
             "rule; two executors of 8 took 4 % longer than one JVM of 16)",
           "Kyong 2017; hearth"
         )
@@ -143,8 +143,8 @@ private[plan] object Partitioning {
     } yield Partitioning(
       native = true,
       s"a heap of ${Sizes.show(heap)} holds the input (${HeapNeed.PerInputByte} bytes of heap for each byte, " +
-        s"hearth's own figure); the study sets no limit to the cores, and that it holds on one NUMA node with fewer " +
-        s"than ${Widths.OneJvmScales} task slots, where one JVM stops scaling, is hearth's rule",
+        s"hearth's own figure); the study names no limit of cores; to apply it to one NUMA node with fewer " +
+        s"than ${Widths.OneJvmScales} task slots, where one JVM stops scaling, is hearth's own rule",
       "Kyong 2017; hearth"
     )
 
@@ -158,14 +158,14 @@ private[plan] object Partitioning {
           Partitioning(
             native = false,
             s"the input needs ${Sizes.show(need)} of heap (${HeapNeed.PerInputByte} bytes for each byte, hearth's " +
-              "own figure), and a heap with 4-byte references ends at 31 GB",
+              "own figure), and a heap with 4-byte references has at most 31 GB",
             "hearth; JVM: compressed oops"
           )
         case _ =>
           Partitioning(
             native = false,
             s"$slots on one NUMA node: partitions of 15 cores were faster than one JVM up to 60 cores, and of 30 " +
-              "beyond; that more than 32 slots on one node are enough to divide is hearth's judgement",
+              "beyond; to divide one node of more than 32 slots is hearth's judgement",
             "Kyong 2017; hearth",
             measured = Gains.of(usable, layout, workload)
           )
@@ -205,7 +205,7 @@ private[plan] object Partitioning {
     val few = constraints.coresMax.map(_.name).orElse(quota).getOrElse("the task slots")
     Partitioning(
       native = false,
-      s"$few leave one executor, which is bound so that it stays near its memory",
+      s"$few leave one executor, which is bound to keep it near its memory",
       if (constraints.coresMax.isEmpty && quota.nonEmpty) "hearth" else "user"
     )
   }

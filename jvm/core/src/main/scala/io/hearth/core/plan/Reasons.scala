@@ -76,7 +76,7 @@ final private[plan] class Reasons(draft: PlanDraft, executors: Vector[ExecutorPl
           s"${UsableMachine.MostTasksPerCore}",
           s"of $most hardware threads ${UsableMachine.MostTasksPerCore} are worth a task: memory bandwidth " +
             "saturates before threads run out; the others are for the collector and the compiler (the " +
-            "number was chosen knowing two of Baig's tables of times)",
+            "number was chosen after seeing two of Baig's tables of times)",
           "Baig 2018; hearth"
         )
       case None if most > 1 =>
@@ -129,7 +129,7 @@ final private[plan] class Reasons(draft: PlanDraft, executors: Vector[ExecutorPl
 
   private def narrowed =
     s"${layout.slots} of ${usable.slots} worthwhile threads have a task slot, as each needs " +
-      s"${Memory.LeastTaskMb} MB of heap beyond the ${Memory.ReservedMb} MB that Spark keeps"
+      s"${Memory.LeastTaskMb} MB of heap beyond the ${Memory.ReservedMb} MB that Spark reserves"
 
   private def andNarrowed = if (layout.narrowed) s"; $narrowed" else ""
 
@@ -147,7 +147,7 @@ final private[plan] class Reasons(draft: PlanDraft, executors: Vector[ExecutorPl
       "placement",
       "package",
       s"each executor may use every CPU of its package and the memory of its nodes, shared by $number " +
-        "executors: the kernel evens out load between them, and memory may be another node's of the " +
+        "executors: the kernel evens out load between them, and memory may come from another node of the " +
         "package; no study in docs/sources.md measured this",
       "user"
     )
@@ -230,8 +230,8 @@ final private[plan] class Reasons(draft: PlanDraft, executors: Vector[ExecutorPl
         "native threads in a stage's last tasks do"
     )
     val between =
-      "CPUs of executors that have had nothing to do for a second work for other applications' pending tasks, " +
-        "and theirs for this one's"
+      "CPUs of executors that have been idle for a second run other applications' pending tasks, " +
+        "and theirs run this one's"
     val because = mode match {
       case "off" if shared =>
         Some("executors share the CPUs of their package, so an idle one's are in use")

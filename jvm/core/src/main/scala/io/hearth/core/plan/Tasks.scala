@@ -38,8 +38,8 @@ final private[plan] class Tasks(draft: PlanDraft) {
     Reason(
       Tasks.Decision,
       s"about $likely at work",
-      s"${limit.name} allows ${limit.most}: ${used(limit)}$needs more than are left, and a thread that cannot be made " +
-        s"ends its executor; ${remedy(limit)}",
+      s"${limit.name} allows ${limit.most}: ${used(limit)}$needs more than are left, and an executor that cannot " +
+        s"start a thread dies; ${remedy(limit)}",
       "kernel: pids.max, RLIMIT_NPROC; hearth: counted in plain executors"
     )
   }
@@ -49,7 +49,7 @@ final private[plan] class Tasks(draft: PlanDraft) {
 
   private def used(limit: TaskLimit): String = limit.current.fold(
     "all processes of the user count against it; "
-  )(n => s"$n are there already; ")
+  )(n => s"$n exist already; ")
 
   private def remedy(limit: TaskLimit): String =
     if (limit.name == TaskLimit.User) "raise it (ulimit -u) or ask for fewer executors"

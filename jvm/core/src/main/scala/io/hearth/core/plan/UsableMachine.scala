@@ -153,7 +153,7 @@ private[plan] object UsableMachine {
 
   private def nothingLeft(allowed: IdSet, occupied: IdSet) = Unfit(
     "CPUs",
-    s"'$allowed' allowed",
+    s"'$allowed'",
     s"'$occupied' are occupied, so none are left",
     "wait until one is free, or widen this process's cpuset"
   )

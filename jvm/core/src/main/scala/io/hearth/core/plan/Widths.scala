@@ -14,7 +14,7 @@ sealed abstract private[plan] class WidthRule(val because: String, val source: S
 
 private[plan] object WidthRule {
   private val Measured =
-    "executors of 8 to 30 slots were the fastest that studies tried, and that 12 to 32 are right is hearth's judgement"
+    "executors of 8 to 30 slots were the fastest in the studies, and the range of 12 to 32 is hearth's judgement"
   private val Studies = "hearth; Baig 2018; Chiba 2015; Awan 2016; Kyong 2017"
 
   case object Cache
@@ -31,15 +31,15 @@ private[plan] object WidthRule {
       )
   case object JoinedToMany
       extends WidthRule(
-        s"on ${Widths.ManySlots} task slots or more, nodes of at most ${Widths.MostSlots / 2} are joined, the " +
-          s"nearest ones, up to ${Widths.MostSlots}: on 120 cores partitions of two sockets (30 cores) ran 1.5 " +
+        s"on ${Widths.ManySlots} task slots or more, nodes of at most ${Widths.MostSlots / 2} are joined with " +
+          s"the nearest ones, up to ${Widths.MostSlots}: on 120 cores partitions of two sockets (30 cores) ran 1.5 " +
           "times as fast as those of one, which had stragglers",
         "Kyong 2017; hearth"
       )
   case object JoinedNodes
       extends WidthRule(
-        "nodes of fewer than 8 task slots are joined, the nearest ones, to about 16 slots: each JVM compiles for " +
-          "itself, which costs narrow ones most",
+        "nodes of fewer than 8 task slots are joined with the nearest ones, to about 16 slots: each JVM compiles " +
+          "its own code, which costs narrow ones most",
         "hearth"
       )
   final case class Even(target: Int)
@@ -65,7 +65,7 @@ private[plan] object WidthRule {
       )
   final case class HeapOfInput(needMb: Long)
       extends WidthRule(
-        s"as many heaps of at most 31 GB as the input asks for: ${Sizes.show(needMb)} at " +
+        s"as many heaps of at most 31 GB as the input needs: ${Sizes.show(needMb)} at " +
           s"${HeapNeed.PerInputByte} bytes of heap for each byte, hearth's own figure",
         "hearth; JVM: compressed oops"
       )
@@ -73,7 +73,7 @@ private[plan] object WidthRule {
       extends WidthRule(
         s"one heap would hold the input, so executors are whole nodes, of fewer than ${Widths.OneJvmScales} task " +
           "slots, beyond which one JVM stops getting faster; the study takes one JVM for such an input on any " +
-          "number of cores, and that several nodes get several is hearth's rule",
+          "number of cores; one for each of several nodes is hearth's rule",
         "Kyong 2017; hearth"
       )
 }

@@ -14,8 +14,8 @@ final private[topology] class AllowedReader(tree: SysTree, warnings: Warnings) {
   lazy val mask: Option[IdSet] = (status("Cpus_allowed"), cpusetIds("cpus")) match {
     case (Some(affinity), Some(group)) if !affinity.intersects(group) =>
       warnings.add(
-        s"the affinity allows CPUs $affinity and the cpuset of the cgroup $group: the affinity is used, " +
-          "which is what the kernel's scheduler goes by"
+        s"the affinity mask allows CPUs $affinity, the cgroup's cpuset $group: the affinity mask is used, " +
+          "as by the kernel's scheduler"
       )
       Some(affinity)
     case (affinity, group) => (affinity ++ group).reduceOption(_ & _)

@@ -58,7 +58,7 @@ private[topology] object Archive {
     said.getOrElse(s"it is damaged (${e.getClass.getSimpleName})")
   }
 
-  private[topology] val EndMissing = "its end is missing"
+  private[topology] val EndMissing = "it is cut off"
   private val MostCauses = 10
 
   private val Compressions = Set(

@@ -35,7 +35,7 @@ private[topology] object MachineMemory {
     val sum = nodes.iterator.map(_.memoryBytes).sum
     machine.total.filter(total => (total - sum).abs * 100 > total * TolerancePercent) match {
       case Some(total) if sum > total =>
-        val holds = "the smaller holds for all nodes together"
+        val holds = "the smaller is used for all nodes together"
         MachineMemory(nodes, Some(total), Some(s"${disagree(sum, total)}: $holds"))
       case Some(total) if sum > 0 => raised(nodes, machine, total, present)
       case _ => MachineMemory(nodes, None, None)
@@ -55,7 +55,7 @@ private[topology] object MachineMemory {
     if (nodes.sizeIs == 1)
       withWarning(
         Vector(nodes.head.copy(memoryBytes = total, freeBytes = machine.free)),
-        "the larger holds, as the kernel initialises memory when it is first needed"
+        "the larger is used, as the kernel initialises memory when it is first needed"
       )
     else if (missing.sum == 0)
       withWarning(nodes, "the smaller is used, as nothing says on which node the rest is")

@@ -109,7 +109,7 @@ private[topology] object MemoryFiles {
       new MemoryFiles(root).find(target) match {
         case Some((file: Regular, _)) => add(path, file)
         case _ =>
-          throw new Damage(s"'$path' is another name of '$target', which is not a file in it")
+          throw new Damage(s"'$path' is a hard link to '$target', which is not a file in it")
       }
 
     private def add(path: String, entry: Entry): Unit = {
@@ -121,7 +121,7 @@ private[topology] object MemoryFiles {
 
     private def enter(path: String, steps: List[String]): Directory =
       steps.foldLeft(root) { (at, name) =>
-        if (name == "..") throw new Damage(s"'$path' leads out of it")
+        if (name == "..") throw new Damage(s"'$path' points outside it")
         at.entries.getOrElseUpdate(name, made(name)) match {
           case directory: Directory => directory
           case _ => throw new Damage(s"'$path' is below something that is not a directory")

@@ -104,7 +104,7 @@ class OwnFilesTest extends AnyFunSuite {
       giveAway(shared)
       for (mode <- Vector(0x1ff, 0x3ff, 0x1ed)) { // 777, 1777, 755
         set("mode", mode)
-        assert(refused(use()).contains(s"$shared belongs to user $Nobody; take a directory below"))
+        assert(refused(use()).contains(s"$shared belongs to user $Nobody; use a directory inside"))
       }
       set("uid", 0)
       giveAway(link)

@@ -31,8 +31,8 @@ class MountSuite extends AnyFunSuite {
   test("a path that is not there, not absolute, or the kernel's is refused by the key's name") {
     for (
       (wrong, why) <- Seq(
-        "/nowhere/at all:rw" -> "'/nowhere/at all' is not there",
-        "data" -> "'data' is no absolute path",
+        "/nowhere/at all:rw" -> "'/nowhere/at all' does not exist",
+        "data" -> "'data' is not an absolute path",
         "/" -> "'/' cannot be mounted",
         "/proc/self" -> "'/proc/self' cannot be mounted",
         "/usr/..:ro" -> "'/' cannot be mounted"

@@ -149,7 +149,7 @@ class PlacementSuite extends AnyFunSuite {
     assert(drift(moved(6, 4)).isEmpty)
     assert(
       PlacementCheck.notes(planned, moved(6, 4)) == Vector(
-        "keeps 6 of 40 threads to a part of its CPUs: 6 on CPUs 4 (t1 1, t2 2, t3 3 and 3 more)"
+        "keeps 6 of 40 threads to some of its CPUs: 6 on CPUs 4 (t1 1, t2 2, t3 3 and 3 more)"
       )
     )
     val spread = right.copy(threads = (1 to 40).map(n => thread(n, 4 + n % 2)).toVector)

@@ -185,7 +185,7 @@ class CoexistenceTest extends AnyFunSuite {
     assert(got.unbound && !got.plan.driver.bound)
     assert(got.full.exists(_.endsWith(s"held by app-9 of alice (process 77) on CPUs $all")))
     val reason = got.plan.reasons.find(_.decision == Coexistence.Sharing).get
-    assert(reason.value == s"CPUs $all shared" && reason.because.contains("not bound"))
+    assert(reason.value == s"CPUs $all shared" && reason.because.contains("run unbound"))
   }
 
   test("a lease larger than the machine counts for what the machine has") {
@@ -212,7 +212,7 @@ class CoexistenceTest extends AnyFunSuite {
       Vector.empty
     )
     for (
-      (leases, why) <- Vector(hidden -> "user mallory has", queue -> "1 wait before it, the next")
+      (leases, why) <- Vector(hidden -> "user mallory has", queue -> "1 ahead of it in the queue")
     ) {
       val got = fit(Limits.none, leases)
       assert(got.unbound && !got.plan.driver.bound && got.refusal.exists(_.contains(why)))

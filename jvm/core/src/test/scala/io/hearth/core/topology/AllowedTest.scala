@@ -91,7 +91,7 @@ class AllowedTest extends AnyFunSuite {
     assert(t.allowed.cpus == ids("0-3"))
     assert(
       t.warnings.exists(
-        _.contains("the affinity allows CPUs 0-3 and the cpuset of the cgroup 4-6,12-14")
+        _.contains("the affinity mask allows CPUs 0-3, the cgroup's cpuset 4-6,12-14")
       )
     )
   }

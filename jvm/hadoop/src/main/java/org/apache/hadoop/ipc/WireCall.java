@@ -113,7 +113,7 @@ final class WireCall extends Server.Call {
     public Void run() throws IOException {
         if (!isOpen()) {
             Server.LOG.info("{}: skipped {}", Thread.currentThread().getName(), this);
-            request.fail("the caller gave it up");
+            request.fail("the caller gave up");
             return null;
         }
         long began = Time.monotonicNowNanos();
@@ -212,7 +212,7 @@ final class WireCall extends Server.Call {
     private void sendLater(ResponseBuffer bytes, long untilMs, long pauseMs) {
         server.later(() -> {
             try {
-                if (request.cancelled()) request.fail("the caller gave it up");
+                if (request.cancelled()) request.fail("the caller gave up");
                 else if (isSent(bytes)) return;
                 else if (Time.monotonicNow() < untilMs) sendLater(bytes, untilMs, Math.min(2 * pauseMs, LONGEST_PAUSE_MS));
                 else request.fail("no memory was left for the answer within " + LONGEST_WAIT_MS + " ms");

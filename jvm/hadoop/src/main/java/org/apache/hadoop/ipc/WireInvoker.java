@@ -76,7 +76,7 @@ public final class WireInvoker extends ProtobufRpcEngine2.Invoker {
             field.setAccessible(true);
             return field.get(in);
         } catch (ReflectiveOperationException | RuntimeException e) {
-            throw new IOException("this Hadoop is not one that hearth's engine knows: it was made for 3.5 (" + e + ")", e);
+            throw new IOException("this Hadoop is not one that hearth's engine knows: it was built for 3.5 (" + e + ")", e);
         }
     }
 
@@ -196,7 +196,7 @@ public final class WireInvoker extends ProtobufRpcEngine2.Invoker {
             }
             return answer.getValue(prototype);
         } catch (ReflectiveOperationException e) {
-            throw new IOException("the answer's type " + method.getReturnType().getName() + " is no protobuf message", e);
+            throw new IOException("the answer's type " + method.getReturnType().getName() + " is not a protobuf message", e);
         }
     }
 

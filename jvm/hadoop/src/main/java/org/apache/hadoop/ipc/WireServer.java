@@ -112,7 +112,7 @@ public final class WireServer extends ProtobufRpcEngine2.Server {
 
     private void openWire() {
         if (UserGroupInformation.isSecurityEnabled()) {
-            LOG.info("the wire is off: it does not speak Hadoop's security (SASL)");
+            LOG.info("the wire is off: it does not support Hadoop's security (SASL)");
             return;
         }
         try {
@@ -127,7 +127,7 @@ public final class WireServer extends ProtobufRpcEngine2.Server {
             LOG.info("RPC of port {} by hearth's wire on port {}{}", getPort(), wirePort,
                     why.isEmpty() ? "" : " (TCP: " + why + ")");
         } catch (IOException | RuntimeException | Error e) { // an Error too: the server serves TCP all the same
-            LOG.warn("RPC of port {} goes over TCP alone: {}", getPort(), e.toString());
+            LOG.warn("RPC of port {} goes over TCP only: {}", getPort(), e.toString());
             closeWire();
         }
     }

@@ -22,7 +22,7 @@ import io.hearth.transport.Secret
 
 /** The wire of this executor, put in the place of Spark's own transfer; made from what Spark has made. */
 private[spark] object ExecutorsWire {
-  val Off = "Spark's own transfer brings all shuffle blocks, and hearth's wire none"
+  val Off = "all shuffle blocks come over Spark's own transfer, none over hearth's wire"
 
   private val log = LoggerFactory.getLogger("org.apache.spark.shuffle.wire.ExecutorsWire")
 

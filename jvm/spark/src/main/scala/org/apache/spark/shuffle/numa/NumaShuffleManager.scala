@@ -22,7 +22,7 @@ import io.hearth.spark.{BestEffort, LocalDirsRegistry}
 private[spark] class NumaShuffleManager(conf: SparkConf) extends JoiningShuffleManager(conf) {
   private val registry = new LocalDirsRegistry(Path.of(conf.get(NumaShuffleManager.RegistryKey)))
   private val publishing = new BestEffort(
-    "Other executors fetch shuffle blocks of this one over a socket, for its directories cannot be published",
+    "Other executors fetch shuffle blocks of this one over a socket, as its directories cannot be published",
     logWarning(_)
   )
 

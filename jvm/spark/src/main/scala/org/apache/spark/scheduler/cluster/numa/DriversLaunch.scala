@@ -64,7 +64,7 @@ private[spark] object DriversLaunch {
       .filter(_ != drivers)
       .fold(drivers) { planned =>
         DriversLog.info(
-          s"$LocalDir=${planned.head} of the plan is for executors; the driver, which was there before its plan, " +
+          s"$LocalDir=${planned.head} of the plan is for executors; the driver, which started before its plan was made, " +
             s"writes to ${drivers.mkString(", ")}"
         )
         planned

@@ -17,7 +17,7 @@ private[spark] object DriversLease {
 
   /** Its failures are no application's: one warning, and it goes on. */
   private val bestEffort: BestEffort = new BestEffort(
-    "Other applications do not know what this one takes of the machine, because it has no lease",
+    "Other applications cannot see what this one takes of the machine, because it has no lease",
     DriversLog.warn
   )
 

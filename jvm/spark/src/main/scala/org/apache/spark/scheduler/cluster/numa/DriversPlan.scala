@@ -73,8 +73,8 @@ private[spark] object DriversPlan extends Logging {
         else replanned(anew(machine), leases)
     } else {
       logInfo(
-        s"The program sets ${programs.toVector.sorted.mkString(", ")}, on which the plan of " +
-          s"${HearthConfig.PlanFile.key} rests: the plan is made anew"
+        s"The program sets ${programs.toVector.sorted.mkString(", ")}, on which the plan in " +
+          s"${HearthConfig.PlanFile.key} depends: planning again"
       )
       anew(machineOf(conf, plan))
     }
@@ -87,7 +87,7 @@ private[spark] object DriversPlan extends Logging {
 
   private def replanned(make: Leases => Fitted, leases: Leases): Fitted = {
     logInfo(
-      s"Since the plan of ${HearthConfig.PlanFile.key} was made, leases have changed: it is made anew"
+      s"Leases have changed since the plan in ${HearthConfig.PlanFile.key} was made: planning again"
     )
     make(leases)
   }

@@ -34,7 +34,7 @@ private[spark] object HearthConfig {
         "started, and the application ends with a message that says what is missing. `preferred`: it " +
         "continues without what was refused, its memory alone where its CPUs can be bound, with a warning and a " +
         "note in the placement report. `off`: nothing is bound (for comparisons). Where one memory node is all " +
-        "that executors may use, a refused memory policy changes nothing, and is no refusal. Under other masters " +
+        "that executors may use, a refused memory policy changes nothing, and is not counted as a refusal. Under other masters " +
         "`io.hearth.plugin.BindingPlugin` reads it (docs/binding-plugin.md): `preferred` if not set, `off` reports " +
         "only, and with `required` an executor that cannot be bound ends the application."
     )
@@ -90,8 +90,8 @@ private[spark] object HearthConfig {
     .doc(
       "What happens where other applications hold what the plan would need (`hearth leases` shows who). " +
         "`share`: the application runs beside them, its executors not bound, with a warning that names them. " +
-        "`wait`: it starts when enough is free; the first to come is served first, and while it waits, those " +
-        "that come later find nothing free. `refuse`: it ends with a message."
+        "`wait`: it starts when enough is free; first come, first served: while it waits, those that come " +
+        "later get nothing. `refuse`: it ends with a message."
     )
     .version("0.1.0")
     .stringConf
@@ -118,7 +118,7 @@ private[spark] object HearthConfig {
     .doc("Size of the application's input, for the plan, such as 200g.")
     .version("0.1.0")
     .bytesConf(ByteUnit.BYTE)
-    .checkValue(_ > 0, "must be more than nothing")
+    .checkValue(_ > 0, "must be above zero")
     .createOptional
 
   val RunsDirectory: OptionalConfigEntry[String] = ConfigBuilder("spark.hearth.runs.dir")
@@ -188,8 +188,8 @@ private[spark] object HearthConfig {
 
   val ShuffleMemory: ConfigEntry[Long] = ConfigBuilder("spark.hearth.shuffle.memory")
     .doc(
-      "The most memory, outside the heap, for shuffle blocks under way on the wire of one executor; blocks that Spark " +
-        "has not read yet hold half of it at most. It is taken as it is needed, and counts as memory overhead. Without it, " +
+      "The most off-heap memory for shuffle blocks in transit on one executor's wire; blocks that Spark " +
+        "has not read yet take at most half of it. It is allocated as needed, and counts as memory overhead. Without it, " +
         "`HEARTH_WIRE_MEMORY` in the executor's environment decides."
     )
     .version("0.1.0")
@@ -202,8 +202,8 @@ private[spark] object HearthConfig {
 
   val ShuffleIdle: OptionalConfigEntry[String] = ConfigBuilder("spark.hearth.shuffle.idle")
     .doc(
-      "What the wire's threads do while nothing comes: `event` sleeps until the kernel wakes them, `back-off` asks " +
-        "again after ever longer pauses, `busy` at once (a CPU for each). Without it, `HEARTH_WIRE_IDLE` in the " +
+      "What the wire's threads do while idle: `event` sleeps until the kernel wakes them, `back-off` polls " +
+        "at growing intervals, `busy` polls all the time (a CPU for each). Without it, `HEARTH_WIRE_IDLE` in the " +
         "executor's environment decides, else `event`."
     )
     .version("0.1.0")
@@ -213,7 +213,7 @@ private[spark] object HearthConfig {
 
   val ShufflePort: ConfigEntry[Int] = ConfigBuilder("spark.hearth.shuffle.port")
     .doc(
-      "At which port an executor's wire listens, on the executor's own address. 0: any that is free."
+      "The port on which an executor's wire listens, at the executor's own address. 0: any free port."
     )
     .version("0.1.0")
     .intConf

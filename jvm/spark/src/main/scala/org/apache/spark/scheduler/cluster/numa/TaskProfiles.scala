@@ -41,7 +41,7 @@ private[spark] object TaskProfiles {
     val slots = plan.executors.map(_.taskSlots).min
     if (!profile.isInstanceOf[TaskResourceProfile])
       Some(
-        "This resource profile asks for other executors, and under local-numa they are those of the plan: ask for " +
+        "This resource profile asks for other executors, but local-numa has only those of the plan: ask for " +
           "task resources alone (TaskResourceRequests), or give the master and spark.executor.* other values"
       )
     else if (cpus.exists(_ > slots))

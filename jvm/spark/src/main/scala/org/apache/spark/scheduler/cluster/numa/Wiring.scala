@@ -80,14 +80,14 @@ private class Wiring(
     runsChosen.map(Path.of(_)).getOrElse(RunDirectory.root(jvm.environment, jvm.userHome))
 
   private val bestEffort = new BestEffort(
-    s"The application goes on, but hearth cannot keep all of it where ${HearthConfig.RunsDirectory.key} " +
+    s"The application goes on, but hearth cannot record all of it where ${HearthConfig.RunsDirectory.key} " +
       s"says (${runsChosen.getOrElse("left at its default")})",
     log.warn
   )
   private val reaper = new ReaperClient(
     () => Reaper.start(),
     new BestEffort(
-      "Should this driver be killed, its temporary directories stay until the next application here " +
+      "If this driver is killed, its temporary directories stay until the next application here " +
         "removes them",
       log.warn
     )
