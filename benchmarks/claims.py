@@ -128,8 +128,8 @@ def start_up() -> Iterator[Claim]:
         "README.md",
         "From submit to the first task `hearth submit` takes {} of the time of `spark-submit "
         "--master"
-        " local[2]`; with two bound executors it takes {} of that, and {} of the time of Spark's "
-        "own `local-cluster`",
+        " local[2]`. With two bound executors it takes {} of that time, a loss, and {} of the time "
+        "of Spark's own `local-cluster`",
         shown(startup.ratio(raw.rows, "hearth submit", startup.LOCAL)),
         shown(startup.ratio(raw.rows, two, startup.LOCAL)),
         shown(startup.ratio(raw.rows, two, startup.CLUSTER)),
@@ -259,9 +259,8 @@ def one_jvm() -> Iterator[Claim]:
     ]
     yield raw.says(
         "README.md",
-        "From start to end {} of the time of `local[*]` with Spark's defaults (first runs {}), "
-        "{} with "
-        "careful settings (first runs {})",
+        "| `local[*]` with Spark's defaults | {} | {} | "
+        "| `local[*]` with careful settings | {} | {} |",
         *wall,
     )
     losses = [
@@ -309,7 +308,7 @@ def long_jobs() -> Iterator[Claim]:
     yield raw.says(
         "README.md",
         "Start and stop are {} of the seconds saved against the defaults and {} of those against "
-        "careful settings: in jobs whose phases take 15 s or more, the phases "
+        "careful settings. In jobs whose phases take 15 s or more, the phases "
         "take {} of the time with careful settings",
         *shares,
         long["tuned", "seconds"],
@@ -390,8 +389,8 @@ def sixteen_cpus() -> Iterator[Claim]:
     ]
     yield raw.says(
         "README.md",
-        "In the phases {} of the time of one JVM with careful settings, a loss; from start to "
-        "end {}",
+        "took in the phases {} of the time of one JVM with careful settings, a loss; from start "
+        "to end {}",
         *both,
     )
 
@@ -404,7 +403,7 @@ def other_engines() -> Iterator[Claim]:
     yield raw.says(BENCHMARKS, "builds beside them (load average {})", loads(rows))
     times = f"{engines.ratio(rows, 'submit', 'duckdb'):.0f}"
     yield raw.says(
-        "README.md", "here {} times as fast as `hearth submit` on TPC-H at scale 1", times
+        "README.md", "it was {} times as fast as `hearth submit` on TPC-H at scale 1", times
     )
 
 

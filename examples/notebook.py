@@ -1,4 +1,4 @@
-"""What a notebook's first cell looks like: no command of hearth, only the master and the jar.
+"""The first cell of a notebook: it needs no hearth command, only the master and the jar.
 
 python examples/notebook.py
 """

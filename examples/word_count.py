@@ -1,4 +1,4 @@
-"""Counts the words of text files; the ten most frequent.
+"""Count the words of text files and print the ten most frequent ones.
 
 hearth submit examples/word_count.py FILE...
 """
