@@ -73,7 +73,7 @@ def test_a_temporary_directory_that_java_would_not_find_is_told_with_whose_it_is
     gone = of_user(given, {EXECUTOR: temporary("/gone")}).machine(tmp_path)
     found = looked(CHECKS["directory-modes"], gone)
     assert isinstance(found, Problem) and found.severity == "harm"
-    assert found.seen.startswith("/gone (java.io.tmpdir of executors) is not there")
+    assert found.seen.startswith("/gone (java.io.tmpdir of executors) does not exist")
     assert found.command == "mkdir /gone"
     there = of_user(given, {EXECUTOR: temporary("/data")}).machine(tmp_path)
     found = looked(CHECKS["directory-modes"], there)

@@ -163,9 +163,11 @@ REFUSED_CALL = re.compile(
     re.MULTILINE,
 )
 
-#: Of Spark's end: a file came into its directory while it was being deleted.
+#: Of Spark's end: a file came into its directory while it was being deleted. Its shutdown hook
+#: deletes the directory once more; that nothing stays is looked at after it.
 NOT_DELETED = re.compile(
-    r"^\S+ \S+ WARN SparkEnv: Exception while deleting Spark temp dir.*\n"
+    r"^\S+ \S+ WARN (?:SparkEnv: Exception while deleting Spark temp dir"
+    r"|ArtifactManager: Failed to delete directory).*\n"
     r"java\.io\.IOException: Failed to delete: .*\n(?:\s+at .*\n)*",
     re.MULTILINE,
 )

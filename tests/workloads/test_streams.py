@@ -170,7 +170,7 @@ class Runs:
                     self._outcomes[job, api] = run_case(spark, folder, (job, api))
                 except (Py4JError, OSError) as error:
                     said = reason(spark.log.read_text(encoding="utf-8").splitlines())
-                    self._outcomes[job, api] = f"{said} ({type(error).__name__})"
+                    self._outcomes[job, api] = f"{error}; last in the log: {said}"
                     alive.close()
                     spark = None
 
