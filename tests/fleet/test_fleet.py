@@ -100,9 +100,7 @@ def test_a_machine_that_would_idle_or_waste_memory_is_the_reason_why_no_setting_
     write(fleet, "tiny", to_json(jvm.topology("1 node of 2 GB, 2 cores")))
     planned = plan_fleet(fleet, ANYTHING)
     assert planned.common is None
-    assert re.search(
-        r"of the heaps of class \d; 75% and 50% are required", planned.no_common or ""
-    )
+    assert re.search(r"of the heaps of class \d; 75% and 50% are required", planned.no_common or "")
     assert "no spark-defaults.conf fits all" in "\n".join(show_fleet(planned, Screen()))
 
 
