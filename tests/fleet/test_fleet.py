@@ -239,7 +239,7 @@ def test_a_folder_is_a_fleet_where_it_holds_captures_and_is_not_one(
 def test_what_is_no_folder_of_captures_is_refused(tmp_path: Path, fleet: Path) -> None:
     with pytest.raises(UserError, match="holds no capture: 'hearth gather' on each machine"):
         plan_fleet(fleet.parent, ANYTHING)
-    with pytest.raises(UserError, match="is no directory"):
+    with pytest.raises(UserError, match="is not a directory"):
         plan_fleet(tmp_path / "none", ANYTHING)
 
 

@@ -246,7 +246,7 @@ def test_where_the_engine_dies_the_application_ends_and_no_executor_stays(
 def test_a_mount_that_is_not_there_ends_the_application_before_an_executor_starts(contained: Site):
     outcome = run(contained, "pause.py", "1", spark__hearth__docker__mounts="/usr,/nowhere:rw")
     assert outcome.code != 0
-    assert "spark.hearth.docker.mounts: '/nowhere' is not there" in outcome.log
+    assert "spark.hearth.docker.mounts: '/nowhere' does not exist" in outcome.log
     nothing_is_left(contained)
 
 

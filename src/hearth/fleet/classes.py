@@ -82,7 +82,7 @@ def is_fleet(machine: str | None) -> bool:
 def captures_in(folder: Path) -> list[Path]:
     """Return the captures and descriptions in a folder; raise UserError where there are none."""
     if not folder.is_dir():
-        raise UserError(f"DIR: '{folder}' is no directory: give one that holds captures")
+        raise UserError(f"DIR: '{folder}' is not a directory: give one that holds captures")
     try:
         found = sorted(_in(folder))
     except OSError as error:
