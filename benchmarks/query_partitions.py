@@ -7,7 +7,8 @@ Every repetition runs each arm once, as an application of its own, in random ord
 queries, all of them `--passes` times. Arms: `defaults`, `spark-submit --master local[*]`;
 `careful`, the same with a heap of half of the memory (at most 31 GB), ParallelGC, Kryo and four
 shuffle partitions for each CPU; `submit`, `hearth submit`; `one-number`, `hearth submit` with
-spark.hearth.sql.partitionsByQuery=false, so with Spark's 200 partitions for each shuffle. One
+spark.hearth.sql.partitionsByQuery=false, so with Spark's 200 partitions for each shuffle;
+`sort-merge`, with spark.hearth.sql.joinsByHash=false, so that shuffled sides are sorted. One
 application before these warms page cache and class-data archives, and is dropped. `usual-compiler`,
 `hearth submit` whose second compiler (C2) keeps the JVM's own counts.
 
@@ -52,6 +53,7 @@ QUESTIONS = (
     ("submit", "defaults"),
     ("submit", "careful"),
     ("submit", "one-number"),
+    ("submit", "sort-merge"),
     ("submit", "usual-compiler"),
     ("usual-compiler", "careful"),
     ("careful", "defaults"),
@@ -198,6 +200,7 @@ def arms(folder: Path, application: Sequence[str]) -> dict[str, list[str]]:
         "careful": command(plain, careful),
         "submit": command(hearth, {}),
         "one-number": command(hearth, {"spark.hearth.sql.partitionsByQuery": "false"}),
+        "sort-merge": command(hearth, {"spark.hearth.sql.joinsByHash": "false"}),
         "usual-compiler": command(hearth, {"spark.driver.extraJavaOptions": usual}),
     }
 

@@ -34,6 +34,12 @@ from hearth.spark.submit_args import Option, SubmitLine, SubmitOptions, late_opt
 _NO_FILES = ("pyspark-shell", "spark-internal", "spark-shell", "sparkr-shell")
 SHUFFLE_PARTITIONS = "spark.sql.shuffle.partitions"
 PARTITIONS_BY_QUERY = "spark.hearth.sql.partitionsByQuery"
+JOINS_BY_HASH = "spark.hearth.sql.joinsByHash"
+#: With these the user chooses how shuffled sides are joined.
+_JOINS = (
+    "spark.sql.join.preferSortMergeJoin",
+    "spark.sql.adaptive.maxShuffledHashJoinLocalMapThreshold",
+)
 _EXTENSIONS = "spark.sql.extensions"
 _SIZES_SHUFFLES = "io.hearth.sql.QuerySizedShuffles"
 _PLANNED_PARTITIONS = "spark.hearth.internal.shufflePartitions"
@@ -273,7 +279,7 @@ def _additions(
     if waiting:
         return {_WHEN_FULL: "wait"}, paths.hearth_jar()
     if plan.is_native:
-        return _partitions_by_query(settings, plan)
+        return _rules_for_queries(settings, plan)
     additions = {"spark.hearth.plan": str(write_plan(to_json(plan), paths.state_home()))}
     additions |= _before_an_engine(settings, plan)
     if asked.hosts is not None:
@@ -292,19 +298,37 @@ def _additions(
     return additions, paths.hearth_jar()
 
 
-def _partitions_by_query(
+def _rules_for_queries(
     settings: Mapping[str, str], plan: Plan
 ) -> tuple[dict[str, str], Path | None]:
-    """Return the settings and the jar that let plain Spark size each query's shuffles.
-
-    Nothing if the user sets their number or asks for Spark's (jvm: QuerySizedShuffles).
+    """Return the settings and the jar that give plain Spark hearth's rules for SQL queries
+    (jvm: QuerySizedShuffles); neither where the user has each off.
     """
-    if SHUFFLE_PARTITIONS in settings or not _by_query(settings):
-        return {}, None
+    additions = {**_partitions_by_query(settings, plan), **_joins_by_hash(settings, plan)}
+    return additions, paths.hearth_jar() if additions else None
+
+
+def _partitions_by_query(settings: Mapping[str, str], plan: Plan) -> dict[str, str]:
+    """Return what lets Spark size each query's shuffles.
+
+    Nothing if the user sets their number or asks for Spark's.
+    """
+    if SHUFFLE_PARTITIONS in settings or not _is_on(PARTITIONS_BY_QUERY, settings):
+        return {}
     planned = plan.conf.get(SHUFFLE_PARTITIONS)
     ours = {_PLANNED_PARTITIONS: planned} if planned else {}
-    first = _before_an_engine(settings, plan)
-    return {PARTITIONS_BY_QUERY: "true", **ours, **first}, paths.hearth_jar()
+    return {PARTITIONS_BY_QUERY: "true", **ours, **_before_an_engine(settings, plan)}
+
+
+def _joins_by_hash(settings: Mapping[str, str], plan: Plan) -> dict[str, str]:
+    """Return what lets Spark hash shuffled sides of a join instead of sorting them.
+
+    Nothing under a native engine, whose joins are its own, or if the user chooses.
+    """
+    engine = any(reason.decision == "native engine" for reason in plan.reasons)
+    if engine or any(key in settings for key in _JOINS) or not _is_on(JOINS_BY_HASH, settings):
+        return {}
+    return {JOINS_BY_HASH: "true"}
 
 
 def _before_an_engine(settings: Mapping[str, str], plan: Plan) -> dict[str, str]:
@@ -313,13 +337,13 @@ def _before_an_engine(settings: Mapping[str, str], plan: Plan) -> dict[str, str]
     """
     comet = any((r.decision, r.value) == ("native engine", "Comet") for r in plan.reasons)
     named = [name.strip() for name in settings.get(_EXTENSIONS, "").split(",") if name.strip()]
-    if not comet or _SIZES_SHUFFLES in named or not _by_query(settings):
+    if not comet or _SIZES_SHUFFLES in named or not _is_on(PARTITIONS_BY_QUERY, settings):
         return {}
     return {_EXTENSIONS: ",".join([_SIZES_SHUFFLES, *named])}
 
 
-def _by_query(settings: Mapping[str, str]) -> bool:
-    return settings.get(PARTITIONS_BY_QUERY, "true").strip().lower() == "true"
+def _is_on(rule: str, settings: Mapping[str, str]) -> bool:
+    return settings.get(rule, "true").strip().lower() == "true"
 
 
 def _archives(

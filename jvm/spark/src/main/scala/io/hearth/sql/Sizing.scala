@@ -1,10 +1,5 @@
 package io.hearth.sql
 
-import java.util.concurrent.atomic.AtomicBoolean
-
-import scala.util.control.NonFatal
-
-import org.apache.spark.internal.Logging
 import org.apache.spark.sql.catalyst.plans.physical._
 import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.adaptive.BroadcastQueryStageExec
@@ -25,14 +20,7 @@ final private[sql] class Sizing(conf: SQLConf, slots: Int) {
   private val advisory = BigInt(conf.getConf(SQLConf.ADVISORY_PARTITION_SIZE_IN_BYTES))
 
   /** The plan with few enough shuffle partitions; as it is, where that fails, with one warning. */
-  def sized(plan: SparkPlan): SparkPlan =
-    try stages(plan)
-    catch {
-      // A class that this version of Spark lacks is an error, and no exception.
-      case fault @ (_: LinkageError | NonFatal(_)) =>
-        Sizing.warn(fault)
-        plan
-    }
+  def sized(plan: SparkPlan): SparkPlan = Sizing.guard(plan)(stages)
 
   /** One number for the shuffles that the last stage reads, and so on for the stages below it. */
   private def stages(plan: SparkPlan): SparkPlan = {
@@ -84,19 +72,13 @@ final private[sql] class Sizing(conf: SQLConf, slots: Int) {
   }
 }
 
-private object Sizing extends Logging {
+private object Sizing {
 
   /** Partitions for each task that runs at the same time, so that uneven ones find their balance. */
   val Waves = 2
 
-  private val warned = new AtomicBoolean(false)
-
-  def warn(fault: Throwable): Unit =
-    if (warned.compareAndSet(false, true))
-      logWarning(
-        s"Shuffles keep Spark's number of partitions: $fault; ${HearthKeys.PartitionsByQuery}=false " +
-          "turns their sizing off"
-      )
+  private val guard =
+    new Guard(HearthKeys.PartitionsByQuery, "Shuffles keep Spark's number of partitions")
 
   /** A copy whose constructor is not named: it takes more in each version of Spark. */
   def renumbered(exchange: SparkPlan, number: Int): SparkPlan =
