@@ -216,7 +216,8 @@ def test_one_rule_for_ids_finds_runs_and_studies_alike(hearth: Command, tmp_path
     arms = [Arm("native"), Arm("bound")]
     settings = ComparisonSettings(0, 1)
     kept = [Comparison.begin(state, "job.py", arms, settings).head.id for _ in range(2)]
-    beginning = kept[0][: len(os.path.commonprefix(kept)) + 1]
+    # One letter more than it has in common with the other.
+    beginning = next(kept[0][:n] for n in range(1, 99) if not kept[1].startswith(kept[0][:n]))
     for name in (kept[0], kept[0][-4:], beginning):
         kind, directory = find_kept(state, name)
         assert kind is not None and (kind.name, directory.name) == ("comparison", kept[0])
