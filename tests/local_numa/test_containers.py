@@ -363,7 +363,7 @@ def test_the_doctor_in_a_container_where_nothing_can_be_written_says_so(
     assert done.returncode == 2, done.stderr
     found = {each["name"]: each for each in json.loads(done.stdout)["findings"]}
     assert {"directory-modes", "group-tasks", "state-space"} <= found.keys()
-    assert found["directory-modes"]["seen"].startswith("/tmp is not there")
+    assert found["directory-modes"]["seen"].startswith("/tmp does not exist")
     for each in found.values():
         assert not each["fixable"]
         assert "sysctl" not in each["command"] or each["command"].startswith("on the host: ")
