@@ -227,6 +227,28 @@ def sized_shuffles() -> Iterator[Claim]:
             for ratio in query_partitions.ratios(passes, "submit", "careful", "passes_s")
         ),
     )
+    hashed = Raw.of("query-partitions-2026-11-28-1014")
+    yield hashed.tables(query_partitions.page(hashed.rows))
+    own = [row for row in hashed.rows if "arm" in row]
+    yield hashed.says(
+        "README.md",
+        "applications of their own took {} of the time of sorted joins from start to end, {} in "
+        "the first pass and {} in the second (two pairs), and {} of the time with careful settings in "
+        "the second",
+        *(
+            shown(overall(query_partitions.ratios(own, "submit", "sort-merge", key)))
+            for _, key in query_partitions.MEASURES
+        ),
+        shown(overall(query_partitions.ratios(own, "submit", "careful", "later_s"))),
+    )
+    joins = Raw.of("query-partitions-2026-11-28-1038")
+    runs = [row for row in joins.rows if "arm" in row]
+    yield joins.tables(query_partitions.page(joins.rows))
+    yield joins.says(
+        "README.md",
+        "warm passes over all queries took {} and {} of the time of sorted joins (two starts)",
+        *(f"{ratio:.2f}" for ratio in sorted(query_partitions.over_starts(runs, "by sort"))),
+    )
     files = Raw.of("one-file-2026-11-27-2051")
     yield files.tables(one_file.page(files.rows))
     planning = Raw.of("planning-time-2026-11-26-2347")

@@ -1,7 +1,8 @@
-"""Shuffle partitions by query: TPC-H under hearth submit, Spark's defaults and a careful user.
+"""hearth's rules for queries: TPC-H under hearth submit, Spark's defaults and a careful user.
 
     .venv/bin/python benchmarks/query_partitions.py --scale 1 --repeat 5
     .venv/bin/python benchmarks/query_partitions.py --scale 1 --repeat 3 --within
+    .venv/bin/python benchmarks/query_partitions.py --scale 1 --repeat 3 --passes 5 --within joins
 
 Every repetition runs each arm once, as an application of its own, in random order (seeded): the 22
 queries, all of them `--passes` times. Arms: `defaults`, `spark-submit --master local[*]`;
@@ -18,7 +19,8 @@ An application is one sample. Use taskset for fewer CPUs.
 
 `--within`: `hearth submit` alone, and in each application every query under each of `by query`,
 200, and four and two partitions for each CPU, one after another, the first of them changing from
-pass to pass.
+pass to pass. `--within joins`: the same of joins `by hash`, where hearth's rule finds room, and
+`by sort`, which spark.sql.join.preferSortMergeJoin=true asks for.
 So start-up, heap and collector are the same. The first pass, in which one arm always comes first
 and pays for compilation, does not count; a start is one sample.
 """
@@ -58,14 +60,13 @@ QUESTIONS = (
     ("usual-compiler", "careful"),
     ("careful", "defaults"),
 )
-BY_QUERY = "by query"
 MEASURES = (("start to end", "wall_s"), ("first pass", "first_s"), ("later passes", "later_s"))
 CPU_MEASURES = tuple((f"{title}, CPU", f"{key[:-2]}_cpu_s") for title, key in MEASURES)
 
 APPLICATION = """
 import hashlib, json, os, sys, time
 from pyspark.sql import SparkSession
-folder, queries, tables, passes = json.load(open(sys.argv[1]))
+folder, queries, tables, passes, *_ = json.load(open(sys.argv[1]))
 spark = SparkSession.builder.appName("tpch").getOrCreate()
 spark.sparkContext.setLogLevel("WARN")
 for table in tables:
@@ -95,22 +96,20 @@ spark.stop()
 WITHIN = """
 import json, sys, time
 from pyspark.sql import SparkSession
-folder, queries, tables, passes = json.load(open(sys.argv[1]))
+folder, queries, tables, passes, key, arms = json.load(open(sys.argv[1]))
 spark = SparkSession.builder.appName("tpch").getOrCreate()
 spark.sparkContext.setLogLevel("WARN")
 for table in tables:
     spark.read.parquet(f"{folder}/{table}").createOrReplaceTempView(table)
-cpus = spark.sparkContext.defaultParallelism
-arms = {"by query": None, "200": 200, "4 a CPU": 4 * cpus, "2 a CPU": 2 * cpus}
 answers = {}
 for turn in range(passes):
     names = list(arms)
     names = names[turn % len(names):] + names[:turn % len(names)]
     for number, query in enumerate(queries, 1):
         for arm in names:
-            spark.conf.unset("spark.sql.shuffle.partitions")
+            spark.conf.unset(key)
             if arms[arm]:
-                spark.conf.set("spark.sql.shuffle.partitions", arms[arm])
+                spark.conf.set(key, arms[arm])
             begin = time.perf_counter()
             rows = spark.sql(query).collect()
             seconds = round(time.perf_counter() - begin, 4)
@@ -130,7 +129,13 @@ def main() -> None:
     parser.add_argument("--passes", type=int, default=2, help="of the 22 queries in an application")
     parser.add_argument("--repeat", type=int, default=5, help="applications of each arm")
     parser.add_argument("--arms", metavar="A,B", help="default: all")
-    parser.add_argument("--within", action="store_true", help="all arms in each application")
+    parser.add_argument(
+        "--within",
+        nargs="?",
+        const="partitions",
+        choices=["partitions", "joins"],
+        help="all arms in each application",
+    )
     parser.add_argument("--seed", type=int, default=1, help="of the order within a repetition")
     parser.add_argument("--data", type=Path, help="where the data are, or will be made")
     parser.add_argument("--out", type=Path, help="raw results (default: benchmarks/results/)")
@@ -150,7 +155,8 @@ def measured(options: argparse.Namespace, out: Path) -> list[dict[str, Any]]:
     rows = [{"scale": options.scale, "passes": options.passes, "seed": options.seed} | machine()]
     with tempfile.TemporaryDirectory(prefix="hearth-partitions-") as folder, out.open("a") as file:
         words = Path(folder) / "words.json"
-        words.write_text(json.dumps([str(data), queries, tpch.TABLES, options.passes]))
+        given = [str(data), queries, tpch.TABLES, options.passes]
+        words.write_text(json.dumps([*given, *within_arms(options.within)]))
         application = Path(folder) / "tpch.py"
         application.write_text(WITHIN if options.within else APPLICATION)
         offer = arms(Path(folder), [str(application), str(words)])
@@ -239,6 +245,15 @@ def children_cpu_s() -> float:
     return found.ru_utime + found.ru_stime
 
 
+def within_arms(what: str | None) -> tuple[str, dict[str, str | None]]:
+    """The setting that tells the arms of an application apart; each arm's value, hearth's first."""
+    cpus = len(os.sched_getaffinity(0))
+    if what == "joins":
+        return "spark.sql.join.preferSortMergeJoin", {"by hash": None, "by sort": "true"}
+    numbers = {"200": "200", "4 a CPU": f"{4 * cpus}", "2 a CPU": f"{2 * cpus}"}
+    return "spark.sql.shuffle.partitions", {"by query": None, **numbers}
+
+
 def within(command: list[str]) -> list[dict[str, Any]]:
     """The rows of an application that tries all arms itself."""
     done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -269,32 +284,34 @@ def page(rows: Sequence[dict[str, Any]]) -> list[str]:
 
 def within_table(runs: Sequence[dict[str, Any]]) -> list[str]:
     """Of the other numbers: the time by query over theirs, in warm passes."""
-    others = [arm for arm in dict.fromkeys(row["arm"] for row in runs) if arm != BY_QUERY]
+    ours, *others = dict.fromkeys(row["arm"] for row in runs)
     lines = []
     for other in others:
         found = over_starts(runs, other)
         ratios = ", ".join(f"{value:.2f}" for value in found)
         lines.append([f"`{other}`", ratios, shown(overall(found))])
-    return table(["Partitions", f"`{BY_QUERY}` to it, by start", "Ratio, 95 % interval"], lines)
+    what = "Partitions" if ours == "by query" else "Joins"
+    return table([what, f"`{ours}` to it, by start", "Ratio, 95 % interval"], lines)
 
 
 def over_starts(runs: Sequence[dict[str, Any]], other: str) -> list[float]:
-    """Of each start the seconds of all queries by query over those under another number; queries of
-    warm passes that ran under every arm."""
+    """Of each start the seconds of all queries under the first arm over those under another one;
+    queries of warm passes that ran under every arm."""
     found: dict[Any, dict[str, float]] = {}
     for row in runs:
         if row["pass"] > 0:
             found.setdefault((row["start"], row["pass"], row["query"]), {})[row["arm"]] = row[
                 "seconds"
             ]
-    arms = {row["arm"] for row in runs}
-    whole = {key: seconds for key, seconds in found.items() if set(seconds) == arms}
+    arms = dict.fromkeys(row["arm"] for row in runs)
+    ours = next(iter(arms))
+    whole = {key: seconds for key, seconds in found.items() if set(seconds) == set(arms)}
 
     def total(start: int, arm: str) -> float:
         return sum(seconds[arm] for key, seconds in whole.items() if key[0] == start)
 
     starts = sorted({key[0] for key in whole})
-    return [total(start, BY_QUERY) / total(start, other) for start in starts]
+    return [total(start, ours) / total(start, other) for start in starts]
 
 
 Measures = tuple[tuple[str, str], ...]
