@@ -233,8 +233,8 @@ def sized_shuffles() -> Iterator[Claim]:
     yield hashed.says(
         "README.md",
         "applications of their own took {} of the time of sorted joins from start to end, {} in "
-        "the first pass and {} in the second (two pairs), and {} of the time with careful settings in "
-        "the second",
+        "the first pass and {} in the second (two pairs), and {} of the time with careful settings "
+        "in the second",
         *(
             shown(overall(query_partitions.ratios(own, "submit", "sort-merge", key)))
             for _, key in query_partitions.MEASURES
