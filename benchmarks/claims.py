@@ -174,6 +174,14 @@ def job_ratio(
     return f"{plans.by_job(rows, *arms, measure, warm)[0][job].value:.2f}"
 
 
+def of_submit(runs: list[Row], base: str) -> list[str]:
+    """Return the time of `hearth submit` over that of another arm, by measure."""
+    return [
+        shown(overall(query_partitions.ratios(runs, "submit", base, key)))
+        for _, key in query_partitions.MEASURES
+    ]
+
+
 def sized_shuffles() -> Iterator[Claim]:
     within = Raw.of("query-partitions-2026-11-26-1914")
     runs = [row for row in within.rows if "arm" in row]
@@ -213,10 +221,7 @@ def sized_shuffles() -> Iterator[Claim]:
         "README.md",
         "TPC-H at scale 1 takes {} of the time with careful settings from start to end, {} in the "
         "first pass over its queries and {} in the second (four pairs)",
-        *(
-            shown(overall(query_partitions.ratios(own, "submit", "careful", key)))
-            for _, key in query_partitions.MEASURES
-        ),
+        *of_submit(own, "careful"),
     )
     passes = [row | {"passes_s": row["first_s"] + row["later_s"]} for row in own]
     yield archived.says(
@@ -235,11 +240,8 @@ def sized_shuffles() -> Iterator[Claim]:
         "applications of their own took {} of the time of sorted joins from start to end, {} in "
         "the first pass and {} in the second (two pairs), and {} of the time with careful settings "
         "in the second",
-        *(
-            shown(overall(query_partitions.ratios(own, "submit", "sort-merge", key)))
-            for _, key in query_partitions.MEASURES
-        ),
-        shown(overall(query_partitions.ratios(own, "submit", "careful", "later_s"))),
+        *of_submit(own, "sort-merge"),
+        of_submit(own, "careful")[-1],
     )
     joins = Raw.of("query-partitions-2026-11-28-1038")
     runs = [row for row in joins.rows if "arm" in row]

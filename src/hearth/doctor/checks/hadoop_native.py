@@ -13,7 +13,7 @@ _VALUE = re.compile(
     rf"<name>\s*{re.escape(_KEY)}\s*</name>\s*<value>\s*(\w{{1,9}})\s*</value>", re.ASCII
 )
 _NAME = "libhadoop.so"
-#: What java.library.path has without an option, behind the variable; the last on Debian.
+#: Where Java looks without an option, behind the variable; the last on Debian.
 _ALWAYS = "/usr/java/packages/lib:/usr/lib64:/lib64:/lib:/usr/lib:/usr/lib/jni"
 _TELLS = "'hadoop checknative' tells whether it can be loaded"
 _OPTION, _VARIABLE = "java.library.path", "LD_LIBRARY_PATH"
@@ -43,7 +43,7 @@ def _look(machine: Machine) -> Outcome:
 
 
 def _usual(machine: Machine, who: Who) -> str:
-    """Return where a JVM looks without an option that says so (java.library.path)."""
+    """Return where a JVM looks without an option that says so."""
     own = machine.the_own()
     added = own.settings.get(f"spark.{who}.extraLibraryPath", "")
     inherited = own.environment.get(_VARIABLE, "") if added else ""
