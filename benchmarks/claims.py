@@ -137,14 +137,27 @@ def start_up() -> Iterator[Claim]:
 
 
 def compiler_flags() -> Iterator[Claim]:
-    second = Raw.of("second-compiler-2026-11-25-0225")
+    second = Raw.of("second-compiler-2026-11-28-1309")
     yield second.tables(jvm_flags.page(second.rows))
+    yield second.says(
+        BENCHMARKS,
+        "Over the four jobs three times the counts took {} from start to end and {} in the phases, "
+        "ten times the counts {} and {}.",
+        *(
+            shown(jvm_flags.over_jobs(second.rows, arm, what))
+            for arm in ("planned", "ten times")
+            for what in ("wall_s", "seconds")
+        ),
+    )
     young = Raw.of("young-generation-2026-11-25-2322")
     yield young.tables(jvm_flags.page(young.rows))
     yield young.says(
         BENCHMARKS,
         "Over the five jobs {} from start to end, {} in the phases.",
-        *(shown(jvm_flags.over_jobs(young.rows, what)) for what in ("wall_s", "seconds")),
+        *(
+            shown(jvm_flags.over_jobs(young.rows, "planned", what))
+            for what in ("wall_s", "seconds")
+        ),
     )
 
 
@@ -192,20 +205,8 @@ def sized_shuffles() -> Iterator[Claim]:
         "own 200 shuffle partitions",
         shown(overall(query_partitions.over_starts(runs, "200"))),
     )
-    apart = Raw.of("query-partitions-2026-11-26-1903")
-    yield apart.tables(query_partitions.page(apart.rows))
-    compiler = Raw.of("query-partitions-2026-11-26-2320")
-    arms = [row for row in compiler.rows if "arm" in row]
-    yield compiler.tables(query_partitions.ratio_table(arms))
-    yield compiler.tables(query_partitions.ratio_table(arms, query_partitions.CPU_MEASURES))
-    yield compiler.says(
-        BENCHMARKS,
-        "on two CPUs of which other work had most (load average {})",
-        loads(arms),
-    )
-    for minute in ("2056", "0313", "0324"):
-        raw = Raw.of(f"query-partitions-2026-11-27-{minute}")
-        yield raw.tables(query_partitions.page(raw.rows))
+    raw = Raw.of("query-partitions-2026-11-27-0324")
+    yield raw.tables(query_partitions.page(raw.rows))
     pairs = query_partitions.ratios(
         [row for row in raw.rows if "arm" in row], "submit", "careful", "wall_s"
     )
@@ -214,24 +215,8 @@ def sized_shuffles() -> Iterator[Claim]:
         "With one JVM, TPC-H at scale 1 took {} and {} of the time with careful settings",
         *(f"{pair:.2f}" for pair in sorted(pairs)),
     )
-    archived = Raw.of("query-partitions-2026-11-28-0015")
-    yield archived.tables(query_partitions.page(archived.rows))
-    own = [row for row in archived.rows if "arm" in row]
-    yield archived.says(
-        "README.md",
-        "TPC-H at scale 1 takes {} of the time with careful settings from start to end, {} in the "
-        "first pass over its queries and {} in the second (four pairs)",
-        *of_submit(own, "careful"),
-    )
-    passes = [row | {"passes_s": row["first_s"] + row["later_s"]} for row in own]
-    yield archived.says(
-        BENCHMARKS,
-        "together took {}, {}, {} and {} of the careful user's time",
-        *(
-            f"{ratio:.2f}"
-            for ratio in query_partitions.ratios(passes, "submit", "careful", "passes_s")
-        ),
-    )
+    kept = Raw.of("query-partitions-2026-11-28-1322")
+    yield kept.tables(query_partitions.page(kept.rows))
     hashed = Raw.of("query-partitions-2026-11-28-1014")
     yield hashed.tables(query_partitions.page(hashed.rows))
     own = [row for row in hashed.rows if "arm" in row]

@@ -4,13 +4,14 @@
     .venv/bin/python benchmarks/jvm_flags.py young-generation --jobs sort:2g,grep:2g --repeat 3
     .venv/bin/python benchmarks/jvm_flags.py huge-pages --jobs sort:1g,page-rank:5m --repeat 4
 
-`second-compiler`: HotSpot's second compiler (C2) at its own counts (`usual`) and at ten times
-these (`planned`). `young-generation`: of a third of the heap, HotSpot's own limit (`usual`), and of
-1 GB (`planned`; for a JVM on two CPUs). `huge-pages`: `without` and `with` transparent ones, and
-`pre-touch`: without and with each page of the heap written first; no plan sets these.
+`second-compiler`: HotSpot's second compiler (C2) at its own counts (`usual`), at three times these
+(`planned`) and at ten times. `young-generation`: of a third of the heap, HotSpot's own limit
+(`usual`), and of 1 GB (`planned`; for a JVM on two CPUs). `huge-pages`: `without` and `with`
+transparent ones, and `pre-touch`: without and with each page of the heap written first; no plan
+sets these.
 
-Jobs of hearth's suite as `hearth run` runs them. Both arms are set as the user's options, so that
-the plan adds none, and run in random order (seeded) within each pair, after one run that is
+Jobs of hearth's suite as `hearth run` runs them. All arms are set as the user's options, so that
+the plan adds none, and run in random order (seeded) within each round, after one run that is
 dropped; answers are checked. Raw values go to benchmarks/results/ as each run ends.
 """
 
@@ -34,19 +35,21 @@ COUNTS = {
     "Tier4CompileThreshold": 15000,
     "Tier4BackEdgeThreshold": 40000,
 }
-ARMS = ("usual", "planned")
-#: Of flags that no plan sets.
-FREE_ARMS = ("without", "with")
-#: Of each question the flags of the two arms.
+#: Of each question its arms, the first of them the baseline, and their flags.
 QUESTIONS = {
-    "second-compiler": tuple(
-        " ".join(f"-XX:{flag}={count * times}" for flag, count in COUNTS.items())
-        for times in (1, 10)
-    ),
-    "young-generation": ("-XX:NewRatio=2", "-XX:MaxNewSize=1g"),
-    "huge-pages": ("-XX:-UseTransparentHugePages", "-XX:+UseTransparentHugePages"),
-    "pre-touch": ("-XX:-AlwaysPreTouch", "-XX:+AlwaysPreTouch"),
+    "second-compiler": {
+        arm: " ".join(f"-XX:{flag}={count * times}" for flag, count in COUNTS.items())
+        for arm, times in (("usual", 1), ("planned", 3), ("ten times", 10))
+    },
+    "young-generation": {"usual": "-XX:NewRatio=2", "planned": "-XX:MaxNewSize=1g"},
+    # What no plan sets.
+    "huge-pages": {
+        "without": "-XX:-UseTransparentHugePages",
+        "with": "-XX:+UseTransparentHugePages",
+    },
+    "pre-touch": {"without": "-XX:-AlwaysPreTouch", "with": "-XX:+AlwaysPreTouch"},
 }
+BASELINES = ("usual", "without")
 OPTIONS = ("spark.driver.extraJavaOptions", "spark.executor.extraJavaOptions")
 
 
@@ -59,18 +62,18 @@ def main() -> None:
         "--jobs", default="word-count:256m,sort:100m,page-rank:5m,sql-join:16m,tpch:256m"
     )
     parser.add_argument("--master", default="local-numa", help="as of hearth run")
-    parser.add_argument("--repeat", type=int, default=5, help="pairs of each job")
+    parser.add_argument("--repeat", type=int, default=5, help="rounds of each job")
     parser.add_argument("--seed", type=int, default=1, help="of the order and of the data")
     options = parser.parse_args()
     now = f"{datetime.now(UTC):%Y-%m-%d-%H%M}"
     output = ROOT / "benchmarks" / "results" / f"{options.question}-{now}.jsonl"
     order = random.Random(options.seed)
-    arms = FREE_ARMS if options.question in ("huge-pages", "pre-touch") else ARMS
+    arms = list(QUESTIONS[options.question])
     for subject in options.jobs.split(","):
         rows: list[dict[str, Any]] = []
         one(subject, arms[0], options)
         for pair in range(options.repeat):
-            for arm in order.sample(arms, 2):
+            for arm in order.sample(arms, len(arms)):
                 row = {"subject": subject, "arm": arm, "pair": pair, **one(subject, arm, options)}
                 append_line(output, row)
                 print(f"{subject}, pair {pair + 1}, {arm}: {row['wall_s']:.1f} s", flush=True)
@@ -82,7 +85,7 @@ def main() -> None:
 def one(subject: str, arm: str, options: argparse.Namespace) -> dict[str, Any]:
     """A run's seconds; raises RuntimeError where it failed or its answer is wrong."""
     name, _, size = subject.partition(":")
-    flags = QUESTIONS[options.question][arm in (ARMS[1], FREE_ARMS[1])]
+    flags = QUESTIONS[options.question][arm]
     offer = catalogue.load()
     bytes_ = parse_bytes(size, "--jobs")
     case = cases.Case(offer.job(name), {}, bytes_, options.seed, dict.fromkeys(OPTIONS, flags))
@@ -93,35 +96,36 @@ def one(subject: str, arm: str, options: argparse.Namespace) -> dict[str, Any]:
 
 
 def page(rows: list[dict[str, Any]]) -> list[str]:
-    """The table, in Markdown; in older results the arm `planned` is called `later`."""
-    rows = [{**row, "arm": "planned" if row["arm"] == "later" else row["arm"]} for row in rows]
-    lines, (base, arm) = [], arms_of(rows)
+    """The tables, in Markdown: of each other arm against the baseline."""
+    arms = sorted({row["arm"] for row in rows})
+    (base,) = (arm for arm in arms if arm in BASELINES)
+    tables = [arm_table(rows, arm, base) for arm in arms if arm != base]
+    return [line for each in tables for line in ["", *each]][1:]
+
+
+def arm_table(rows: list[dict[str, Any]], arm: str, base: str) -> list[str]:
+    lines = []
     for subject in dict.fromkeys(row["subject"] for row in rows):
         some = [row for row in rows if row["subject"] == subject]
-        cells = [subject.replace(":", ", "), str(len(some) // 2)]
-        cells += [
-            spread([row["wall_s"] for row in some if row["arm"] == each], 1) for each in (base, arm)
-        ]
-        lines.append([*cells, *(shown(ratio(some, what)) for what in ("wall_s", "seconds"))])
+        pair = [[row for row in some if row["arm"] == each] for each in (base, arm)]
+        seconds = [spread([row["wall_s"] for row in each], 1) for each in pair]
+        found = [shown(ratio(some, arm, what)) for what in ("wall_s", "seconds")]
+        lines.append([subject.replace(":", ", "), str(len(pair[1])), *seconds, *found])
     heads = ["Job", "Pairs", *(f"`{each}`, median s (range)" for each in (base, arm))]
     return table([*heads, f"Start to end, `{arm}` to `{base}`", "Phases"], lines)
 
 
-def arms_of(rows: list[dict[str, Any]]) -> tuple[str, str]:
-    return FREE_ARMS if any(row["arm"] in FREE_ARMS for row in rows) else ARMS
+def ratio(rows: list[dict[str, Any]], arm: str, what: str) -> Ratio:
+    """Of one job, an arm to the baseline."""
+    base = [row[what] for row in rows if row["arm"] in BASELINES]
+    return paired_ratio([row[what] for row in rows if row["arm"] == arm], base)
 
 
-def ratio(rows: list[dict[str, Any]], what: str) -> Ratio:
-    """Of one job, the second arm to the first."""
-    first, second = ([row[what] for row in rows if row["arm"] == arm] for arm in arms_of(rows))
-    return paired_ratio(second, first)
-
-
-def over_jobs(rows: list[dict[str, Any]], what: str) -> Ratio:
-    """Of all jobs; each counts once."""
+def over_jobs(rows: list[dict[str, Any]], arm: str, what: str) -> Ratio:
+    """Of all jobs, an arm to the baseline; each job counts once."""
     jobs = dict.fromkeys(row["subject"] for row in rows)
     return overall(
-        ratio([row for row in rows if row["subject"] == job], what).value for job in jobs
+        ratio([row for row in rows if row["subject"] == job], arm, what).value for job in jobs
     )
 
 

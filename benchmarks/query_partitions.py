@@ -9,12 +9,14 @@ queries, all of them `--passes` times. Arms: `defaults`, `spark-submit --master 
 `careful`, the same with a heap of half of the memory (at most 31 GB), ParallelGC, Kryo and four
 shuffle partitions for each CPU; `submit`, `hearth submit`; `one-number`, `hearth submit` with
 spark.hearth.sql.partitionsByQuery=false, so with Spark's 200 partitions for each shuffle;
-`sort-merge`, with spark.hearth.sql.joinsByHash=false, so that shuffled sides are sorted. One
-application before these warms page cache and class-data archives, and is dropped. `usual-compiler`,
-`hearth submit` whose second compiler (C2) keeps the JVM's own counts.
+`sort-merge`, with spark.hearth.sql.joinsByHash=false, so that shuffled sides are sorted;
+`few-classes`, with spark.sql.codegen.cache.maxEntries=100, Spark's own; `usual-compiler`, whose
+second compiler (C2) keeps the JVM's own counts. One application before these warms page cache and
+class-data archives, and is dropped.
 
 Answers must be equal in all arms. Told apart: start to end of the whole command, the queries' first
-pass and the later ones; of each the CPU seconds too, which other work on the machine changes less.
+pass and the later ones; of each the CPU seconds too, which other work on the machine changes less,
+and the classes that Spark generated in each pass.
 An application is one sample. Use taskset for fewer CPUs.
 
 `--within`: `hearth submit` alone, and in each application every query under each of `by query`,
@@ -56,6 +58,7 @@ QUESTIONS = (
     ("submit", "careful"),
     ("submit", "one-number"),
     ("submit", "sort-merge"),
+    ("submit", "few-classes"),
     ("submit", "usual-compiler"),
     ("usual-compiler", "careful"),
     ("careful", "defaults"),
@@ -77,10 +80,15 @@ def cpu_s():
     fields = open(f"/proc/{os.getppid()}/stat").read().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
-seconds, answers, cpu = [], [], []
+metrics = spark._jvm.org.apache.spark.metrics.source.CodegenMetrics
+
+def generated():
+    return metrics.METRIC_COMPILATION_TIME().getCount()
+
+seconds, answers, cpu, classes = [], [], [], []
 for _ in range(passes):
     seconds.append([])
-    before = cpu_s()
+    before, so_far = cpu_s(), generated()
     for query in queries:
         begin = time.perf_counter()
         rows = spark.sql(query).collect()
@@ -88,7 +96,8 @@ for _ in range(passes):
         cells = [[f"{c:.6g}" if isinstance(c, float) else str(c) for c in row] for row in rows]
         answers.append(hashlib.sha256(json.dumps(cells).encode()).hexdigest()[:12])
     cpu.append(round(cpu_s() - before, 2))
-found = {"seconds": seconds, "answers": answers, "cpu_s": cpu}
+    classes.append(generated() - so_far)
+found = {"seconds": seconds, "answers": answers, "cpu_s": cpu, "classes": classes}
 print("RESULT", json.dumps(found), flush=True)
 spark.stop()
 """
@@ -195,7 +204,7 @@ def arms(folder: Path, application: Sequence[str]) -> dict[str, list[str]]:
     quiet = {"spark.ui.enabled": "false", "spark.local.dir": folder / "local"}
     plain = [str(spark_home() / "bin" / "spark-submit"), "--master", "local[*]"]
     hearth = [sys.executable, "-m", "hearth", "submit"]
-    usual, _ = jvm_flags.QUESTIONS["second-compiler"]
+    usual = jvm_flags.QUESTIONS["second-compiler"]["usual"]
 
     def command(words: list[str], conf: dict[str, Any]) -> list[str]:
         settings = [w for k, v in {**quiet, **conf}.items() for w in ("--conf", f"{k}={v}")]
@@ -207,6 +216,7 @@ def arms(folder: Path, application: Sequence[str]) -> dict[str, list[str]]:
         "submit": command(hearth, {}),
         "one-number": command(hearth, {"spark.hearth.sql.partitionsByQuery": "false"}),
         "sort-merge": command(hearth, {"spark.hearth.sql.joinsByHash": "false"}),
+        "few-classes": command(hearth, {"spark.sql.codegen.cache.maxEntries": "100"}),
         "usual-compiler": command(hearth, {"spark.driver.extraJavaOptions": usual}),
     }
 
@@ -229,6 +239,7 @@ def one(command: list[str]) -> dict[str, Any]:
             passes |= {"wall_cpu_s": cpu, "first_cpu_s": found["cpu_s"][0]}
             more = {"later_s": round(sum(later), 3)} if later else {}
             more |= {"later_cpu_s": round(sum(found["cpu_s"][1:]), 2)} if later else {}
+            more |= {"classes": found["classes"]}
             return {"wall_s": wall, **passes, **more, "answers": answers}
     sys.exit(f"{command}: no result (exit {done.returncode})\n{done.stderr[-3000:]}")
 
@@ -279,7 +290,22 @@ def page(rows: Sequence[dict[str, Any]]) -> list[str]:
     lines += ["", *ratio_table(runs), "", *seconds_table(runs)]
     if all("wall_cpu_s" in row for row in runs):
         lines += ["", *ratio_table(runs, CPU_MEASURES), "", *seconds_table(runs, CPU_MEASURES)]
+    if all("classes" in row for row in runs):
+        lines += ["", *classes_table(runs)]
     return lines
+
+
+def classes_table(runs: Sequence[dict[str, Any]]) -> list[str]:
+    """Of each arm how many classes Spark generated in each pass: all counts that were seen."""
+
+    def seen(arm: str, turn: int) -> str:
+        counts = sorted({row["classes"][turn] for row in runs if row["arm"] == arm})
+        return f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
+
+    passes = range(min(len(row["classes"]) for row in runs))
+    arms = sorted({row["arm"] for row in runs})
+    lines = [[f"`{arm}`", *(seen(arm, turn) for turn in passes)] for arm in arms]
+    return table(["Classes generated", *(f"pass {turn + 1}" for turn in passes)], lines)
 
 
 def within_table(runs: Sequence[dict[str, Any]]) -> list[str]:

@@ -47,10 +47,16 @@ def test_shuffles_of_a_query_are_sized_by_what_it_reads(site: Site) -> None:
 
 
 def test_so_they_are_on_bound_executors(site: Site) -> None:
-    found = site.run("partitions.py", str(site.root / "data"), master="local-numa[2x1]").report
+    words = (str(site.root / "data"), "classes")
+    found = site.run("partitions.py", *words, master="local-numa[2x1]").report
     assert (found["slots"], set(found["little"]), set(found["users"])) == (2, {4}, {7})
     assert found["hashed"] == [f"{BY_HASH} BuildRight"]
     assert found["same"]
+    once, twice = found["generated"]
+    assert once > 110, "each query has a class of its own"
+    assert twice == once, "which is there when the query is asked again"
+    logs = [log.read_text() for log in (site.only_run() / "executors").glob("*/stderr")]
+    assert all(110 <= log.count("Code generated in") < 220 for log in logs), "on executors too"
 
 
 @pytest.mark.parametrize(

@@ -197,6 +197,7 @@ DERIVED = {
     "spark.locality.wait.rack": "7s",
     "spark.scheduler.revive.interval": "7s",
     "spark.shuffle.sort.bypassMergeThreshold": "3",
+    "spark.sql.codegen.cache.maxEntries": "300",
     "spark.sql.shuffle.partitions": "6",
 }
 

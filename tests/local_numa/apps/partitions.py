@@ -76,6 +76,17 @@ def grown_rows():
     return rows.groupBy("x").count()
 
 
+def generated():
+    """Classes that the driver has generated after 110 queries, and after the same once more."""
+    metrics = spark._jvm.org.apache.spark.metrics.source.CodegenMetrics
+    counts = []
+    for _ in range(2):
+        for number in range(110):
+            spark.range(2).selectExpr(f"id * {number + 3} AS x").where("x >= 0").collect()
+        counts.append(metrics.METRIC_COMPILATION_TIME().getCount())
+    return counts
+
+
 hashed, same_hashed = joins(joined)
 little, answer = numbers(joined)
 users, same = numbers(joined, number="7")
@@ -86,6 +97,8 @@ report = {
     "hashed": hashed,
     "same": answer == same == same_hashed,
 }
+if "classes" in sys.argv[2:]:
+    report["generated"] = generated()
 if "all" in sys.argv[2:]:
     by_size, same_by_size = numbers(joined, advisory="40k")
     sparks, same_sparks = numbers(joined, number="200")

@@ -31,7 +31,7 @@ object DerivedSettings {
     "spark.memory.offHeap.enabled",
     "spark.memory.offHeap.size",
     "spark.task.cpus"
-  ) ++ JvmEnvironment.ExecutorKeys ++ Engine.Keys
+  ) ++ JvmEnvironment.ExecutorKeys ++ Engine.Keys ++ Joins.Keys
 
   /** Keys that a plan may set. */
   val Derived: Set[String] = Set(
@@ -51,6 +51,7 @@ object DerivedSettings {
     "spark.scheduler.revive.interval",
     Engine.ShuffleManagerKey,
     ShuffleFiles.Key,
+    GeneratedClasses.Key,
     "spark.sql.shuffle.partitions"
   )
 
@@ -101,10 +102,12 @@ object DerivedSettings {
   private[plan] def ofAll(
       partitions: Option[Int],
       driverHeapMb: Long,
+      leastHeapMb: Long,
       localDir: Option[String],
       constraints: UserConstraints
   ): Map[String, String] =
     Map("spark.driver.memory" -> s"${driverHeapMb}m") ++ ShuffleFiles.settings(constraints) ++
+      GeneratedClasses.settings(leastHeapMb, constraints) ++
       partitions.map(ShufflePartitions.Key -> _.toString) ++
       localDir.map("spark.local.dir" -> _)
 }

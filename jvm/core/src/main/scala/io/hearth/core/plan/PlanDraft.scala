@@ -39,6 +39,7 @@ final private[plan] class PlanDraft(
     if (native) DriverHeap.ofOneJvm(constraints, heapMb)
     else DriverHeap.ofItsOwn(constraints, pools.usableMb)
   val driverHeapMb: Long = driverHeap.mb
+  val leastHeapMb: Long = math.min(heapMb, driverHeapMb)
 
   val driver: DriverPlacement =
     if (native) DriverPlacement.ofOneJvm(usable, pools, heapMb)
@@ -121,6 +122,7 @@ final private[plan] class PlanDraft(
     (DerivedSettings.ofAll(
       partitions.number,
       driverHeapMb,
+      leastHeapMb,
       localDir.path,
       constraints
     ) ++ ours ++ Engine.settings(

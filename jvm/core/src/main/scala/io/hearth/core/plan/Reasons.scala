@@ -22,7 +22,8 @@ final private[plan] class Reasons(draft: PlanDraft, executors: Vector[ExecutorPl
         driverHeap.reason,
         localDir.reason,
         partitions.reason
-      ) ++ ShuffleFiles.reason(constraints) ++ locality ++ hosts ++ handOver ++ users
+      ) ++ ShuffleFiles.reason(constraints) ++ Joins.reason(constraints) ++
+      GeneratedClasses.reason(leastHeapMb, constraints) ++ locality ++ hosts ++ handOver ++ users
 
   private def memory =
     (memoryReason +: tiersReason.toVector) ++

@@ -8,7 +8,7 @@ private[plan] object SecondCompiler {
 
   /** Where the gain was measured (benchmarks/README.md, "The second compiler"). */
   val FewCpus = 2
-  val Times = 10
+  val Times = 3
 
   /** HotSpot's own counts of calls and of rounds of loops, for all its versions from 17 to 25. */
   private val Counts = Vector(

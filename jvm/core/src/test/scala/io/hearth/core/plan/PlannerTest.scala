@@ -323,7 +323,7 @@ class PlannerTest extends AnyFunSuite {
   }
 
   test("on one or two CPUs a JVM asks for its second compiler later, unless the user has a say") {
-    val later = "-XX:Tier4InvocationThreshold=50000"
+    val later = "-XX:Tier4InvocationThreshold=15000"
     def ofExecutors(p: Plan) = p.executors.count(_.javaOptions.contains(later))
     def ofDriver(p: Plan) = p.conf.get("spark.driver.extraJavaOptions").exists(_.contains(later))
     val two = plan("1 node of 16 GB, 2 cores")
@@ -443,6 +443,29 @@ class PlannerTest extends AnyFunSuite {
     val large = plan("4 packages, 8 nodes of 256 GB, 20 cores")
     assert(large.conf("spark.sql.shuffle.partitions") == "320")
     assert(because(large, "shuffle partitions").contains("Spark's own number of 200 is less"))
+  }
+
+  test(
+    "classes of queries are kept by the size of the smallest heap, unless the user says how many"
+  ) {
+    val key = "spark.sql.codegen.cache.maxEntries"
+    val settings = plan(xeon).conf
+    assert(settings(key) == "1000" && because(plan(xeon), "generated classes").contains("100"))
+    val small = plan(xeon, conf("spark.driver.memory" -> "600m"))
+    assert(small.conf(key) == "600", "the driver has classes of its own")
+    assert(!plan("1 node of 16 GB, 2 cores", conf(key -> "7")).conf.contains(key))
+    assert(!plan(xeon, conf("spark.plugins" -> "org.apache.spark.CometPlugin")).conf.contains(key))
+  }
+
+  test("a plan names the rule for joins, unless the user has chosen") {
+    assert(because(plan(xeon), "joins").contains("needs no sort"))
+    for (
+      users <- Seq(
+        "spark.hearth.sql.joinsByHash" -> "false",
+        "spark.sql.join.preferSortMergeJoin" -> "true",
+        "spark.plugins" -> "org.apache.spark.CometPlugin"
+      )
+    ) assert(!plan(xeon, conf(users)).reasons.exists(_.decision == "joins"), users)
   }
 
   test("one wait for locality that the user set holds at every level") {
