@@ -11,8 +11,9 @@ shuffle partitions for each CPU; `submit`, `hearth submit`; `one-number`, `heart
 spark.hearth.sql.partitionsByQuery=false, so with Spark's 200 partitions for each shuffle;
 `sort-merge`, with spark.hearth.sql.joinsByHash=false, so that shuffled sides are sorted;
 `few-classes`, with spark.sql.codegen.cache.maxEntries=100, Spark's own; `usual-compiler`, whose
-second compiler (C2) keeps the JVM's own counts. One application before these warms page cache and
-class-data archives, and is dropped.
+second compiler (C2) keeps the JVM's own counts; `large-young`, whose young generation may take a
+third of the heap. One application before these warms page cache and class-data archives, and is
+dropped.
 
 Answers must be equal in all arms. Told apart: start to end of the whole command, the queries' first
 pass and the later ones; of each the CPU seconds too, which other work on the machine changes less,
@@ -60,6 +61,7 @@ QUESTIONS = (
     ("submit", "sort-merge"),
     ("submit", "few-classes"),
     ("submit", "usual-compiler"),
+    ("submit", "large-young"),
     ("usual-compiler", "careful"),
     ("careful", "defaults"),
 )
@@ -205,6 +207,7 @@ def arms(folder: Path, application: Sequence[str]) -> dict[str, list[str]]:
     plain = [str(spark_home() / "bin" / "spark-submit"), "--master", "local[*]"]
     hearth = [sys.executable, "-m", "hearth", "submit"]
     usual = jvm_flags.QUESTIONS["second-compiler"]["usual"]
+    large = jvm_flags.QUESTIONS["young-generation"]["usual"]
 
     def command(words: list[str], conf: dict[str, Any]) -> list[str]:
         settings = [w for k, v in {**quiet, **conf}.items() for w in ("--conf", f"{k}={v}")]
@@ -218,6 +221,7 @@ def arms(folder: Path, application: Sequence[str]) -> dict[str, list[str]]:
         "sort-merge": command(hearth, {"spark.hearth.sql.joinsByHash": "false"}),
         "few-classes": command(hearth, {"spark.sql.codegen.cache.maxEntries": "100"}),
         "usual-compiler": command(hearth, {"spark.driver.extraJavaOptions": usual}),
+        "large-young": command(hearth, {"spark.driver.extraJavaOptions": large}),
     }
 
 
