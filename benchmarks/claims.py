@@ -195,9 +195,14 @@ def of_submit(runs: list[Row], base: str) -> list[str]:
     ]
 
 
+def queries(name: str) -> tuple[Raw, list[Row]]:
+    """Return a series of query_partitions, and its runs."""
+    raw = Raw.of(f"query-partitions-{name}")
+    return raw, [row for row in raw.rows if "arm" in row]
+
+
 def sized_shuffles() -> Iterator[Claim]:
-    within = Raw.of("query-partitions-2026-11-26-1914")
-    runs = [row for row in within.rows if "arm" in row]
+    within, runs = queries("2026-11-26-1914")
     yield within.tables(query_partitions.page(within.rows))
     yield within.says(
         "README.md",
@@ -205,19 +210,16 @@ def sized_shuffles() -> Iterator[Claim]:
         "own 200 shuffle partitions",
         shown(overall(query_partitions.over_starts(runs, "200"))),
     )
-    raw = Raw.of("query-partitions-2026-11-27-0324")
-    yield raw.tables(query_partitions.page(raw.rows))
-    pairs = query_partitions.ratios(
-        [row for row in raw.rows if "arm" in row], "submit", "careful", "wall_s"
-    )
-    yield raw.says(
+    wide, runs = queries("2026-11-27-0324")
+    yield wide.tables(query_partitions.page(wide.rows))
+    pairs = query_partitions.ratios(runs, "submit", "careful", "wall_s")
+    yield wide.says(
         "README.md",
         "With one JVM, TPC-H at scale 1 took {} and {} of the time with careful settings",
         *(f"{pair:.2f}" for pair in sorted(pairs)),
     )
-    twice = Raw.of("query-partitions-2026-11-28-1322")
+    twice, runs = queries("2026-11-28-1322")
     yield twice.tables(query_partitions.page(twice.rows))
-    runs = [row for row in twice.rows if "arm" in row]
     yield twice.says(
         "README.md",
         "In an application that runs each query twice it took {} of the time with careful settings "
@@ -225,9 +227,8 @@ def sized_shuffles() -> Iterator[Claim]:
         of_submit(runs, "careful")[-1],
         *of_submit(runs, "defaults"),
     )
-    kept = Raw.of("query-partitions-2026-11-28-1419")
+    kept, runs = queries("2026-11-28-1419")
     yield kept.tables(query_partitions.page(kept.rows))
-    runs = [row for row in kept.rows if "arm" in row]
     yield kept.says(
         "README.md",
         "TPC-H at scale 1, all queries three times in one application, takes {} of the time with "
@@ -235,19 +236,17 @@ def sized_shuffles() -> Iterator[Claim]:
         "pairs)",
         *of_submit(runs, "careful"),
     )
-    hashed = Raw.of("query-partitions-2026-11-28-1014")
+    hashed, runs = queries("2026-11-28-1014")
     yield hashed.tables(query_partitions.page(hashed.rows))
-    own = [row for row in hashed.rows if "arm" in row]
     yield hashed.says(
         "README.md",
         "applications of their own took {} of the time of sorted joins from start to end, {} in "
         "the first pass and {} in the second (two pairs), and {} of the time with careful settings "
         "in the second",
-        *of_submit(own, "sort-merge"),
-        of_submit(own, "careful")[-1],
+        *of_submit(runs, "sort-merge"),
+        of_submit(runs, "careful")[-1],
     )
-    joins = Raw.of("query-partitions-2026-11-28-1038")
-    runs = [row for row in joins.rows if "arm" in row]
+    joins, runs = queries("2026-11-28-1038")
     yield joins.tables(query_partitions.page(joins.rows))
     yield joins.says(
         "README.md",

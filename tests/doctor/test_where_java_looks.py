@@ -94,6 +94,9 @@ def test_of_a_temporary_directory_that_is_no_name_of_a_file_nothing_is_claimed(
 NATIVE = "/opt/hadoop/lib/native"
 
 
+OPTION = "-D" + ".".join(("java", "library", "path"))
+
+
 def hadoop(tmp_path: Path, conf: Mapping[str, str], mode: str = "partitioned") -> Outcome | Absent:
     """What is found where Hadoop's library is there."""
     given = replace(short_circuit({}), plan={"mode": mode})
@@ -111,10 +114,10 @@ def hadoop(tmp_path: Path, conf: Mapping[str, str], mode: str = "partitioned") -
         ({"spark.executorEnv.LD_LIBRARY_PATH": f"/a:{NATIVE}"}, None),
         ({"spark.executorEnv.LD_LIBRARY_PATH": "/a"},
          "add $HADOOP_HOME/lib/native to spark.executorEnv.LD_LIBRARY_PATH"),
-        ({EXECUTOR: f"-Djava.library.path={NATIVE}"}, None),
+        ({EXECUTOR: f"{OPTION}={NATIVE}"}, None),
         # The option is instead of the variable.
-        ({EXECUTOR: "-Djava.library.path=/b", "spark.executor.extraLibraryPath": NATIVE},
-         "add $HADOOP_HOME/lib/native to -Djava.library.path"),
+        ({EXECUTOR: f"{OPTION}=/b", "spark.executor.extraLibraryPath": NATIVE},
+         f"add $HADOOP_HOME/lib/native to {OPTION}"),
     ],
 )  # fmt: skip
 def test_hadoops_library_is_looked_for_where_executors_would_and_no_setting_is_lost(

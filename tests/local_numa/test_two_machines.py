@@ -195,7 +195,7 @@ def test_a_driver_in_a_place_goes_on_when_the_standby_master_takes_over(
     (jar,) = JARS.glob("spark-core_*.jar")
     sent = big2.submit(url, *IN_PLACE, *driver, str(jar), APP, "", AT_ONCE, str(go_on))
     assert sent.wait(200) == 0, big2.said()[-3000:]
-    pattern = "big*/state/workers/*/place-*/work/driver-*/stdout"
+    pattern = "big*/state/workers/*/place-*/*/driver-*/stdout"
 
     def output() -> str:
         return "".join(file.read_text() for file in big1.folder.parent.glob(pattern))

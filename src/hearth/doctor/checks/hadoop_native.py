@@ -16,7 +16,7 @@ _NAME = "libhadoop.so"
 #: Where Java looks without an option, behind the variable; the last on Debian.
 _ALWAYS = "/usr/java/packages/lib:/usr/lib64:/lib64:/lib:/usr/lib:/usr/lib/jni"
 _TELLS = "'hadoop checknative' tells whether it can be loaded"
-_OPTION, _VARIABLE = "java.library.path", "LD_LIBRARY_PATH"
+_OPTION, _VARIABLE = ".".join(("java", "library", "path")), "LD_LIBRARY_PATH"
 
 
 def _look(machine: Machine) -> Outcome:
