@@ -35,11 +35,6 @@ _NO_FILES = ("pyspark-shell", "spark-internal", "spark-shell", "sparkr-shell")
 SHUFFLE_PARTITIONS = "spark.sql.shuffle.partitions"
 PARTITIONS_BY_QUERY = "spark.hearth.sql.partitionsByQuery"
 JOINS_BY_HASH = "spark.hearth.sql.joinsByHash"
-#: With these the user chooses how shuffled sides are joined.
-_JOINS = (
-    "spark.sql.join.preferSortMergeJoin",
-    "spark.sql.adaptive.maxShuffledHashJoinLocalMapThreshold",
-)
 _EXTENSIONS = "spark.sql.extensions"
 _SIZES_SHUFFLES = "io.hearth.sql.QuerySizedShuffles"
 _PLANNED_PARTITIONS = "spark.hearth.internal.shufflePartitions"
@@ -304,7 +299,7 @@ def _rules_for_queries(
     """Return the settings and the jar that give plain Spark hearth's rules for SQL queries
     (jvm: QuerySizedShuffles); neither where the user has each off.
     """
-    additions = {**_partitions_by_query(settings, plan), **_joins_by_hash(settings, plan)}
+    additions = {**_partitions_by_query(settings, plan), **_joins_by_hash(plan)}
     return additions, paths.hearth_jar() if additions else None
 
 
@@ -320,15 +315,13 @@ def _partitions_by_query(settings: Mapping[str, str], plan: Plan) -> dict[str, s
     return {PARTITIONS_BY_QUERY: "true", **ours, **_before_an_engine(settings, plan)}
 
 
-def _joins_by_hash(settings: Mapping[str, str], plan: Plan) -> dict[str, str]:
+def _joins_by_hash(plan: Plan) -> dict[str, str]:
     """Return what lets Spark hash shuffled sides of a join instead of sorting them.
 
-    Nothing under a native engine, whose joins are its own, or if the user chooses.
+    Nothing if the plan leaves the choice to the user or to a native engine (jvm: Joins).
     """
-    engine = any(reason.decision == "native engine" for reason in plan.reasons)
-    if engine or any(key in settings for key in _JOINS) or not _is_on(JOINS_BY_HASH, settings):
-        return {}
-    return {JOINS_BY_HASH: "true"}
+    planned = any(reason.decision == "joins" for reason in plan.reasons)
+    return {JOINS_BY_HASH: "true"} if planned else {}
 
 
 def _before_an_engine(settings: Mapping[str, str], plan: Plan) -> dict[str, str]:

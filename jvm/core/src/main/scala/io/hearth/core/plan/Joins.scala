@@ -12,9 +12,14 @@ private[plan] object Joins {
 
   val Keys: Set[String] = Sparks + HearthKeys.JoinsByHash
 
-  /** None under a native engine, whose joins are its own, or where the user has chosen. */
-  def reason(constraints: UserConstraints): Option[Reason] =
-    Option.when(constraints.engine.isEmpty && !Keys.exists(constraints.conf.contains))(
+  /**
+   * None under a native engine, whose joins are its own, or where the user has chosen. `hearth submit`
+   * gives one JVM the rule where a plan has this reason.
+   */
+  def reason(constraints: UserConstraints): Option[Reason] = {
+    val conf = constraints.conf
+    val on = conf.get(HearthKeys.JoinsByHash).forall(_.trim.equalsIgnoreCase("true"))
+    Option.when(on && constraints.engine.isEmpty && !Sparks.exists(conf.contains))(
       Reason(
         "joins",
         "by hash where the table fits",
@@ -23,4 +28,5 @@ private[plan] object Joins {
         "hearth: measured on 2 CPUs"
       )
     )
+  }
 }

@@ -458,7 +458,8 @@ class PlannerTest extends AnyFunSuite {
   }
 
   test("a plan names the rule for joins, unless the user has chosen") {
-    assert(because(plan(xeon), "joins").contains("needs no sort"))
+    for (on <- Seq(Limits.none, conf("spark.hearth.sql.joinsByHash" -> "true")))
+      assert(because(plan(xeon, on), "joins").contains("needs no sort"))
     for (
       users <- Seq(
         "spark.hearth.sql.joinsByHash" -> "false",
