@@ -55,7 +55,7 @@ def main() -> None:
 
 
 def one_start(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
-    """The windows of one start of the NameNodes."""
+    """Yield the windows of one start of the NameNodes."""
     arms = [PLAIN, options.policy]
     with tempfile.TemporaryDirectory(prefix="hearth-cost-") as scratch, ExitStack() as running:
         root = Path(scratch)
@@ -95,7 +95,7 @@ def cpu_s(path: Path) -> float:
 
 
 def page(rows: list[dict[str, Any]]) -> list[str]:
-    """The table, in Markdown: CPU seconds an hour."""
+    """Return the table in Markdown: CPU seconds an hour."""
     (policy,) = {name for row in rows for name in row if f"{name}, {THREAD}" in row}
     lines = []
     for load in dict.fromkeys(row["load"] for row in rows):

@@ -213,7 +213,7 @@ def children_cpu_s() -> float:
 
 
 def page(rows: Sequence[dict[str, Any]]) -> list[str]:
-    """The tables, in Markdown."""
+    """Return the tables in Markdown."""
     runs = [row for row in rows if "arm" in row]
     lines = [f"Load average {loads(runs)} at the start of the runs."]
     for master in dict.fromkeys(row["master"] for row in runs):

@@ -699,7 +699,7 @@ def transfer() -> Iterator[Claim]:
 
 
 def replayed() -> Iterator[Claim]:
-    """The search on the two published tables, beside the bars."""
+    """Yield the claim of the search on the two published tables, beside the bars."""
     name = "table-replay-2026-11-26-1551"
     found: table_replay.Documents = {}
     for document in read(name):

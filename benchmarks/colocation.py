@@ -55,7 +55,7 @@ def main() -> None:
 
 
 def measured(pair: str, options: argparse.Namespace) -> dict[str, Any]:
-    """The document of one pair; a pair of which a job failed has one too."""
+    """Measure one pair and return its document; a pair of which a job failed has one too."""
     words = ["colocate", "--profile-first", "--split", options.split, "--arms", options.arms]
     words += ["--warmup", "0", "--json", "--repeat", str(options.repeat)]
     command = [sys.executable, "-m", "hearth", *words, *shlex.split(pair)]
@@ -67,7 +67,7 @@ def measured(pair: str, options: argparse.Namespace) -> dict[str, Any]:
 
 
 def page(rows: list[dict[str, Any]]) -> list[str]:
-    """The tables, in Markdown."""
+    """Return the tables in Markdown."""
     return table([row["colocation"] for row in rows])
 
 

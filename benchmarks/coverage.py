@@ -99,7 +99,7 @@ def own_state(draw: np.random.Generator, number: int, pairs: int) -> Array:
 
 
 def verdicts(low: Array, high: Array) -> NDArray[np.str_]:
-    """What hearth says of each interval."""
+    """Return what hearth says of each interval."""
     ends = zip(np.exp(low).ravel(), np.exp(high).ravel(), strict=True)
     said = [against(Ratio(1.0, (float(one), float(other)))) for one, other in ends]
     return np.array(said).reshape(low.shape)
@@ -121,7 +121,7 @@ def by_t(differences: Array) -> NDArray[np.bool_]:
 
 
 def gain(pairs: int) -> float:
-    """A difference that the t test finds in some 70 % of cases under normal noise."""
+    """Return a difference that the t test finds in some 70 % of cases under normal noise."""
     limit = float(special.stdtrit(pairs - 1, (1 + CONFIDENCE) / 2))
     return (limit + 0.6) * SCATTER * math.sqrt(2 / pairs)
 
@@ -201,7 +201,7 @@ def warnings(draw: np.random.Generator, number: int, pairs: tuple[int, ...]) -> 
 
 
 def warned(draw: np.random.Generator, name: str, pairs: int) -> set[str]:
-    """The kinds of warnings of one comparison."""
+    """Return the kinds of warnings of one comparison."""
     noise = in_time(draw, NOISES.get(name, normal), 1, pairs, 2)[0]
     arm = draw.permuted(np.tile([0, 1], (pairs, 1)), axis=-1)
     if name == "own state":
@@ -249,7 +249,7 @@ def main() -> None:
 
 
 def page(rows: list[Row]) -> list[str]:
-    """The tables, in Markdown; all in %."""
+    """Return the tables in Markdown; all in %."""
     wrong = across(rows, "one arm", "pairs", lambda row: percent(row["false"]))
     for name, cells in across(
         [row for row in rows if row.get("arms") == 1 and row.get("faster") == 0.0],

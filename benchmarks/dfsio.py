@@ -81,7 +81,7 @@ def main() -> None:
 
 
 def one_start(options: argparse.Namespace, dice: random.Random) -> Iterator[dict[str, Any]]:
-    """The repetitions of one start of the servers, the warm-up among them (-1)."""
+    """Yield the repetitions of one start of the servers, the warm-up among them (-1)."""
     with tempfile.TemporaryDirectory(prefix="hearth-dfsio-") as scratch, ExitStack() as running:
         root = Path(scratch)
         urls = {arm: running.enter_context(hdfs(root / arm, arm)) for arm in ARMS}
@@ -95,7 +95,7 @@ def one_start(options: argparse.Namespace, dice: random.Random) -> Iterator[dict
 
 
 def page(rows: list[dict[str, Any]]) -> list[str]:
-    """The table, in Markdown; above 1 is faster."""
+    """Return the table in Markdown; above 1 is faster."""
     lines = []
     for arm in ARMS:
         cells = [f"`{arm}`"]
@@ -133,7 +133,7 @@ def ratio(rows: list[dict[str, Any]], arm: str, what: str) -> Ratio:
 
 
 def java(site: Path, arm: str, settings: dict[str, str], main_class: str, *words: str) -> list[str]:
-    """A JVM of this arm, with its settings in the directory `site`."""
+    """Write an arm's settings to the directory `site`; return the command of its JVM."""
     engine, policy = ARMS[arm]
     write_site(site, {**LOOPBACK, **settings, **(ENGINE if engine else {})})
     (site / "log4j2.properties").write_text(LOGGING)
@@ -159,7 +159,7 @@ def test_jar() -> Path:
 
 @contextmanager
 def hdfs(home: Path, arm: str) -> Iterator[str]:
-    """The address of a file system of one NameNode and one DataNode."""
+    """Run a file system of one NameNode and one DataNode, and yield its address."""
     home.mkdir()
     own = "org.apache.hadoop.hdfs.server"
     names = {"fs.defaultFS": "hdfs://127.0.0.1:0", "dfs.namenode.name.dir": str(home / "names")}

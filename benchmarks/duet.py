@@ -94,7 +94,7 @@ def halves() -> list[set[int]]:
 
 
 def duet(sides: Sides, what: Any, arguments: list[tuple[Any, ...]]) -> list[Row]:
-    """The same on both sides at the same time, each with its own arguments."""
+    """Run the same on both sides at the same time, each with its own arguments."""
     running = [side.submit(what, *words) for side, words in zip(sides, arguments, strict=True)]
     wait(running)  # where one fails, the other ends before anything else begins
     return [each.result() for each in running]
@@ -145,8 +145,8 @@ def measure(options: argparse.Namespace, sides: Sides, output: Path) -> list[Row
 
 
 def page(rows: list[Row]) -> list[str]:
-    """The table, in Markdown, of the pairs of which both duets are whole; and what a profile of a
-    program that does nothing takes."""
+    """Return the table in Markdown, of the pairs of which both duets are whole; and what a profile
+    of a program that does nothing takes."""
     whole = whole_pairs(rows)
     lines = [cells(title, whole, what) for title, what in MEASURES.items()]
     long = [pair for pair in whole if plain_s(pair) >= LONG_S]

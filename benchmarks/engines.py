@@ -67,7 +67,7 @@ def main() -> None:
 
 
 def measured(options: argparse.Namespace, out: Path) -> list[Run]:
-    """Makes the runs that the file lacks; all of them, in the order of time."""
+    """Make the runs that the file lacks; return all of them, in the order of time."""
     offer = catalogue.load()
     (entry,) = suites.named("tpch", offer)
     entry = suites.SuiteEntry(entry.job, {**entry.parameters, "scale": f"{options.scale:g}"})
@@ -103,7 +103,7 @@ def duckdb_version() -> str:
 
 
 def duckdb_run(folder: Path, scale: float) -> dict[str, Any]:
-    """The 22 queries in a new process."""
+    """Run the 22 queries in a new process."""
     queries = [tpch.query_text(number, scale) for number in range(1, 23)]
     words = [sys.executable, "-c", QUERIES, str(folder), json.dumps(tpch.TABLES)]
     load, start = round(os.getloadavg()[0], 2), time.monotonic()
@@ -122,7 +122,7 @@ def _size(folder: Path) -> int:
 
 
 def page(runs: Sequence[Run]) -> list[str]:
-    """The table, in Markdown: each run, in the order of time."""
+    """Return the table in Markdown: each run, in the order of time."""
     rows = [run for run in runs if "subject" in run]
     lines = []
     for arm in ("duckdb", *ARMS):

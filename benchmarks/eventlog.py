@@ -28,7 +28,7 @@ STAGE_TASKS = 1000
 
 
 def make_log(target: Path, tasks: int) -> None:
-    """Writes a log of so many tasks."""
+    """Write a log of so many tasks."""
     lines = SOURCE.read_text(encoding="utf-8").splitlines()
     kept = [line for line in lines if '"Event":"SparkListenerTask' not in line]
     ends = [json.loads(line) for line in lines if '"Event":"SparkListenerTaskEnd"' in line]
@@ -74,7 +74,7 @@ def measure(log: Path) -> dict[str, Any]:
 
 
 def run(tasks: int, repeat: int, results: Path) -> None:
-    """Makes one log, has it read `repeat` times, and notes each."""
+    """Make one log, have it read `repeat` times, and note each."""
     with tempfile.TemporaryDirectory() as directory:
         log = Path(directory) / "log"
         make_log(log, tasks)
@@ -89,7 +89,7 @@ def run(tasks: int, repeat: int, results: Path) -> None:
 
 
 def page(rows: list[dict[str, Any]]) -> list[str]:
-    """The table, in Markdown: each repetition."""
+    """Return the table in Markdown: each repetition."""
     from results import table
 
     lines = []

@@ -72,7 +72,7 @@ def main() -> None:
 
 
 def page(rows: list[dict[str, Any]]) -> list[str]:
-    """The table, in Markdown, without the first pair."""
+    """Return the table in Markdown, without the first pair."""
     lines = []
     for what, title in MEASURES.items():
         cells = [spread(sides(rows, arm, what), 1) for arm in ARMS]

@@ -71,7 +71,7 @@ def fleets(scratch: Path, sizes: list[int]) -> Iterator[tuple[str, Path, int]]:
 
 
 def captured(scratch: Path) -> Iterator[Path]:
-    """A capture of this machine, and one with another setting of the kernel."""
+    """Yield a capture of this machine, then one with another setting of the kernel."""
     first = scratch / "first.tar.gz"
     subprocess.run([HEARTH, "gather", "--output", first], check=True, stdout=subprocess.DEVNULL)
     yield first
@@ -84,7 +84,7 @@ def captured(scratch: Path) -> Iterator[Path]:
 
 
 def planned(folder: Path) -> Row:
-    """What one command takes; memory is that of the largest of its processes (wait4(2))."""
+    """Return what one command takes; memory is that of the largest of its processes (wait4(2))."""
     with tempfile.TemporaryFile() as answer:
         begun = time.monotonic()
         command = subprocess.Popen([HEARTH, "fleet", "plan", folder, "--json"], stdout=answer)

@@ -142,7 +142,7 @@ def machine() -> Row:
 
 
 def page(rows: list[Row]) -> list[str]:
-    """The table, in Markdown: MB/s without what is dropped."""
+    """Return the table in Markdown: MB/s without what is dropped."""
     kept = [row for row in rows if not row["dropped"]]
     lines = []
     for arm in ARMS:

@@ -191,7 +191,7 @@ def machine() -> Row:
 
 
 def page(rows: list[Row]) -> list[str]:
-    """The table, in Markdown."""
+    """Return the table in Markdown."""
     kept = [row for row in rows if not row["dropped"]]
     lines = []
     for case in dict.fromkeys(row["case"] for row in kept):

@@ -200,7 +200,7 @@ def machine(options: argparse.Namespace) -> Row:
 
 
 def page(rows: list[Row]) -> list[str]:
-    """The table, in Markdown."""
+    """Return the table in Markdown."""
     lines = []
     for what, title in MEASURES.items():
         cells = [spread(sides(rows, mode, what)) for mode in MODES]

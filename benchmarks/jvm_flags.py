@@ -83,7 +83,7 @@ def main() -> None:
 
 
 def one(subject: str, arm: str, options: argparse.Namespace) -> dict[str, Any]:
-    """A run's seconds; raises RuntimeError where it failed or its answer is wrong."""
+    """Run a job once and return its seconds; raise RuntimeError for a failure or a wrong answer."""
     name, _, size = subject.partition(":")
     flags = QUESTIONS[options.question][arm]
     offer = catalogue.load()
@@ -96,7 +96,7 @@ def one(subject: str, arm: str, options: argparse.Namespace) -> dict[str, Any]:
 
 
 def page(rows: list[dict[str, Any]]) -> list[str]:
-    """The tables, in Markdown: of each other arm against the baseline."""
+    """Return the tables in Markdown: of each other arm against the baseline."""
     arms = sorted({row["arm"] for row in rows})
     (base,) = (arm for arm in arms if arm in BASELINES)
     tables = [arm_table(rows, arm, base) for arm in arms if arm != base]

@@ -63,7 +63,7 @@ def main() -> None:
 
 
 def page(rows: Iterable[Row]) -> list[str]:
-    """The tables of benchmarks/README.md."""
+    """Return the tables of benchmarks/README.md."""
     heads = ["A Worker's name is that of its", *(f"Tasks: {each}" for each in LEVELS.values())]
     heads += ["Shuffle from files", "over the network", "Maps again"]
     found = list(rows)
@@ -140,7 +140,7 @@ def _until(what: str, there: Callable[[], bool]) -> None:
 
 
 def _counts(events: Path) -> Row:
-    """What Spark's event log says of tasks that have ended well."""
+    """Count what Spark's event log says of tasks that have ended well."""
     jobs: dict[int, str] = {}  # by stage
     tasks: Counter[str] = Counter()
     size: Counter[str] = Counter()

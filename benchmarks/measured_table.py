@@ -64,7 +64,7 @@ class Place:
 
     @staticmethod
     def named(text: str) -> "Place":
-        """The reverse; raises ValueError for what is none."""
+        """Return the place of this name; raise ValueError for what names none."""
         size, heap = text.split()
         workers, cores = size.split("x")
         return Place(int(workers), int(cores), int(heap.removesuffix("m")))
@@ -114,7 +114,7 @@ def main() -> None:
 
 
 def parsed() -> argparse.Namespace:
-    """The options."""
+    """Parse the options."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -144,7 +144,7 @@ def shares_of(text: str) -> list[float]:
 
 
 def cells(machine: Topology, shares: Sequence[float]) -> list[Place]:
-    """What fits this machine, by the planner."""
+    """Return the cells that fit this machine, by the planner."""
     cpus = len(machine.usable_cpus)
     both = [(n, c) for n in steps(cpus) for c in steps(cpus) if cpus <= 4 * n * c <= 4 * cpus]
     requests = [
@@ -165,7 +165,7 @@ def cells(machine: Topology, shares: Sequence[float]) -> list[Place]:
 def measured(
     options: argparse.Namespace, topology: Topology, out: Path
 ) -> tuple[list[Run], dict[str, Place]]:
-    """Makes the runs that the file lacks; all of them, in the order of time, and their cells."""
+    """Make the runs that the file lacks; return all, in the order of time, and their cells."""
     offer, journal = catalogue.load(), Journal(out)
     # The machine's name may not be published.
     machine = {key: value for key, value in machine_facts(topology).items() if key != "name"}
@@ -194,7 +194,7 @@ def begun(
     topology: Topology,
     machine: dict[str, Any],
 ) -> tuple[dict[str, Any], list[Run]]:
-    """What is measured, and the runs of a file that exists.
+    """Return what is measured, and the runs of a file that exists.
 
     Raises UserError where that is of another machine, or of something else than is asked for.
     """
@@ -222,7 +222,7 @@ def begun(
 def one(
     offer: catalogue.Catalogue, entry: suites.SuiteEntry, size: int, place: Place, seed: int
 ) -> dict[str, Any]:
-    """A run's seconds, or why it failed; a wrong answer is a failure."""
+    """Run a case and return its seconds, or why it failed; a wrong answer is a failure."""
     busy = busy_share()
     conf = {"spark.executor.memory": f"{place.heap_mb}m"}
     case = cases.Case(entry.job, entry.parameters, size, seed, conf)
@@ -231,7 +231,7 @@ def one(
 
 
 def outcome_of(row: Mapping[str, Any]) -> Outcome:
-    """A row of the results as a run of an experiment."""
+    """Return a row of the results as a run of an experiment."""
     turn = Turn(row["subject"], row["arm"], row["repetition"])
     return Outcome(turn, seconds=row.get("seconds"), failure=row.get("failure"))
 
@@ -265,7 +265,7 @@ def medians(runs: Sequence[Run], places: Mapping[str, Place]) -> list[dict[str, 
 
 
 def shown(rows: Sequence[Mapping[str, Any]]) -> list[str]:
-    """The medians with their range, and how busy others kept the CPUs."""
+    """Return the medians with their range, and how busy others kept the CPUs."""
     lines = [
         [row["workload"], f"{row['workers']}x{row['cores_per_worker']}",
          f"{row['memory_per_worker_gb']:.1f}", f"{row['seconds']:.2f}",
@@ -278,7 +278,7 @@ def shown(rows: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def spec(machine: Topology) -> str:
-    """The machine in a line, where its nodes are alike; else UserError."""
+    """Return the machine in a line; raise UserError where its nodes or cores differ."""
     cpus = machine.usable_cpus
     cores = [held for core in machine.cores if (held := cpus & set(parse_ids(core.cpus)))]
     nodes = [node for node in machine.nodes if cpus & set(parse_ids(node.cpus))]
@@ -298,7 +298,7 @@ def spec(machine: Topology) -> str:
 
 
 def replay(file: Path, machine: str) -> None:
-    """The tuner on the table."""
+    """Replay the tuner on the table."""
     words = [str(Path(__file__).with_name("replay.py")), str(file), "--machine", machine]
     print(f"\n{' '.join(words)}", flush=True)
     subprocess.run([sys.executable, *words], check=False)

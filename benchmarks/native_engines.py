@@ -95,7 +95,7 @@ def measured(options: argparse.Namespace, out: Path) -> list[dict[str, Any]]:
 
 
 def commands(folder: Path, application: Sequence[str], jar: Path) -> dict[str, list[str]]:
-    """The command of each arm."""
+    """Return the command of each arm."""
     cpus = len(os.sched_getaffinity(0))
     memory_mb = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") >> 20
     on_path = {"spark.driver.extraClassPath": jar, "spark.executor.extraClassPath": jar}
@@ -111,7 +111,7 @@ def commands(folder: Path, application: Sequence[str], jar: Path) -> dict[str, l
     behind = len(application)
 
     def given(command: list[str], *words: str, **conf: Any) -> list[str]:
-        """A command with more words and settings before its application."""
+        """Return a command with more words and settings before its application."""
         settings = [w for k, v in conf.items() for w in ("--conf", f"{k}={v}")]
         return [*command[:-behind], *words, *settings, *application]
 
@@ -126,7 +126,7 @@ def commands(folder: Path, application: Sequence[str], jar: Path) -> dict[str, l
 
 
 def page(rows: Sequence[dict[str, Any]]) -> list[str]:
-    """The tables, in Markdown."""
+    """Return the tables in Markdown."""
     runs = [row for row in rows if "arm" in row]
     wrong = len({row["answers"] for row in runs}) > 1
     lines = [f"Load average {loads(runs)} at the start of the runs."]

@@ -71,7 +71,7 @@ SHAPES: dict[str, Callable[[SparkSession], object]] = {
 
 
 def ratio(rows: Sequence[Row], shape: str) -> Ratio:
-    """The time with one file to that with a file for each partition."""
+    """Return the ratio of the time with one file to that with a file for each partition."""
     one, many = (
         [r["seconds"] for r in rows if (r.get("shape"), r.get("threshold")) == (shape, side)]
         for side in reversed(SIDES)
@@ -80,7 +80,7 @@ def ratio(rows: Sequence[Row], shape: str) -> Ratio:
 
 
 def page(rows: Sequence[Row]) -> list[str]:
-    """The table of one series."""
+    """Return the table of one series."""
     shapes = dict.fromkeys(row["shape"] for row in rows if "shape" in row)
     lines = [
         (shape, f"{sum(r.get('shape') == shape for r in rows) // 2}", shown(ratio(rows, shape)))

@@ -169,7 +169,7 @@ def listeners_of(process: Path) -> dict[Path, int]:
 def make_data(
     offer: catalogue.Catalogue, entry: suites.SuiteEntry, options: argparse.Namespace
 ) -> cases.Case:
-    """The case of an entry, its data made before anything is measured: a generator is a child."""
+    """Make an entry's data before any measurement (a generator is a child); return its case."""
     sizes = [datasets.default_bytes(item.generator) for item in entry.job.inputs]
     size = options.times * max(sizes) if sizes else None  # some make their data by parameters
     case = cases.Case(entry.job, dict(entry.parameters), size)
@@ -217,7 +217,7 @@ def sampler_cpu_s(record: str) -> dict[str, float]:
 
 
 def page(rows: list[Row]) -> list[str]:
-    """The tables, in Markdown, without the warm-up: whole runs, and their separable parts."""
+    """Return the tables in Markdown, without the warm-up: whole runs, and their separable parts."""
     fixed = [run for row in rows if row.get("arm") == "nothing" for run in row["runs"]]
     pairs: dict[int, dict[str, Row]] = {}
     for row in rows:

@@ -132,8 +132,8 @@ def simulated(seed: int, number: int) -> Iterator[Row]:
 
 
 def page(rows: list[Row]) -> list[str]:
-    """False verdicts where arms have a state of their own, in %; in brackets how often a gain is
-    found under independent noise."""
+    """Return false verdicts where arms have a state of their own, in %; in brackets how often a
+    gain is found under independent noise."""
     found: dict[str, dict[int, str]] = {}
     for row in rows:
         cell = f"{100 * row['own_state']:.1f} ({100 * row['faster']:.0f})"

@@ -43,7 +43,7 @@ def bound() -> list[dict[str, Any]]:
 
 
 def cell(workload: str, nodes: int) -> Cell:
-    """The study's best on so many nodes."""
+    """Return the study's best on so many nodes."""
     executors, cores = PER_NODE[workload][nodes]
     number = executors * nodes
     return Cell(number, cores, 250.0 * nodes / number)

@@ -119,7 +119,7 @@ def one(options: argparse.Namespace) -> list[dict[str, Any]]:
 
 
 def page(rows: list[dict[str, Any]]) -> list[str]:
-    """The table, in Markdown: the later half of each application's plans, when it is warm."""
+    """Return the table in Markdown: the later half of each application's plans, when it is warm."""
     starts = [by_arm(rows, start) for start in dict.fromkeys(row["start"] for row in rows)]
     ratios = [mine / sparks for mine, sparks in starts]
     cells = [f"{rows[0]['joins']}", f"{rows[0]['shuffles']}", f"{len(starts)}"]

@@ -120,7 +120,7 @@ class Head(TypedDict):
 
 
 def ways(machine: Topology, standalone: str) -> dict[str, Way]:
-    """The arms for a machine; standalone: the master's address."""
+    """Return the arms for a machine; standalone: the master's address."""
     cpus = len(machine.usable_cpus)
     heap = heap_mb(machine)
     two = {"spark.executor.memory": f"{heap // 2}m"}
@@ -186,7 +186,7 @@ def main() -> None:
 def measured(
     options: argparse.Namespace, machine: Topology, arms: dict[str, Way], out: Path
 ) -> list[Run]:
-    """Makes the runs that the file lacks; all of them, in the order of time."""
+    """Make the runs that the file lacks; return all of them, in the order of time."""
     offer = catalogue.load()
     entries = suites.named(options.jobs, offer) if options.jobs else suites.suite("batch", offer)
     texts = (options.sizes or f"256m,2g,{heap_mb(machine)}m").split(",")
@@ -215,7 +215,7 @@ def measured(
 
 
 def begun(journal: Journal, head: dict[str, Any]) -> list[Run]:
-    """The runs of a file that exists; UserError where it is of another machine or other arms."""
+    """Return the runs of a file that exists; raise UserError for another machine or other arms."""
     if not journal.file.exists():
         journal.begin(head)
         return []
@@ -230,20 +230,20 @@ def begun(journal: Journal, head: dict[str, Any]) -> list[Run]:
 def one(
     offer: catalogue.Catalogue, entry: suites.SuiteEntry, size: int, way: Way, seed: int
 ) -> dict[str, Any]:
-    """A run's seconds, or why it failed; a wrong answer is a failure."""
+    """Run a case and return its seconds, or why it failed; a wrong answer is a failure."""
     case = cases.Case(entry.job, entry.parameters, size, seed, dict(way.conf))
     load = {"load": round(os.getloadavg()[0], 2)}
     return load | cases.measured(offer, case, way.master, hinted=way.hinted)
 
 
 def outcome_of(row: Mapping[str, Any]) -> Outcome:
-    """A row of the results as a run of an experiment: its seconds from start to end."""
+    """Return a row of the results as a run of an experiment: its seconds from start to end."""
     turn = Turn(row["subject"], row["arm"], row["repetition"])
     return Outcome(turn, seconds=row.get("wall_s"), failure=row.get("failure"))
 
 
 def _plain(arms: dict[str, Way]) -> dict[str, Any]:
-    """The arms as the results file holds them, without the port of the standalone master."""
+    """Return the arms as the results file holds them, without the port of the standalone master."""
     return {
         name: {
             "master": "spark://..." if name == "standalone" else way.master,
@@ -265,7 +265,7 @@ def facts(machine: Topology) -> dict[str, Any]:
 
 
 def page(runs: Sequence[Run]) -> list[str]:
-    """The tables, in Markdown, and what failed."""
+    """Return the tables in Markdown, and what failed."""
     rows = [run for run in runs if "subject" in run]
     failures = [f"- {r['subject']}, `{r['arm']}`: {r['failure']}" for r in rows if "failure" in r]
     lines = [f"Load average {loads(rows)} at the start of the runs.", "", *overview(rows), ""]
@@ -346,7 +346,7 @@ def _losses(ratios: Mapping[str, Ratio]) -> str:
 def by_job(
     runs: Sequence[Run], arm: str, base: str, measure: str, warm: bool | None
 ) -> tuple[dict[str, Ratio], int]:
-    """The paired ratio of each job at each size, and the number of pairs of all together.
+    """Return the paired ratio of each job at each size, and the number of pairs of all together.
 
     warm: without first runs, with them alone (False), or all (None). A pair is of one series.
     """
@@ -367,7 +367,7 @@ def by_job(
 
 
 def long_jobs(runs: Sequence[Run], base: str, limit_s: float) -> list[Run]:
-    """The runs of the jobs whose phases take so long with the baseline (median, warm)."""
+    """Return the runs of the jobs whose phases take so long with the baseline (median, warm)."""
     seconds: dict[str, list[float]] = {}
     for run in runs:
         if run["arm"] == base and run["repetition"] >= 0 and "seconds" in run:
@@ -398,7 +398,7 @@ def start_share(runs: Sequence[Run], arm: str, base: str) -> float:
 
 @contextmanager
 def standalone(machine: Topology) -> Iterator[str]:
-    """A master and two workers on loopback that share the CPUs, ended with the block."""
+    """Run a master and two workers on loopback that share the CPUs; end them with the block."""
     from startup import wait_for
 
     half = max(1, len(machine.usable_cpus) // 2)

@@ -261,7 +261,7 @@ def children_cpu_s() -> float:
 
 
 def within_arms(what: str | None) -> tuple[str, dict[str, str | None]]:
-    """The setting that tells the arms of an application apart; each arm's value, hearth's first."""
+    """Return the setting that an application's arms differ in; each one's value, hearth's first."""
     cpus = len(os.sched_getaffinity(0))
     if what == "joins":
         return "spark.sql.join.preferSortMergeJoin", {"by hash": None, "by sort": "true"}
@@ -270,7 +270,7 @@ def within_arms(what: str | None) -> tuple[str, dict[str, str | None]]:
 
 
 def within(command: list[str]) -> list[dict[str, Any]]:
-    """The rows of an application that tries all arms itself."""
+    """Run an application that tries all arms itself, and return its rows."""
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         sys.exit(f"{command}: exit {done.returncode}\n{done.stderr[-3000:]}")
@@ -284,7 +284,7 @@ def machine() -> dict[str, object]:
 
 
 def page(rows: Sequence[dict[str, Any]]) -> list[str]:
-    """The tables, in Markdown."""
+    """Return the tables in Markdown."""
     runs = [row for row in rows if "arm" in row]
     if any("query" in row for row in runs):
         return within_table(runs)

@@ -105,7 +105,7 @@ class Score:
 
     @staticmethod
     def of(table: Table, runs: Sequence[Run], longer: Sequence[Run]) -> "Score":
-        """runs: as users make them; longer: the same where it goes on until one is found."""
+        """Score a search. runs: as users make them; longer: the same, on until one is found."""
         best = min(table.seconds)
         lost = [table.seconds[tried] / best - 1 for tried, _ in longer]
         regret = [table.seconds[recommended] / best - 1 for _, recommended in runs]
@@ -189,14 +189,14 @@ def random_search(table: Table, seed: int) -> Iterator[Run]:
 
 
 def shown_rows(table: Table, drop: float, seed: int) -> Table:
-    """The table without a share of its rows, chosen at random; at least two stay."""
+    """Return the table without a share of its rows, chosen at random; at least two stay."""
     number = max(round(len(table.cells) * (1 - drop)), 2)
     kept = np.random.default_rng([seed, 1]).permutation(len(table.cells))[:number]
     return table.only(sorted(kept.tolist()))
 
 
 def machine_of(table: Table, machine: MachineSize) -> MachineSize:
-    """The machine that a related table is from: this one, or one like it of the table's size.
+    """Return the machine that a related table is from: this, or one like it of the table's size.
 
     A table does not name its machine. One whose most task slots are more than this machine's
     hardware threads, or fewer than half, is taken to fill a machine of the same threads a core.
@@ -210,7 +210,7 @@ def machine_of(table: Table, machine: MachineSize) -> MachineSize:
 
 
 def related_to(table: Table, others: Sequence[Table]) -> list[Table]:
-    """The tables that may be known before: none that holds rows of this one."""
+    """Return the tables that may be known before: none that holds rows of this one."""
     return [other for other in others if other is not table and not table.shares_rows_with(other)]
 
 

@@ -32,7 +32,7 @@ Row = dict[str, Any]
 
 
 def read(*names: str | Path) -> list[Row]:
-    """The lines of raw results (a path, or a name without `.jsonl`); each says its `series`."""
+    """Read raw results (a path, or a name without `.jsonl`); each line says its `series`."""
     rows: list[Row] = []
     for name in names:
         file = name if isinstance(name, Path) else FOLDER / f"{name}.jsonl"
@@ -42,7 +42,7 @@ def read(*names: str | Path) -> list[Row]:
 
 
 def pages(files: Sequence[str | Path]) -> list[str]:
-    """The tables of these results, by their benchmark."""
+    """Return the tables of these results, by their benchmark."""
     kind = re.sub(r"-\d{4}-.*", "", Path(files[0]).stem)
     module = importlib.import_module(MODULES.get(kind, kind.replace("-", "_")))
     found: list[str] = module.page(read(*files))
@@ -50,7 +50,7 @@ def pages(files: Sequence[str | Path]) -> list[str]:
 
 
 def table(heads: Sequence[str], lines: Iterable[Sequence[str]]) -> list[str]:
-    """A table in Markdown."""
+    """Return a table in Markdown."""
     rows = [list(heads), ["---"] * len(heads), *map(list, lines)]
     return [f"|{'|'.join(row)}|" if row[0] == "---" else f"| {' | '.join(row)} |" for row in rows]
 
@@ -62,7 +62,7 @@ def spread(values: Sequence[float], digits: int = 2) -> str:
 
 
 def shown(ratio: Ratio | None, digits: int = 2) -> str:
-    """A ratio with its interval, where there is one."""
+    """Return a ratio with its interval, where there is one."""
     if ratio is None:
         return "-"
     if ratio.interval is None:
@@ -72,7 +72,7 @@ def shown(ratio: Ratio | None, digits: int = 2) -> str:
 
 
 def overall(ratios: Iterable[float]) -> Ratio:
-    """The middle of independent ratios, each of a job or of a start, and its 95 % interval.
+    """Return the middle of independent ratios, each of a job or of a start, and its 95 % interval.
 
     Up to eight: geometric mean, Student's t. From nine: the estimate of Hodges and Lehmann, signed
     ranks. Below three there is no interval.
@@ -82,7 +82,7 @@ def overall(ratios: Iterable[float]) -> Ratio:
 
 
 def over_starts(pairs: Iterable[tuple[int, float, float]]) -> Ratio:
-    """The ratio of values measured in pairs: start of the processes, value, value of the baseline.
+    """Return the ratio of values measured in pairs: start of the processes, value, baseline's.
 
     A start is one sample, however often it was measured: processes differ from start to start by
     more than repetitions within one do. The middle of a start counts once.
@@ -96,7 +96,7 @@ def over_starts(pairs: Iterable[tuple[int, float, float]]) -> Ratio:
 
 
 def loads(rows: Sequence[Mapping[str, Any]]) -> str:
-    """The range of the load averages."""
+    """Return the range of the load averages."""
     values = [row["load"] for row in rows if "load" in row]
     return f"{min(values):.1f} to {max(values):.1f}"
 

@@ -77,7 +77,7 @@ def main() -> None:
 
 
 def one_start(options: argparse.Namespace, dice: random.Random) -> Iterator[dict[str, Any]]:
-    """The clients of one start of the NameNodes."""
+    """Yield the clients' results of one start of the NameNodes."""
     arms = [PLAIN, *options.arms.split(",")]
     with tempfile.TemporaryDirectory(prefix="hearth-rpc-") as scratch, ExitStack() as running:
         root = Path(scratch)
@@ -95,7 +95,7 @@ def one_start(options: argparse.Namespace, dice: random.Random) -> Iterator[dict
 
 
 def page(rows: list[dict[str, Any]]) -> list[str]:
-    """The table, in Markdown, of the repetitions in which every arm was measured."""
+    """Return the table in Markdown, of the repetitions in which every arm was measured."""
     arms = list(dict.fromkeys([PLAIN, *(row["arm"] for row in rows)]))
     lines = []
     for arm in arms:
@@ -133,7 +133,7 @@ def compile_client(root: Path) -> None:
 
 
 def java(root: Path, arm: str, site: Path, main_class: str, *words: str) -> list[str]:
-    """A JVM under the agent with the arm's policy, or without; raises UserError without Hadoop."""
+    """Return a JVM's command under the arm's policy, or without; raise UserError without Hadoop."""
     servers = sorted(SERVERS.glob("hadoop-client-minicluster-*.jar"))
     if not servers:
         raise UserError(f"{SERVERS} holds no servers of Hadoop: run `tools/setup.sh test`")
@@ -145,7 +145,7 @@ def java(root: Path, arm: str, site: Path, main_class: str, *words: str) -> list
 
 
 def whole(arm: str) -> str:
-    """The CPUs of an arm that binds whole JVMs: of those that may be used, by the first of them."""
+    """Return the CPUs of an arm that binds whole JVMs: of those allowed, by the first of them."""
     allowed = sorted(os.sched_getaffinity(0))
     if not WHOLE[arm]:
         return ",".join(map(str, allowed[:4]))
@@ -176,7 +176,7 @@ def started(command: list[str], log: Path) -> Iterator[subprocess.Popen[bytes]]:
 
 @contextmanager
 def namenode(root: Path, arm: str) -> Iterator[tuple[subprocess.Popen[bytes], int]]:
-    """A running NameNode and its port."""
+    """Run a NameNode; yield its process and its port."""
     home = root / f"namenode-{arm.replace(':', '-')}"
     settings = {
         "fs.defaultFS": "hdfs://127.0.0.1:0",
@@ -196,7 +196,7 @@ def namenode(root: Path, arm: str) -> Iterator[tuple[subprocess.Popen[bytes], in
 
 
 def awaited(log: Path, pattern: str) -> str:
-    """What a server's log says, once it does; raises UserError after two minutes."""
+    """Return what a server's log says, once it does; raise UserError after two minutes."""
     end = time.monotonic() + LIMIT_S
     while not (found := re.search(pattern, log.read_text())):
         if time.monotonic() > end:
@@ -206,7 +206,7 @@ def awaited(log: Path, pattern: str) -> str:
 
 
 def site_of(root: Path, arm: str, port: int) -> Path:
-    """The configuration directory of the clients of the NameNode at this port."""
+    """Write and return the configuration directory of the clients of the NameNode at this port."""
     site = root / f"client-{arm.replace(':', '-')}"
     write_site(site, {"fs.defaultFS": f"hdfs://127.0.0.1:{port}"})
     return site

@@ -26,7 +26,7 @@ BUSY_THREADS = 12
 
 
 def make_record(directory: Path, seconds: int, executors: int) -> None:
-    """Writes the record."""
+    """Write the record."""
     (directory / "samples").mkdir(parents=True)
     head = {
         "schema": "hearth/record/1", "id": directory.name, "application": "made up",
@@ -99,7 +99,7 @@ def measure(directory: Path) -> dict[str, Any]:
 
 
 def page(rows: list[dict[str, Any]]) -> list[str]:
-    """The table, in Markdown."""
+    """Return the table in Markdown."""
     from results import table
 
     lines = [

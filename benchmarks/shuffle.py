@@ -131,7 +131,7 @@ def measured(
     options: argparse.Namespace,
     output: Path,
 ) -> list[dict[str, Any]]:
-    """The rows of one start of the applications."""
+    """Measure one start of the applications and return its rows."""
     dice = random.Random(options.seed + number)
     rows = []
     for repetition in range(-1, options.repeat):
@@ -152,7 +152,7 @@ def measured(
 
 
 def serve(cases: list[str]) -> None:
-    """Writes the shuffles, then reads one for each line of input."""
+    """Write the shuffles, then read one for each line of input."""
     from pyspark.sql import SparkSession
 
     spark = SparkSession.builder.appName("shuffle benchmark").getOrCreate()

@@ -145,7 +145,7 @@ def machine() -> dict[str, object]:
 
 @contextmanager
 def standalone(folder: Path) -> Iterator[str]:
-    """A master and two workers on loopback, ended with the block."""
+    """Run a master and two workers on loopback; end them with the block."""
     script = str(spark_home() / "bin" / "spark-class")
     environment = {**os.environ, "SPARK_WORKER_DIR": str(folder / "worker")}
     processes: list[subprocess.Popen[bytes]] = []
@@ -185,7 +185,7 @@ def wait_for(log: Path, text: str) -> str:
 
 
 def page(rows: list[dict[str, Any]]) -> list[str]:
-    """The table, in Markdown; intervals hold for all arms of a baseline together."""
+    """Return the table in Markdown; intervals hold for all arms of a baseline together."""
     by_arm = kept(rows)
     lines = []
     for arm, values in sorted(by_arm.items(), key=lambda item: statistics.median(item[1].values())):

@@ -56,7 +56,7 @@ Documents = dict[str, list[dict[str, Any]]]
 
 
 def beside(site: Site, gp: bool) -> dict[str, Choice]:
-    """The other ways to search."""
+    """Return the other ways to search."""
     return {
         "hill climbing from the plan": lambda table, seed: hill_climbing(
             table, seed, site.proposal(table)
@@ -71,7 +71,7 @@ def beside(site: Site, gp: bool) -> dict[str, Choice]:
 def documents(
     tables: list[Table], prior: list[Table], site: Site, seeds: int, others: dict[str, Choice]
 ) -> Documents:
-    """The documents of each case; with no related table there is one for each table."""
+    """Return the documents of each case; with no related table there is one for each table."""
     say = lambda text: print(f"  {text}", file=sys.stderr)  # noqa: E731
     cases = {
         "others known": (Settings(0.0, 0.0, seeds), others),
@@ -106,7 +106,7 @@ def held(found: Documents) -> list[dict[str, Any]]:
 
 
 def shown(found: Documents, rows: list[dict[str, Any]]) -> list[str]:
-    """The replays of each case, then the bars."""
+    """Return the replays of each case, then the bars."""
     screen = Screen.of()
     lines = []
     for case, several in found.items():

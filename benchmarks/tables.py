@@ -25,7 +25,7 @@ class Table:
     seconds: tuple[float, ...]
 
     def only(self, kept: list[int]) -> "Table":
-        """The table with these rows."""
+        """Return the table with these rows."""
         cells, seconds = (self.cells[at] for at in kept), (self.seconds[at] for at in kept)
         return Table(self.workload, tuple(cells), tuple(seconds))
 
@@ -37,7 +37,7 @@ class Table:
 
 
 def read_tables(file: Path) -> list[Table]:
-    """A table for each workload of a CSV file, in its order.
+    """Read a table for each workload of a CSV file, in its order.
 
     Raises UserError for what is missing, doubled or impossible, with file and line.
     """

@@ -12,13 +12,13 @@ from results import Row, table
 
 
 def remote_share(row: Row) -> float:
-    """The part of user code's misses that went to another node's memory."""
+    """Return the part of user code's misses that went to another node's memory."""
     local, remote = sum(row["local"]), sum(row["remote"])
     return float(remote / (local + remote))
 
 
 def page(rows: Sequence[Row]) -> list[str]:
-    """A row for each arm."""
+    """Return a table with a row for each arm."""
     heads = (
         "Arm",
         "Misses counted",

@@ -52,7 +52,7 @@ def rows(family: str, seed: int) -> Iterator[dict[str, Any]]:
 
 
 def figures(score: Score) -> dict[str, float]:
-    """Runs to 10 and 5 %, and regret in percent after 1, 3, 5, 8."""
+    """Return the runs to 10 and 5 %, and the regret in percent after 1, 3, 5, 8."""
     regret = zip(REGRET_AFTER, score.regret, strict=True)
     return {
         "to 10 %": score.evaluations[0],
@@ -75,7 +75,7 @@ def summary(found: list[dict[str, Any]]) -> list[list[str]]:
 
 
 def difference(found: list[dict[str, Any]], known: str, name: str) -> str:
-    """The mean difference to no other table, each set one sample, with its 95 % interval."""
+    """Return the mean difference to no other table, each set one sample, with its 95 % interval."""
     from scipy.stats import t
 
     if known == NONE:

@@ -62,7 +62,7 @@ def main() -> None:
 
 
 def measured(options: argparse.Namespace, out: Path) -> Iterator[dict[str, Any]]:
-    """Runs the arms; each row is written as it comes."""
+    """Run the arms; write each row as it comes, and yield it."""
     order = random.Random(options.seed)
     arms = [(carrier, idling) for carrier in CARRIERS for idling in IDLING]
     with out.open("w", encoding="utf-8") as file:
@@ -113,7 +113,7 @@ def facts() -> dict[str, Any]:
 
 
 def page(rows: Sequence[dict[str, Any]]) -> list[str]:
-    """The tables, in Markdown."""
+    """Return the tables in Markdown."""
     rows = [row for row in rows if "p50_us" in row]
     lines = [f"Load average {loads(rows)} at the start of the runs."]
     for idling in IDLING:
@@ -142,7 +142,7 @@ def values(
 
 
 def compared(rows: Sequence[dict[str, Any]], mode: str, size: int, idling: str) -> list[str]:
-    """The cells of a row."""
+    """Return the cells of a row."""
     tcp, ucx = ({
         what: values(rows, mode, size, idling, carrier, what)
         for what in ("p50_us", "p99_us", "cpu_us")

@@ -136,7 +136,7 @@ class Application:
 
 
 def told(what: str, seen: MechanismEvidence) -> MechanismEvidence:
-    """What an arm is given of it."""
+    """Return the part of the evidence that an arm is given."""
     if what in ("times alone", CHOICES):
         return MechanismEvidence()
     if what == "garbage collection":
@@ -191,14 +191,14 @@ ARMS = ("times alone", "garbage collection", "without switches", "all", "another
 
 
 def arms_of(options: argparse.Namespace) -> tuple[str, ...]:
-    """What is held against what; the first is the baseline."""
+    """Return what is held against what; the first is the baseline."""
     if options.choices:
         return ARMS[0], CHOICES
     return ("all", *STOPPING) if options.stopping else ARMS
 
 
 def main() -> None:
-    """Simulates, shows and keeps."""
+    """Simulate, show and keep."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seeds", type=int, default=40, help="applications of each machine")
     parser.add_argument(

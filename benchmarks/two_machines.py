@@ -37,7 +37,7 @@ class Machine:
     own: dict[str, str] = field(default_factory=dict)
 
     def words(self, *words: str) -> list[str]:
-        """A command line that runs there."""
+        """Return a command line that runs there."""
         return ["nsenter", "-t", str(self.init), "-n", "-u", "-m", "-p", *words]
 
     def variables(self, more: Mapping[str, str]) -> dict[str, str]:
@@ -51,7 +51,7 @@ class Machine:
         return {**inherited, **places, **sizes, **self.own, **more}
 
     def hearth(self, *words: str, **more: str) -> "subprocess.CompletedProcess[str]":
-        """What `hearth` answers there; more: environment variables."""
+        """Return what `hearth` answers there; more: environment variables."""
         program = str(Path(sys.executable).with_name("hearth"))
         return subprocess.run(
             self.words(sys.executable, program, *words), env=self.variables(more), cwd=self.folder,
@@ -86,7 +86,7 @@ class Machine:
         return (self.folder / log).read_text(errors="replace")
 
     def page(self) -> dict[str, Any]:
-        """What the master there says of itself; nothing while there is none."""
+        """Return what the master there says of itself; nothing while there is none."""
         read = "import sys, urllib.request as u; print(u.urlopen(sys.argv[1]).read().decode())"
         words = self.words(sys.executable, "-c", read, f"http://{self.name}:8080/json/")
         found = subprocess.run(words, capture_output=True, text=True, check=False).stdout
@@ -100,14 +100,14 @@ class Machine:
         return page.get("status") == "ALIVE" and len(alive) == workers
 
     def processes(self) -> dict[int, str]:
-        """The command line of each process there, by the id that it has there."""
+        """Return the command line of each process there, by the id that it has there."""
         words = self.words("ps", "-e", "-ww", "-o", "pid=,args=")
         listed = subprocess.check_output(words, text=True)
         pairs = (line.split(None, 1) for line in listed.splitlines())
         return {int(pid): args for pid, args in pairs}
 
     def running(self, program: str) -> list[int]:
-        """The processes there whose command line has this text."""
+        """Return the processes there whose command line has this text."""
         return [pid for pid, args in self.processes().items() if program in args]
 
     def kill(self, pid: int) -> None:

@@ -166,7 +166,7 @@ def peak_mb(pid: int) -> float:
 
 
 def page(rows: Iterable[Row]) -> list[str]:
-    """A line for each number of machines and step."""
+    """Return a line for each number of machines and step."""
     lines = []
     for row in rows:
         many = 1 if row["step"] == "rolling restart" else row["machines"]

@@ -150,7 +150,7 @@ def _gained_cpu_s(
 def _windows(
     loans: list[tuple[float, float | None]], step_s: float, count: int
 ) -> Iterator[tuple[int, int]]:
-    """Steps of the axis in which there was a loan, those that follow each other together."""
+    """Yield steps of the axis in which there was a loan, those that follow each other together."""
     begin = 0
     spans = sorted(
         (max(int(start / step_s), 0), count if end is None else min(int(end / step_s) + 1, count))

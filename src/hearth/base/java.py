@@ -42,9 +42,9 @@ def collector_of(settings: Mapping[str, str], key: str) -> str | None:
 
 
 def own_environment() -> dict[str, str]:
-    """This process's environment without the options that the user gives to JVMs, and with the
-    encoding in which Python writes the names of files: in the locale C, Java has no other letters
-    than those of ASCII.
+    """Return this process's environment without the options that the user gives to JVMs, and with
+    the encoding in which Python writes the names of files: in the locale C, Java has no other
+    letters than those of ASCII.
     """
     dropped = (*OPTION_VARIABLES, SUBMIT_OPTIONS)
     kept = {name: value for name, value in os.environ.items() if name not in dropped}

@@ -69,7 +69,7 @@ class Parser(ArgumentParser):
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Runs one command line and returns its exit code.
+    """Run one command line and return its exit code.
 
     2 is a user error, 70 a fault in hearth, 130 an interrupt (Ctrl-C).
     """

@@ -129,7 +129,7 @@ _MARKED = "if {name} takes one itself, put -- before {name}"
 
 
 def in_parts(parser: ArgumentParser, words: Iterable[str], *, behind: bool) -> SplitLine:
-    """The words in three parts; behind: as for `read_submit_line`."""
+    """Split the words into three parts; behind: as for `read_submit_line`."""
     known = _options_of(parser)
     try:
         split = split_line(words, {**_takes_value(), **known})

@@ -126,7 +126,7 @@ def _root_log_level(home: Path) -> Measured[str | None]:
 
 
 def _properties(file: Path) -> Measured[Mapping[str, str]]:
-    """What a file holds, nothing where there is none, why not where that cannot be seen."""
+    """Read what a file holds: nothing where there is none, why not where that cannot be seen."""
     try:
         file.stat()
         return read_properties(file, file.name)
@@ -205,7 +205,7 @@ def _resolve(name: str) -> Measured[Sequence[str]]:
 
 @contextlib.contextmanager
 def _unpacked(capture: Path) -> Iterator[Path]:
-    """The root of a capture: the directory itself, or an archive's in a directory that goes."""
+    """Yield a capture's root: the directory itself, or an archive's in a directory that goes."""
     if capture.is_dir():
         yield _root(capture)
         return

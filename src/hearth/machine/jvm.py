@@ -165,7 +165,7 @@ def _one(folder: Path, pattern: str) -> Path:
 
 
 def topology(of: str | None = None, debug: bool = False) -> Topology:
-    """This machine, or one that `--machine` names: a capture or a description. Raises UserError."""
+    """Read this machine, or a capture or description that `--machine` names. Raises UserError."""
     words = [] if of is None else ["--machine", of]
     return typed(call("topology", *words, debug=debug), Topology)
 

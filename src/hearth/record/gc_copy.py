@@ -48,7 +48,7 @@ class GcLogCopies:
         self._copied: Counter[SampledProcess] = Counter()
 
     def follow(self, processes: Iterable[Found]) -> None:
-        """Fetches what the executors have logged since the last call."""
+        """Fetch what the executors have logged since the last call."""
         executors = {p.target for p in processes if p.target.role == "executor"}
         for target in executors - self._open.keys():
             log = self._log(target.pid)

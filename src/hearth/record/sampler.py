@@ -137,7 +137,7 @@ class Sampler:
 
 
 def main(record: Path, driver_pid: int) -> int:
-    """Samples until standard input says `end` or closes."""
+    """Sample until standard input says `end` or closes."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a Ctrl-C is for the application
     allow_many_files()
     writer = RecordWriter.open(record)

@@ -104,7 +104,7 @@ def _last_on_the_line(line: SubmitLine) -> dict[str, str]:
 def variable_settings(
     settings: Mapping[str, str], environment: Mapping[str, str]
 ) -> dict[str, tuple[str, str]]:
-    """Settings that Spark takes from variables if nothing else sets them: (variable, value)."""
+    """Return settings Spark takes from variables if nothing else sets them: (variable, value)."""
     found: dict[str, tuple[str, str]] = {}
     for name, keys in _VARIABLES.items():
         for key in keys:

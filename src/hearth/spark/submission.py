@@ -178,7 +178,7 @@ def _check(line: SubmitLine, settings: Mapping[str, str]) -> None:
 
 
 def check_application(application: str) -> None:
-    """Raises UserError for a file that is not there: Spark says so seconds later, in many lines."""
+    """Raise UserError for a file that is not there: Spark says so seconds later, in many lines."""
     path = application.removeprefix("file:")
     if ":" in path or application in _NO_FILES or Path(path).is_file():
         return
@@ -259,7 +259,7 @@ def _notes(line: SubmitLine, plan: Plan) -> list[str]:
 
 
 def _idle(asked: SubmitOptions, plan: Plan) -> list[str]:
-    """Notes on executor options that have no effect, because the plan has no executors."""
+    """Return notes on executor options that have no effect, because the plan has no executors."""
     if not plan.is_native:
         return []
     idle = [name for name in ("--unbound", "--docker", "--bind") if name in asked.given]
@@ -358,7 +358,7 @@ def _archives(
 
 
 def check_local_dirs(settings: Mapping[str, str], environment: Mapping[str, str]) -> None:
-    """Raises UserError for the first directory for shuffle files that is not writable and cannot be
+    """Raise UserError for the first directory for shuffle files that is not writable and cannot be
     made, or in which others could replace an application's files: the driver would end with stack
     traces.
 
@@ -375,7 +375,7 @@ def check_local_dirs(settings: Mapping[str, str], environment: Mapping[str, str]
 
 
 def _check_local_dir(source: str, wanted: Path) -> None:
-    """Creates nothing: the directory or its nearest existing parent decides."""
+    """Raise UserError if the directory or its nearest existing parent is unfit; create nothing."""
     path = Path.cwd() / wanted
     nearest = next(one for one in (path, *path.parents) if os.path.lexists(one))
     if not nearest.is_dir():

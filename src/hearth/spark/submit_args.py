@@ -98,7 +98,7 @@ class SubmitOptions:
         return self.unbound or self.bind == "none"
 
     def or_else(self, other: "SubmitOptions") -> "SubmitOptions":
-        """These options, and of those that are not given here the other's."""
+        """Return these options, and of those that are not given here the other's."""
         pairs = {f.name: getattr(self, f.name) or getattr(other, f.name) for f in fields(self)}
         return SubmitOptions(**pairs)
 

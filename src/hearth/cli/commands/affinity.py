@@ -65,7 +65,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(options: Namespace) -> int:
-    """Runs the chosen action."""
+    """Run the chosen action."""
     if options.action == "jar":
         print(paths.affinity_jar())
         return 0

@@ -45,7 +45,7 @@ _MASTERS = "local[*],local-numa"
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """The command's options."""
+    """Add the command's options."""
     what = parser.add_mutually_exclusive_group()
     suites = ("batch", "streaming", "sql", "osu", "paper-numa")
     what.add_argument("--suite", choices=suites, help="default: batch")
@@ -77,7 +77,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def parse(parser: ArgumentParser, words: list[str]) -> Namespace:
-    """The options; `--resume ID` goes on with the words that are kept, and in their file."""
+    """Parse the options; `--resume ID` goes on with the words that are kept, and in their file."""
     given = parser.parse_args(words)
     if given.resume is not None:
         file, kept = begun(paths.state_home(), given.resume)
@@ -87,7 +87,7 @@ def parse(parser: ArgumentParser, words: list[str]) -> Namespace:
 
 
 def run(options: Namespace) -> int:
-    """Runs the series and shows its table; 0 if all runs and answers are good."""
+    """Run the series and show its table; return 0 if all runs and answers are good."""
     offer = catalogue.load()
     series = _series(options, offer)
     for entry in series.entries:
@@ -105,7 +105,7 @@ def run(options: Namespace) -> int:
 
 
 def _listed(series: Series) -> list[str]:
-    """What would run."""
+    """List what would run."""
     head = ["job", "parameters", "masters"]
     rows = []
     for entry in series.entries:

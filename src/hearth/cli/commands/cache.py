@@ -28,7 +28,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(options: Namespace) -> int:
-    """Removes what was asked for, then lists what is left."""
+    """Remove what was asked for, then list what is left."""
     found = entries()
     going = [entry for entry in found if options.remove in (entry.kind, "all")]
     if options.limit is not None:

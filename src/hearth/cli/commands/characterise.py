@@ -135,7 +135,7 @@ def parse(parser: ArgumentParser, words: list[str]) -> CharacteriseCommand:
 
 
 def run(options: CharacteriseCommand) -> int:
-    """Runs and shows the answers; 1 if a run failed, for scripts."""
+    """Run and show the answers; return 1 if a run failed, for scripts."""
     if not options.line.application:
         raise UserError("nothing to run: give a suite, a workload, a jar or a Python file")
     leave_reserved(options.line.asked)

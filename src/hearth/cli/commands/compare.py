@@ -116,7 +116,7 @@ class PlannedTarget:
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """The command's own options; those of spark-submit are separated in `hearth.spark`."""
+    """Add the command's own options; those of spark-submit are separated in `hearth.spark`."""
     parser.usage = (
         "hearth compare [options of hearth or spark-submit] WORKLOAD|APPLICATION [its arguments]"
     )
@@ -150,7 +150,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def parse(parser: ArgumentParser, words: list[str]) -> CompareCommand:
-    """The options, with the line that each arm's run is given."""
+    """Parse the options, with the line that each arm's run is given."""
     vs: tuple[str, ...] = ()
     words = with_kept_words(parser, COMPARE, words, "--vs")
     if "--vs" in words:
@@ -167,7 +167,7 @@ def parse(parser: ArgumentParser, words: list[str]) -> CompareCommand:
 
 
 def run(options: CompareCommand) -> int:
-    """Compares and shows; 1 if an arm failed, for scripts."""
+    """Compare and show; return 1 if an arm failed, for scripts."""
     line = options.line
     if not line.application:
         raise UserError("nothing to compare: name a workload, a jar or a Python file")
@@ -209,7 +209,7 @@ def run(options: CompareCommand) -> int:
 
 
 def _fixes(options: CompareCommand, names: list[str]) -> list[Arm]:
-    """The machine as it is, and with findings of the doctor's fixed."""
+    """Return the machine as it is, and with findings of the doctor's fixed."""
     if options.keep:
         raise UserError("--keep: not accepted with fixed:NAME: hearth doctor --fix NAME keeps it")
     asked = options.line.asked
@@ -220,7 +220,7 @@ def _fixes(options: CompareCommand, names: list[str]) -> list[Arm]:
 
 
 def _versions(options: CompareCommand, settings: Mapping[str, str]) -> int:
-    """Compares two applications, or two versions of one, both run in the same way."""
+    """Compare two applications, or two versions of one, both run in the same way."""
     one, other = options.line.application, options.vs
     for name in (one[0], other[0]):
         if not is_application(name):
@@ -236,7 +236,7 @@ def _versions(options: CompareCommand, settings: Mapping[str, str]) -> int:
 
 
 def _tuned(line: SubmitLine, settings: Mapping[str, str]) -> Arm:
-    """The arm of what `hearth tune` found."""
+    """Return the arm of what `hearth tune` found."""
     for name in ("--executors", "--cores"):
         if name in line.asked.given:
             raise UserError(
@@ -249,7 +249,7 @@ def _tuned(line: SubmitLine, settings: Mapping[str, str]) -> Arm:
 
 
 def _target(options: CompareCommand, settings: Mapping[str, str]) -> PlannedTarget:
-    """The application, or the workload; its kind of work is known to the planner."""
+    """Return the application, or the workload; its kind of work is known to the planner."""
     line = options.line
     subject, job = subject_of(line, "compare")
     if job is None:
@@ -293,7 +293,7 @@ def _why_native(target: PlannedTarget, debug: bool) -> str | None:
 
 
 def _list(options: CompareCommand, redaction: Redaction, arms: list[Arm]) -> None:
-    """What would run."""
+    """List what would run."""
     is_app = is_application(options.line.application[0])
     rows = []
     for arm in arms:
@@ -335,7 +335,7 @@ def _compare(options: CompareCommand, target: PlannedTarget, arms: list[Arm]) ->
 
 
 def _begun(options: CompareCommand, target: PlannedTarget, arms: list[Arm]) -> Comparison:
-    """The comparison, new or resumed."""
+    """Begin or resume the comparison."""
     line, runs, certain = options.line, options.runs, options.until_certain
     vs = ["--vs", *options.vs] if options.vs else []
     words = [*line.asked.to_words(), *line.application, *vs]

@@ -60,7 +60,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(options: Namespace) -> int:
-    """Prints the script."""
+    """Print the script."""
     import shtab
 
     print(shtab.complete(_whole_parser(), shell=options.shell))

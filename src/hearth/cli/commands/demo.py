@@ -49,7 +49,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(options: Namespace) -> int:
-    """Runs everything and shows it; 0 if every check holds, else 1."""
+    """Run everything and show it; return 0 if every check holds, else 1."""
     _check(options)
     shape = _show_machine_and_plan()
     with working_directory(options.keep, "hearth-demo-") as folder:
@@ -77,7 +77,7 @@ def _title(text: str) -> None:
 
 
 def _show_machine_and_plan() -> dict[str, int]:
-    """Shows both; returns the executors and cores that fix the shape of the bound runs, if any."""
+    """Show both; return the executors and cores that fix the shape of the bound runs, if any."""
     screen, machine = Screen.of(), api.topology()
     _title("This machine (hearth topology)")
     print("\n".join(show_topology(machine, screen)))
@@ -126,7 +126,7 @@ def _program(job: list[str]) -> list[str]:
 
 
 def _submit(folder: Path, shape: dict[str, int], job: list[str]) -> bool:
-    """Runs the job bound and shows its placement; whether every executor was as planned."""
+    """Run the job bound, show its placement, and return whether every executor was as planned."""
     words = ["submit", "--workload", "sql", *_words(shape)]
     _title(f"A bound run (hearth {' '.join(words)} ...) and its proof (hearth status APP)")
     log = folder / "submit.log"

@@ -75,7 +75,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(options: Namespace) -> int:
-    """Examines the machine, or does what is asked with one finding."""
+    """Examine the machine, or do what is asked with one finding."""
     _check(options)
     folder = paths.state_home() / "doctor"
     silenced = folder / "silenced.json"

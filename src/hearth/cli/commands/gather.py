@@ -29,7 +29,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(options: Namespace) -> int:
-    """Writes the capture."""
+    """Write the capture."""
     name = re.sub(r"[^A-Za-z0-9._-]", "-", platform.node().split(".")[0]) or "machine"
     output = Path(options.output or f"{name}.tar.gz").absolute()
     refuse_device(output, "--output")

@@ -24,6 +24,6 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(options: Namespace) -> int:
-    """Prints the path."""
+    """Print the path."""
     print(paths.hadoop_jar() if options.hadoop else paths.hearth_jar())
     return 0

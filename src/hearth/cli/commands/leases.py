@@ -24,7 +24,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(options: Namespace) -> int:
-    """Reads the leases and the machine, and shows them."""
+    """Read the leases and the machine, and show them."""
     document = jvm.call("leases", debug=options.debug)
     if options.json:
         print(json.dumps(document, indent=2))

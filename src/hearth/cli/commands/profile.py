@@ -78,7 +78,7 @@ def parse(parser: ArgumentParser, words: list[str]) -> ProfileCommand:
 
 
 def run(options: ProfileCommand) -> int:
-    """Runs and records the application; returns its exit code."""
+    """Run and record the application; return its exit code."""
     limit_s = float("inf") if options.limit is None else parse_seconds(options.limit, "--limit")
     # A run of a study is like all others of it; anybody else waits for nothing.
     occasion = Occasion(measured=options.arm is not None, debug=options.debug)

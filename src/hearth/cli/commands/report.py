@@ -43,7 +43,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(options: Namespace) -> int:
-    """Reads the runs, then shows or writes them."""
+    """Read the runs, then show or write them."""
     from hearth.report.terminal.sources import read_sources
 
     sources = read_sources(options.runs, paths.state_home())

@@ -117,7 +117,7 @@ def parse(parser: ArgumentParser, words: list[str]) -> RunCommand:
 
 
 def run(options: RunCommand) -> int:
-    """Lists, explains, or runs; 0 unless the answer is wrong."""
+    """List, explain, or run; return 0 unless the answer is wrong."""
     offer = catalogue.load()
     if options.list or options.job is None:
         if options.markdown:

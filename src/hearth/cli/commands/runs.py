@@ -72,7 +72,7 @@ def parse(parser: ArgumentParser, words: list[str]) -> Namespace:
 
 
 def run(options: Namespace) -> int:
-    """Runs the chosen action."""
+    """Run the chosen action."""
     actions = {"list": _list, "show": _show, "export": _export, "delete": _delete}
     return actions[options.action or "list"](options)
 

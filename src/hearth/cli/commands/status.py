@@ -40,7 +40,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(options: Namespace) -> int:
-    """Lists the recorded applications."""
+    """List the recorded applications."""
     if options.watch and options.json:
         raise UserError("--watch: cannot be combined with --json: leave one of them out")
     while True:

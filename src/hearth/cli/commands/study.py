@@ -94,7 +94,7 @@ def _scale(text: str) -> float:
 
 
 def parse(parser: ArgumentParser, words: list[str]) -> Namespace:
-    """The options; `run --resume ID` goes on with the words that are kept."""
+    """Parse the options; `run --resume ID` goes on with the words that are kept."""
     given = parser.parse_args(words)
     if given.action == "run" and given.name is None:
         if given.resume is None:
@@ -106,7 +106,7 @@ def parse(parser: ArgumentParser, words: list[str]) -> Namespace:
 
 
 def run(options: Namespace) -> int:
-    """Runs the chosen action; 1 if a step failed, for scripts."""
+    """Run the chosen action; return 1 if a step failed, for scripts."""
     screen = Screen.of()
     if options.action == "list":
         found = [preset(name) for name in names()]

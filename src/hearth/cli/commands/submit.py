@@ -92,7 +92,7 @@ def parse(parser: ArgumentParser, words: list[str]) -> SubmitCommand:
 
 
 def run(options: SubmitCommand) -> int:
-    """Runs spark-submit, whose exit code is the application's, and says how it ended.
+    """Run spark-submit, whose exit code is the application's, and say how it ended.
 
     With --quiet this process becomes spark-submit; a dry run only shows what would run.
     """

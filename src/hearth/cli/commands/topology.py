@@ -30,7 +30,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(options: Namespace) -> int:
-    """Reads the machine and shows it."""
+    """Read the machine and show it."""
     machine = ["--machine", options.machine] if options.machine is not None else []
     document = jvm.call("topology", *machine, debug=options.debug)
     if options.json:

@@ -18,6 +18,6 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(options: Namespace) -> int:
-    """Takes the link away and says so."""
+    """Take the link away and say so."""
     print(uninstall(paths.spark_home(options.spark_home)))
     return 0

@@ -73,7 +73,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(options: Namespace) -> int:
-    """Runs the chosen action."""
+    """Run the chosen action."""
     actions = {
         "start": _start,
         "status": _status,

@@ -46,7 +46,7 @@ def _channel(one: Module) -> str | None:
 
 
 def _node(text: str) -> str:
-    """The processor, where the other text names that: `NODE 1`, `P1`, `CPU1`."""
+    """Return the processor, where the other text names that: `NODE 1`, `P1`, `CPU1`."""
     found = re.search(r"\b(?:node|cpu|p|socket|proc)[ _-]?(\d{1,2})(?![0-9])", text, re.IGNORECASE)
     return f"{found[0]} " if found else ""
 

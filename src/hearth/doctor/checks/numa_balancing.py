@@ -49,7 +49,7 @@ def _look(machine: Machine) -> Outcome:
 
 
 def _without(machine: Machine) -> Worth:
-    """What turning it on is worth: a figure is known of one maker's processors."""
+    """Return what turning it on is worth: a figure is known of one maker's processors."""
     try:
         is_amd = "AuthenticAMD" in "".join(machine.tree.table("proc/cpuinfo")[:2])
     except NotSeen:

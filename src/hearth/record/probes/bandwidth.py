@@ -137,7 +137,7 @@ def _bytes(reading: CounterReading) -> int:
 
 
 def uncore_events(sys: Path) -> tuple[str, ...]:
-    """Reads and writes of the memory controllers, where the kernel has their counters."""
+    """Return the memory controllers' read and write events, where the kernel has their counters."""
     devices = sys / "bus" / "event_source" / "devices"
     found = []
     for device in sorted(devices.glob("uncore_imc*")):

@@ -32,7 +32,7 @@ class Tried:
 
 
 def try_events(perf: str, events: Sequence[str]) -> Tried:
-    """Counts each event over a short program; an event that perf does not know is absent too."""
+    """Count each event over a short program; an event that perf does not know is absent too."""
     absent: dict[str, str] = {}
     counted = []
     known = list(events)

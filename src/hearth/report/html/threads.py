@@ -16,8 +16,8 @@ _TASK = "task"
 
 
 def beside(runs: list[Analysis], executors: list[str]) -> View | None:
-    """The picture, its legend, its numbers and what is absent; None where one run or none has a
-    trace. executors: of all runs, in colour order; the last colour is of other processes."""
+    """Return the picture, its legend, its numbers and what is absent; None where one run or none
+    has a trace. executors: of all runs, in colour order; the last colour is of other processes."""
     traced = [(run, run.threads) for run in runs if not isinstance(run.threads, Absent)]
     if len(traced) < 2:
         return None

@@ -45,7 +45,7 @@ class Screen:
         return self.paint(text, "bold")
 
     def paragraph(self, text: str, indent: str = "", hanging: str | None = None) -> str:
-        """Wrapped text; a paragraph wider than 100 columns is tiring to read."""
+        """Wrap text; a paragraph wider than 100 columns is tiring to read."""
         return textwrap.fill(
             text,
             width=min(self.width, 100),

@@ -129,7 +129,7 @@ class Series:
         )
 
     def described(self, machine: dict[str, Any], words: Sequence[str] = ()) -> SeriesHead:
-        """The first line of the results: what must be the same for the series to continue.
+        """Return the first line of the results: what must be the same for the series to continue.
 
         words: behind `hearth bench`, to go on with.
         """

@@ -349,7 +349,7 @@ def _kinds(
 def _rates(
     comparison: Compared, arms: Sequence[ComparedArm], outcomes: Sequence[Outcome]
 ) -> MeasuredAnswer:
-    """Processing time of a batch, delay, and whether it kept up, by events a second."""
+    """Return the processing time of a batch, delay, and whether it kept up, by events a second."""
     streams = [_stream(arm, outcomes) for arm in arms]
     kept = [s.rate for s in streams if s.kept_up]
     most = f"it kept up at {max(kept):,} events/s" if kept else "it kept up at none of the rates"

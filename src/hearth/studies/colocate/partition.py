@@ -44,7 +44,7 @@ class Units:
         return tuple(sorted(cpu for part in self.cpus for cpu in part))
 
     def shares(self, split: Sequence[int]) -> list[tuple[int, ...]]:
-        """The CPUs of each application: neighbouring parts, the first application has the first."""
+        """Return each application's CPUs: neighbouring parts, the first application's first."""
         found, first = [], 0
         for count in split:
             parts = self.cpus[first : first + count]

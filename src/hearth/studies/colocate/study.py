@@ -274,7 +274,7 @@ def _conduct(
     following: Following,
     budget_s: float | None = None,
 ) -> None:
-    """The rounds of an experiment that are missing."""
+    """Run the rounds of an experiment that are missing."""
     made: list[RoundLine] = []
 
     def run(turn: Turn) -> Outcome:

@@ -180,7 +180,7 @@ def _executors(plan: RecordedPlan | None) -> str | None:
 
 @contextlib.contextmanager
 def _machine_as_wanted(arm: Arm, state_home: Path) -> Iterator[None]:
-    """Settings of the machine that an arm changes, for as long as it runs."""
+    """Change the machine's settings as an arm wants, for as long as it runs."""
     with contextlib.ExitStack() as stack:
         if arm.fix is not None:
             stack.enter_context(Switch.of(state_home).held(arm.fix))
@@ -202,6 +202,6 @@ def check_cold() -> None:
 
 
 def drop_caches() -> None:
-    """Empties the page cache, so that every run reads from the disk (root; sysctl/vm.rst)."""
+    """Empty the page cache, so that every run reads from the disk (root; sysctl/vm.rst)."""
     subprocess.run(["sync"], check=True)
     DROP_CACHES.write_text("3", encoding="ascii")

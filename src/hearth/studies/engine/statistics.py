@@ -143,7 +143,7 @@ def _quantile_of_t(freedom: int, confidence: float) -> float:
 def _by_ranks(
     given: "NDArray[np.float64]", confidence: float
 ) -> "tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]":
-    """Ends between two means of pairs of values, as the error lies between their two levels."""
+    """Put ends between two means of pairs of values, as the error lies between their two levels."""
     import numpy as np
 
     pairs = given.shape[-1]

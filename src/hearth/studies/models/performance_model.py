@@ -119,7 +119,7 @@ def _waves(one: dict[str, Array], machine: MachineSize, slots: Array) -> Array:
 
 
 def _starting(one: dict[str, Array], machine: MachineSize, workers: Array) -> Array:
-    """Starting and feeding executors."""
+    """Return the time of starting and feeding executors."""
     found: Array = one["executor_cost"] * (workers / machine.cores) ** one["executor_exponent"]
     return found
 

@@ -158,7 +158,7 @@ def outlook(task: Task, trials: Sequence[Trial]) -> Outlook | None:
 
 
 def _scatter(ended: Sequence[Trial]) -> tuple[float, int]:
-    """Standard deviation of the logarithm of repeated runs, with what is assumed, and its pairs."""
+    """Return the standard deviation of repeated runs' logs, with what is assumed, and its pairs."""
     squares, pairs = 0.0, 0
     for index in {trial.index for trial in ended}:
         logs = [math.log(trial.value or 1.0) for trial in ended if trial.index == index]

@@ -60,7 +60,7 @@ class Configuration:
     java: str = ""
 
     def conf(self, users: Mapping[str, str]) -> dict[str, str]:
-        """The settings that it needs over the user's own: what is varied, and the JVM's flag."""
+        """Return the settings it needs over the user's own: what is varied, and the JVM's flag."""
         key = JAVA_OPTIONS if self.executors else DRIVERS_JAVA_OPTIONS
         flags = " ".join(filter(None, [users.get(key), self.java]))
         return {**self.varied, **({key: flags} if self.java else {})}

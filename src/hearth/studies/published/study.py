@@ -77,7 +77,7 @@ class PublishedStudy(StudyDirectory[StudyHead, StepLine]):
         return any(line.state == "failed" for line in last.values())
 
     def repeated(self) -> Repeated:
-        """What it says so far."""
+        """Return what the study says so far."""
         return repeated(self.head, preset(self.head.preset), self.lines)
 
 

@@ -190,7 +190,7 @@ def _pairs_problem(run: FinishedRun) -> str | None:
 
 
 def group_by(run: FinishedRun) -> Verdict:
-    """Groups by DuckDB over the same keys: their number, the largest, a sum over all of them."""
+    """Compare groups with DuckDB's over the same keys: number, largest, a sum over all of them."""
     if problem := _pairs_problem(run):
         return Verdict("wrong", problem)
     count, largest, checksum = 0, 0, 0

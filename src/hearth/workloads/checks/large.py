@@ -305,7 +305,7 @@ def _row(connection: "duckdb.DuckDBPyConnection", query: str) -> tuple[Any, ...]
 def graph_views(
     connection: "duckdb.DuckDBPyConnection", run: FinishedRun, name: str, kind: str
 ) -> None:
-    """Views `edges` (a, b) and `answer` (vertex, value)."""
+    """Create the views `edges` (a, b) and `answer` (vertex, value)."""
     edges, values = (_list(folder) for folder in (run.data["graph"], run.answer / name))
     connection.execute(f"CREATE VIEW edges AS FROM {_EDGES % edges}")
     connection.execute(f"CREATE VIEW answer AS FROM {_VALUES % (values, kind)}")

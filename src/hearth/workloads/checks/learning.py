@@ -82,7 +82,7 @@ def gaussian_mixture(run: FinishedRun) -> Verdict:
 def _mixture(
     points: np.ndarray, first: dict[str, list[Any]], iterations: int
 ) -> dict[str, np.ndarray]:
-    """Expectation maximisation; means: clusters x dimensions.
+    """Run expectation maximisation; means: clusters x dimensions.
 
     Spark adds the machine epsilon to each density, so that a point far from all clusters belongs
     a little to each (its `GaussianMixture`); in many dimensions that shows, and scikit-learn, which

@@ -210,7 +210,7 @@ def join(run: FinishedRun) -> Verdict:
 
 
 def rdd_relation(run: FinishedRun) -> Verdict:
-    """Counts, groups, the ordered filter before and after Parquet, and the Parquet copy itself."""
+    """Check counts, groups, the ordered filter before and after Parquet, and the copy itself."""
     records = tpch.parquet_rows(sorted(run.data["pairs"].glob("*.parquet")))
     answer = run.result["answer"]
     if not answer["records"] == answer["stored"] == records:
