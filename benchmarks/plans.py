@@ -4,10 +4,11 @@
     .venv/bin/python benchmarks/plans.py --jobs word-count,tpch --sizes 256m --repeat 5
 
 Arms: `defaults`, `spark-submit --master local[*]`; `tuned`, the same as guides say (below);
+`tuned-archive`, that with hearth's class-data archive of plain Spark, which tells the start apart;
 `submit`, `hearth submit` without an option; `informed`, with `--workload` and `--input`; two
-executors of equal total heap as `standalone` (a master and two workers that run already),
-`local-cluster`, `unbound` and `bound` (local-numa). On more than one NUMA node also one executor
-for each node, unbound and bound (`nodes-unbound`, `nodes-bound`).
+executors of equal total heap and collector as `standalone` (a master and two workers that run
+already), `local-cluster`, `unbound` and `bound` (local-numa). On more than one NUMA node also one
+executor for each node, unbound and bound (`nodes-unbound`, `nodes-bound`).
 
 `tuned`, written down before anything was measured: a heap of 75 % of the memory that may be used,
 at most 31 GB (Spark's hardware guide, compressed references); ParallelGC; Kryo; three shuffle
@@ -25,6 +26,7 @@ Lehmann and signed ranks from nine jobs on.
 import argparse
 import os
 import platform
+import shlex
 import statistics
 import subprocess
 import sys
@@ -42,6 +44,7 @@ from hearth import Ratio, Topology, UserError, paired_ratio, topology
 from hearth.base.processes import die_with
 from hearth.base.sizes import parse_bytes
 from hearth.machine import paths
+from hearth.spark import cds
 from hearth.studies.engine.schedule import Experiment, Repetitions, conduct
 from hearth.studies.engine.store import Journal
 from hearth.studies.engine.trial import Outcome, Turn
@@ -50,11 +53,14 @@ from hearth.workloads import cases, catalogue, suites
 ROOT = Path(__file__).resolve().parents[1]
 SCHEMA = "hearth/plans-benchmark/1"
 LARGEST_HEAP_MB = 31744
+COLLECTOR = "-XX:+UseParallelGC"
+KEY_BYTES = 8
 LIMIT_S = 120
 #: What is compared: (arm, baseline).
 QUESTIONS = (
     ("submit", "defaults"),
     ("submit", "tuned"),
+    ("submit", "tuned-archive"),
     ("tuned", "defaults"),
     ("informed", "tuned"),
     ("unbound", "standalone"),
@@ -83,8 +89,8 @@ ALL_RUNS: tuple[Measure, ...] = (
     ("phases, first and warm", "seconds", None),
 )
 ORDER = (
-    *("defaults", "tuned", "submit", "informed", "standalone", "local-cluster"),
-    *("unbound", "bound", "nodes-unbound", "nodes-bound"),
+    *("defaults", "tuned", "tuned-archive", "submit", "informed"),
+    *("standalone", "local-cluster", "unbound", "bound", "nodes-unbound", "nodes-bound"),
 )
 
 
@@ -124,14 +130,16 @@ def ways(machine: Topology, standalone: str) -> dict[str, Way]:
     cpus = len(machine.usable_cpus)
     heap = heap_mb(machine)
     two = {"spark.executor.memory": f"{heap // 2}m"}
+    plain = {**two, "spark.executor.extraJavaOptions": COLLECTOR}
     half = max(1, cpus // 2)
     arms = {
         "defaults": Way("local[*]"),
         "tuned": Way("local[*]", tuned(cpus, heap)),
+        "tuned-archive": Way("local[*]", with_archive(tuned(cpus, heap))),
         "submit": Way("local-numa", hinted=False),
         "informed": Way("local-numa"),
-        "standalone": Way(standalone, two),
-        "local-cluster": Way(f"local-cluster[2,{half},{heap // 2}]", two),
+        "standalone": Way(standalone, plain),
+        "local-cluster": Way(f"local-cluster[2,{half},{heap // 2}]", plain),
         "unbound": Way(f"local-numa[2x{half}]", {**two, "spark.hearth.binding": "off"}),
         "bound": Way(f"local-numa[2x{half}]", two),
     }
@@ -155,10 +163,17 @@ def heap_mb(machine: Topology) -> int:
 def tuned(cpus: int, heap: int) -> dict[str, str]:
     return {
         "spark.driver.memory": f"{heap}m",
-        "spark.driver.extraJavaOptions": "-XX:+UseParallelGC",
+        "spark.driver.extraJavaOptions": COLLECTOR,
         "spark.serializer": "org.apache.spark.serializer.KryoSerializer",
         "spark.sql.shuffle.partitions": str(3 * cpus),
     }
+
+
+def with_archive(conf: Mapping[str, str]) -> dict[str, str]:
+    home, options = paths.spark_home(), "spark.driver.extraJavaOptions"
+    flags = cds.driver_flags(home, None, make=True, debug=False)
+    first = {"spark.driver.extraClassPath": cds.class_path(home, None)}
+    return {**conf, **first, options: shlex.join([conf[options], *flags])}
 
 
 def main() -> None:
@@ -231,9 +246,19 @@ def one(
     offer: catalogue.Catalogue, entry: suites.SuiteEntry, size: int, way: Way, seed: int
 ) -> dict[str, Any]:
     """Run a case and return its seconds, or why it failed; a wrong answer is a failure."""
-    case = cases.Case(entry.job, entry.parameters, size, seed, dict(way.conf))
+    parameters = entry.parameters | pairs_of(entry, size)
+    case = cases.Case(entry.job, parameters, size, seed, dict(way.conf))
     load = {"load": round(os.getloadavg()[0], 2)}
     return load | cases.measured(offer, case, way.master, hinted=way.hinted)
+
+
+def pairs_of(entry: suites.SuiteEntry, size: int) -> dict[str, str]:
+    """Return the number of pairs for a size, where a job makes its own in memory."""
+    defaults = {parameter.name: parameter.default for parameter in entry.job.parameters}
+    if entry.job.inputs or not {"pairs", "maps", "value-bytes"} <= defaults.keys():
+        return {}
+    maps, value = (int({**defaults, **entry.parameters}[n]) for n in ("maps", "value-bytes"))
+    return {"pairs": str(size // (maps * (value + KEY_BYTES)))}
 
 
 def outcome_of(row: Mapping[str, Any]) -> Outcome:

@@ -3,6 +3,7 @@
     .venv/bin/python benchmarks/query_partitions.py --scale 1 --repeat 5
     .venv/bin/python benchmarks/query_partitions.py --scale 1 --repeat 3 --within
     .venv/bin/python benchmarks/query_partitions.py --scale 1 --repeat 3 --passes 5 --within joins
+    .venv/bin/python benchmarks/query_partitions.py --scale 1 --repeat 3 --python
 
 Every repetition runs each arm once, as an application of its own, in random order (seeded): the 22
 queries, all of them `--passes` times. Arms: `defaults`, `spark-submit --master local[*]`;
@@ -16,9 +17,12 @@ third of the heap. One application before these warms page cache and class-data 
 dropped.
 
 Answers must be equal in all arms. Told apart: start to end of the whole command, the queries' first
-pass and the later ones; of each the CPU seconds too, which other work on the machine changes less,
-and the classes that Spark generated in each pass.
+pass and the later ones; of each the CPU seconds too (of a pass the JVM's), which other work on the
+machine changes less, and the classes that Spark generated in each pass.
 An application is one sample. Use taskset for fewer CPUs.
+
+`--python`: in place of the 22, four queries of lineitem whose functions are Python's: row by row,
+by pandas, an aggregate by pandas, and row by row after a join.
 
 `--within`: `hearth submit` alone, and in each application every query under each of `by query`,
 200, and four and two partitions for each CPU, one after another, the first of them changing from
@@ -71,11 +75,12 @@ CPU_MEASURES = tuple((f"{title}, CPU", f"{key[:-2]}_cpu_s") for title, key in ME
 APPLICATION = """
 import hashlib, json, os, sys, time
 from pyspark.sql import SparkSession
-folder, queries, tables, passes, *_ = json.load(open(sys.argv[1]))
+folder, queries, tables, passes, functions, *_ = json.load(open(sys.argv[1]))
 spark = SparkSession.builder.appName("tpch").getOrCreate()
 spark.sparkContext.setLogLevel("WARN")
 for table in tables:
     spark.read.parquet(f"{folder}/{table}").createOrReplaceTempView(table)
+exec(functions)
 
 def cpu_s():
     "Of the driver's JVM, which started this."
@@ -107,7 +112,7 @@ spark.stop()
 WITHIN = """
 import json, sys, time
 from pyspark.sql import SparkSession
-folder, queries, tables, passes, key, arms = json.load(open(sys.argv[1]))
+folder, queries, tables, passes, _, key, arms = json.load(open(sys.argv[1]))
 spark = SparkSession.builder.appName("tpch").getOrCreate()
 spark.sparkContext.setLogLevel("WARN")
 for table in tables:
@@ -131,6 +136,36 @@ for turn in range(passes):
 spark.stop()
 """
 
+FUNCTIONS = """
+import pandas as pd
+from pyspark.sql.functions import pandas_udf
+
+def net(price, discount):
+    return price * (1 - discount)
+
+spark.udf.register("net", net, "double")
+
+@pandas_udf("double")
+def net_by_pandas(price: pd.Series, discount: pd.Series) -> pd.Series:
+    return price * (1 - discount)
+
+@pandas_udf("double")
+def middle(price: pd.Series) -> float:
+    return float(price.median())
+
+spark.udf.register("net_by_pandas", net_by_pandas)
+spark.udf.register("middle", middle)
+"""
+PRICE, DISCOUNT = ("double(l_extendedprice)", "double(l_discount)")
+PYTHON_QUERIES = (
+    f"SELECT l_shipmode, sum(net({PRICE}, {DISCOUNT})) FROM lineitem GROUP BY 1 ORDER BY 1",
+    f"SELECT l_shipmode, sum(net_by_pandas({PRICE}, {DISCOUNT})) FROM lineitem "
+    "GROUP BY 1 ORDER BY 1",
+    f"SELECT l_suppkey, middle({PRICE}) FROM lineitem GROUP BY 1 ORDER BY 1",
+    f"SELECT o_orderpriority, sum(net({PRICE}, {DISCOUNT})) FROM lineitem JOIN orders "
+    "ON l_orderkey = o_orderkey WHERE o_orderdate < '1995-01-01' GROUP BY 1 ORDER BY 1",
+)
+
 
 def main() -> None:
     parser = argparse.ArgumentParser(
@@ -147,6 +182,7 @@ def main() -> None:
         choices=["partitions", "joins"],
         help="all arms in each application",
     )
+    parser.add_argument("--python", action="store_true", help="queries with functions in Python")
     parser.add_argument("--seed", type=int, default=1, help="of the order within a repetition")
     parser.add_argument("--data", type=Path, help="where the data are, or will be made")
     parser.add_argument("--out", type=Path, help="raw results (default: benchmarks/results/)")
@@ -162,12 +198,16 @@ def measured(options: argparse.Namespace, out: Path) -> list[dict[str, Any]]:
     data = options.data or Path(tempfile.gettempdir()) / f"hearth-tpch-{options.scale:g}"
     tpch.ensure_tpch(options.scale, data)
     queries = [tpch.query_text(number, options.scale) for number in range(1, 23)]
+    if options.python:
+        queries = list(PYTHON_QUERIES)
     order = random.Random(options.seed)
-    rows = [{"scale": options.scale, "passes": options.passes, "seed": options.seed} | machine()]
+    given = {"scale": options.scale, "passes": options.passes, "seed": options.seed}
+    rows = [given | ({"python": True} if options.python else {}) | machine()]
     with tempfile.TemporaryDirectory(prefix="hearth-partitions-") as folder, out.open("a") as file:
         words = Path(folder) / "words.json"
-        given = [str(data), queries, tpch.TABLES, options.passes]
-        words.write_text(json.dumps([*given, *within_arms(options.within)]))
+        functions = FUNCTIONS if options.python else ""
+        parts = [str(data), queries, tpch.TABLES, options.passes, functions]
+        words.write_text(json.dumps([*parts, *within_arms(options.within)]))
         application = Path(folder) / "tpch.py"
         application.write_text(WITHIN if options.within else APPLICATION)
         offer = arms(Path(folder), [str(application), str(words)])
@@ -372,7 +412,8 @@ def seconds_table(runs: Sequence[dict[str, Any]], measures: Measures = MEASURES)
     names = list(dict.fromkeys(row["arm"] for row in runs))
 
     def cell(arm: str, key: str) -> str:
-        return spread([row[key] for row in runs if row["arm"] == arm and key in row], 1)
+        found = [row[key] for row in runs if row["arm"] == arm and key in row]
+        return spread(found, 1) if found else "-"
 
     lines = [[f"`{arm}`", *(cell(arm, key) for _, key in measures)] for arm in sorted(names)]
     return table(["Arm, s", *(title for title, _ in measures)], lines)

@@ -144,12 +144,14 @@ def test_pods_that_share_memory_but_no_network_speak_tcp_and_bind_their_communic
     assert site.leftovers() == []
 
 
-def test_pods_in_the_nodes_network_shuffle_over_shared_memory(site: Site, cluster: Cluster) -> None:
+def test_pods_in_the_nodes_namespaces_shuffle_over_shared_memory(
+    site: Site, cluster: Cluster
+) -> None:
     need_ucx()
     outcome = run(
         site,
         cluster,
-        pod(site, hostIPC=True, hostNetwork=True),
+        pod(site, hostIPC=True, hostPID=True, hostNetwork=True),
         spark__blockManager__port="0",  # else both want the same of the node
         spark__shuffle__readHostLocalDisk="false",  # one host, but not the same directories
     )

@@ -59,6 +59,21 @@ def test_so_they_are_on_bound_executors(site: Site) -> None:
     assert all(110 <= log.count("Code generated in") < 220 for log in logs), "on executors too"
 
 
+def test_little_data_take_no_more_than_sparks_number_where_a_plan_has_more(site: Site) -> None:
+    """As on many slots, which one JVM has here without CPUs for them."""
+    settings = {
+        "spark__hearth__sql__partitionsByQuery": "true",
+        "spark__sql__shuffle__partitions": "300",
+        "spark__hearth__internal__shufflePartitions": "300",
+    }
+    words = (str(site.root / "data"), "busy")
+    found = site.run("partitions.py", *words, master="local[150]", **settings).report
+    assert set(found["little"]) == {SPARKS}
+    assert found["busy"][1:] == [300, 300], "two for each slot, where Spark would not merge them"
+    assert set(found["users"]) == {7}
+    assert found["same"]
+
+
 @pytest.mark.parametrize(
     ("key", "value", "join"),
     [

@@ -14,6 +14,7 @@ from pyspark.sql.functions import sum as total
 spark = SparkSession.builder.getOrCreate()
 NUMBER = "spark.sql.shuffle.partitions"
 ADVISORY = "spark.sql.adaptive.advisoryPartitionSizeInBytes"
+SMALLEST = "spark.sql.adaptive.coalescePartitions.minPartitionSize"
 PREFER_SORT = "spark.sql.join.preferSortMergeJoin"
 SPARKS_LIMIT = "spark.sql.adaptive.maxShuffledHashJoinLocalMapThreshold"
 spark.conf.set("spark.sql.autoBroadcastJoinThreshold", "-1")
@@ -38,6 +39,7 @@ def run(make, **conf):
     keys = {
         "advisory": ADVISORY,
         "number": NUMBER,
+        "smallest": SMALLEST,
         "prefer_sort": PREFER_SORT,
         "sparks_limit": SPARKS_LIMIT,
     }
@@ -97,6 +99,9 @@ report = {
     "hashed": hashed,
     "same": answer == same == same_hashed,
 }
+if "busy" in sys.argv[2:]:
+    report["busy"], same_busy = numbers(joined, smallest="100b")
+    report["same"] = report["same"] and same_busy == answer
 if "classes" in sys.argv[2:]:
     report["generated"] = generated()
 if "all" in sys.argv[2:]:

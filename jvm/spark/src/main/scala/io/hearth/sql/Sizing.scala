@@ -6,7 +6,7 @@ import org.apache.spark.sql.execution.adaptive.BroadcastQueryStageExec
 import org.apache.spark.sql.execution.exchange._
 import org.apache.spark.sql.internal.SQLConf
 
-import io.hearth.core.plan.HearthKeys
+import io.hearth.core.plan.{HearthKeys, ShufflePartitions}
 
 /**
  * Sets the number of partitions of a plan's open shuffles, stage by stage.
@@ -15,9 +15,15 @@ import io.hearth.core.plan.HearthKeys
  */
 final private[sql] class Sizing(conf: SQLConf, slots: Int) {
   private val most = conf.defaultNumShufflePartitions
-  private val least = math.min(most, slots * Sizing.Waves)
+  private val waves = slots * Sizing.Waves
+
+  /** Where a plan has more than Spark's own number, as on many slots, little data need no more than that. */
+  private val least = Seq(most, waves, ShufflePartitions.Sparks).min
   private val bytes = new ShuffledBytes
   private val advisory = BigInt(conf.getConf(SQLConf.ADVISORY_PARTITION_SIZE_IN_BYTES))
+
+  /** The least that Spark makes of a partition for the sake of idle slots. */
+  private val smallest = BigInt(conf.getConf(SQLConf.COALESCE_PARTITIONS_MIN_PARTITION_SIZE))
 
   /** The plan with few enough shuffle partitions; as it is, where that fails, with one warning. */
   def sized(plan: SparkPlan): SparkPlan = Sizing.guard(plan)(stages)
@@ -56,8 +62,10 @@ final private[sql] class Sizing(conf: SQLConf, slots: Int) {
     val sizes = open.map(exchange => bytes.of(exchange.children.head))
     if (sizes.exists(_.isEmpty)) most
     else {
-      val needed = (sizes.flatten.max + advisory - 1) / advisory
-      needed.max(least).min(most).toInt
+      val size = sizes.flatten.max
+      val needed = (size + advisory - 1) / advisory
+      val busy = (size / smallest).min(waves)
+      needed.max(busy).max(least).min(most).toInt
     }
   }
 

@@ -55,8 +55,14 @@ object DerivedSettings {
     "spark.sql.shuffle.partitions"
   )
 
+  /** Of a custom resource, such as GPUs. */
+  private[plan] val ResourceAmount = raw"spark\.(executor|task)\.resource\.[^.]+\.amount".r
+
+  /** Whether a plan depends on a key of the user's. */
+  def isRead(key: String): Boolean = Read.contains(key) || ResourceAmount.matches(key)
+
   /** Whether a key concerns a plan. */
-  def known(key: String): Boolean = Read.contains(key) || Derived.contains(key)
+  def known(key: String): Boolean = isRead(key) || Derived.contains(key)
 
   /** Input bytes of one task; Spark's own default for files (spark.sql.files.maxPartitionBytes). */
   private[plan] val PartitionBytes: Long = 128L << 20

@@ -73,7 +73,10 @@ private[plan] object Partitioning {
         "other CPUs are occupied, and one JVM of Spark's own local mode would run on them",
         "hearth"
       )
-    else None
+    else
+      resource(constraints).flatMap(key =>
+        bound(s"$key needs executors: Spark's own local mode has no resources to give", "user")
+      )
   }
 
   private def asked(constraints: UserConstraints): String = {
@@ -81,6 +84,9 @@ private[plan] object Partitioning {
       constraints.dynamic.map(_ => "dynamic allocation")
     s"${names.mkString(" and ")} ${if (names.size == 1) "needs" else "need"}"
   }
+
+  private def resource(constraints: UserConstraints): Option[String] =
+    constraints.conf.keys.filter(DerivedSettings.ResourceAmount.matches).minOption
 
   private def twoHeaps(constraints: UserConstraints): Boolean =
     (constraints.heapMb ++ constraints.driverHeapMb).map(_.value).toSet.size > 1

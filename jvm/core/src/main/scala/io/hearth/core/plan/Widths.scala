@@ -71,9 +71,9 @@ private[plan] object WidthRule {
       )
   case object SmallInput
       extends WidthRule(
-        s"one heap would hold the input, so executors are whole nodes, of fewer than ${Widths.OneJvmScales} task " +
-          "slots, beyond which one JVM stops getting faster; the study takes one JVM for such an input on any " +
-          "number of cores; one for each of several nodes is hearth's rule",
+        s"one heap would hold the input, so executors are nodes, or even parts of nodes that have " +
+          s"${Widths.OneJvmScales} task slots or more, at which one JVM stops getting faster; the study takes one JVM " +
+          "for such an input on any number of cores; one for each of several nodes is hearth's rule",
         "Kyong 2017; hearth"
       )
 }

@@ -33,7 +33,7 @@ private[spark] object UserSettings {
   def ofProgram(conf: SparkConf, submitted: Map[String, String]): Map[String, String] = {
     val (now, before) = (known(conf.getAll.toMap), known(submitted))
     now.filter { case (key, value) =>
-      DerivedSettings.Read(key) && !ofDriversStart(key) && !before.get(key).contains(value)
+      DerivedSettings.isRead(key) && !ofDriversStart(key) && !before.get(key).contains(value)
     }
   }
 
