@@ -7,10 +7,12 @@ import signal
 import socket
 import subprocess
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 from application import APPS, BIN, Outcome, Site, read_words
+from test_limits import child_of, quota
 
 from support import TWO_CPUS, Command, confs, eventually
 
@@ -101,6 +103,29 @@ def test_two_applications_on_one_port_have_their_own_executors_on_their_own_cpus
     app = site.document("run.json")["app_id"]
     assert f"left alone: leased by {app} of " in other.log
     assert json.loads(hearth("leases", "--json").stdout)["leases"] == [], "they have ended"
+
+
+def test_two_applications_under_one_cpu_quota_hold_cpus_of_their_own_and_end_well(
+    site: Site, other: Site
+) -> None:
+    """Each is planned with the whole quota, which the other need not use."""
+    end = site.root / "end"
+    with ExitStack() as stack:
+        group, unified = child_of("cpu", stack)
+        quota(group, unified, 1.5)
+        joined = ("sh", "-c", f'echo $$ > {group}/cgroup.procs; exec "$@"', "sh")
+        both = [
+            place.start("hold.py", str(end), master="local-numa[1x1]", within=joined, **AVOID)
+            for place in (site, other)
+        ]
+        held = {cpus_of(executor(place)[0]) for place in (site, other)}
+        end.touch()
+        for process, place in zip(both, (site, other), strict=True):
+            output, _ = process.communicate(timeout=240)
+            assert Outcome(process.returncode, output, place.log).report["held"] == [str(end)]
+            assert place.leftovers() == []
+        eventually("nothing is left in it", lambda: not (group / "cgroup.procs").read_text())
+    assert held == {str(cpu) for cpu in TWO_CPUS}
 
 
 def third_is_told(hearth: Command) -> None:

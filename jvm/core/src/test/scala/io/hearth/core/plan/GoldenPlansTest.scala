@@ -79,6 +79,7 @@ class GoldenPlansTest extends AnyFunSuite {
   private val Hbm = "2 x Xeon Max, 56 cores, SNC4, HBM as nodes"
   private val Cxl = "2 x Xeon 6, 96 cores, memory behind CXL as nodes"
   private val GpuMemory = "Grace Hopper, one module"
+  private val NoChannels = "Threadripper, 4 dies of 8 cores, 2 of them without memory"
   private val Hybrid = "laptop, 6 faster cores x 2 threads, 8 slower cores"
 
   /** Described, none captured: what their makers say of them. */
@@ -101,6 +102,9 @@ class GoldenPlansTest extends AnyFunSuite {
     Hbm -> "2 packages, 8 nodes of 64 GB, 14 cores x 2 threads, 8 memory-only nodes of 16 GB",
     Cxl -> "2 packages, 2 nodes of 512 GB, 96 cores x 2 threads, 2 memory-only nodes of 256 GB",
     GpuMemory -> "1 node of 480 GB, 72 cores, ARM64, 1 memory-only node of 96 GB",
+    NoChannels -> "1 package, 4 nodes of 64 GB, 8 cores x 2 threads, l3 of 4 cores",
+    "2 x EPYC 7001, 4 dies of 8 cores each" ->
+      "2 packages, 8 nodes of 64 GB, 8 cores x 2 threads, l3 of 4 cores",
     Hybrid -> "1 node of 32 GB, 14 cores x 2 threads",
     "8 sockets of 60 cores" -> "8 packages, 8 nodes of 1400 GB, 60 cores x 2 threads",
     "cloud, 4 CPUs" -> "1 node of 16 GB, 2 cores x 2 threads",
@@ -118,6 +122,11 @@ class GoldenPlansTest extends AnyFunSuite {
     Hbm -> withoutCpus(MemoryTier.Faster),
     Cxl -> withoutCpus(MemoryTier.Slower),
     GpuMemory -> (t => t.copy(nodes = t.nodes.map(n => n.copy(gpuMemory = n.cpus.isEmpty)))),
+    NoChannels -> (t =>
+      t.copy(nodes =
+        t.nodes.map(n => if (n.id % 2 == 0) n else n.copy(memoryBytes = 0, freeBytes = None))
+      )
+    ),
     Hybrid -> { t =>
       val (fast, slow) = t.cores.splitAt(6)
       val single =

@@ -227,8 +227,8 @@ private[spark] object HearthConfig {
     .doc(
       "Whether the shuffles that Spark SQL adds to a query get as many partitions as the data that the query reads " +
         "call for: one for each `spark.sql.adaptive.advisoryPartitionSizeInBytes`, at least two for each task that " +
-        "runs at once, at most Spark's or the plan's number, which also stands where a size is not known. It needs " +
-        "adaptive execution. A number that you set with `spark.sql.shuffle.partitions` stands."
+        "runs at once (of little data 200 at most), at most Spark's or the plan's number, which also stands where a " +
+        "size is not known. It needs adaptive execution. A number that you set with `spark.sql.shuffle.partitions` stands."
     )
     .version("0.1.0")
     .booleanConf
