@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 from application import APPS, BIN, Outcome, Site, read_words
-from test_limits import child_of, quota
 
 from support import TWO_CPUS, Command, confs, eventually
+from test_limits import child_of, quota
 
 pytestmark = pytest.mark.usefixtures("two_cpus")
 
