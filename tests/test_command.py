@@ -239,8 +239,8 @@ def test_no_device_or_pipe_is_replaced_by_what_is_written(
     refused: Callable[..., str], tmp_path: Path, words: tuple[str, ...]
 ) -> None:
     os.mkfifo(tmp_path / "pipe")
-    assert "'pipe' is no regular file" in refused(*words, "pipe").replace(f"{tmp_path}/", "")
-    with pytest.raises(UserError, match="'/dev/null' is no regular file"):
+    assert "'pipe' is not a regular file" in refused(*words, "pipe").replace(f"{tmp_path}/", "")
+    with pytest.raises(UserError, match="'/dev/null' is not a regular file"):
         refuse_device(Path("/dev/null"), "--html")
 
 

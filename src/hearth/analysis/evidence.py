@@ -1,7 +1,7 @@
 """Gather what one record, or one bare event log, holds: read once, on one time axis.
 
 Whatever is missing or broken becomes an Absent with its reason, or a warning; only a directory
-that is no record at all is an error.
+that is not a record at all is an error.
 """
 
 import re
@@ -137,7 +137,7 @@ def gather_event_log(path: Path) -> Evidence:
 
 
 def gather(directory: Path) -> Evidence:
-    """Return the evidence of one record; raise UserError where the directory is no record."""
+    """Return the evidence of one record; raise UserError where the directory is not a record."""
     record = read_record(directory)
     origin_ms = record.head.clock.wall_ns // 1_000_000
     span_s = _span_s(record)

@@ -39,7 +39,7 @@ def refuse_device(file: Path, option: str) -> None:
     Links in /dev, such as stdout, lead to what is open, and are replaced as well.
     """
     if file.absolute().parent == Path("/dev") or (file.exists() and not file.is_file()):
-        raise UserError(f"{option}: '{file}' is no regular file: name another")
+        raise UserError(f"{option}: '{file}' is not a regular file: name another")
 
 
 def write_html(

@@ -223,7 +223,7 @@ def _unpack(capture: Path, folder: Path) -> None:
             for number, member in enumerate(archive):
                 if number > _MOST_FILES:
                     raise UserError(
-                        f"--machine: {capture} holds over {_MOST_FILES} files: it is no capture"
+                        f"--machine: {capture} holds over {_MOST_FILES} files: it is not a capture"
                     )
                 parts = Path(member.name).parts
                 small = (member.size <= _MOST_BYTES and len(parts) <= _DEEPEST) and (

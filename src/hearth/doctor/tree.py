@@ -42,7 +42,7 @@ class Mount:
 class Tree:
     """The files below a root: `/`, or a copy of another machine's.
 
-    confined: whether a link that leads out of the root is no file of that machine.
+    confined: whether a link that leads out of the root is not a file of that machine.
     """
 
     def __init__(self, root: Path = Path("/"), confined: bool = False) -> None:

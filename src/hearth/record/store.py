@@ -216,7 +216,7 @@ def new_directory(state_home: Path, application: str, name: str | None = None) -
     """Return the directory of a new record: `records/20261121-134500-word-count-3fa9`, in UTC.
 
     It is made here, empty, so that no other process takes the same name. name: of the record, where
-    one is chosen; raises UserError for what is no name, or has a record.
+    one is chosen; raises UserError for what is not a name, or has a record.
     """
     if name is not None and not re.fullmatch(r"[a-z0-9][a-z0-9-]{0,80}", name):
         raise UserError(f"--record: '{name}' is not an id: use small letters, digits and hyphens")

@@ -192,7 +192,7 @@ def _command(spark_home: Path, jar: Path | None, folder: Path, flag: str) -> lis
         "spark.ui.port": "0",
     }
     confs = [word for name, value in settings.items() for word in ("--conf", f"{name}={value}")]
-    # The configuration directory is no part of what is archived; nobody connects from outside.
+    # The configuration directory is not part of what is archived; nobody connects from outside.
     outside = ["env", f"SPARK_CONF_DIR={folder / 'none'}", "SPARK_LOCAL_IP=127.0.0.1"]
     program = [*outside, str(spark_home / "bin" / "spark-submit")]
     words = ["--master", "local-numa[1x1]" if jar else "local[2]"]

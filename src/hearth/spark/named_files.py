@@ -54,7 +54,7 @@ def _files(path: Path) -> Iterator[Path]:
 
 
 def _size(file: Path) -> int:
-    """Return 0 for what is no file, or not to be read by this user."""
+    """Return 0 for what is not a file, or not to be read by this user."""
     with contextlib.suppress(OSError):
         return file.lstat().st_size if file.is_file() else 0
     return 0

@@ -18,7 +18,7 @@ def _look(machine: Machine) -> Outcome:
         try:
             heap = parse_mb(settings[key], key)
         except UserError:
-            raise NotSeen(f"{key} in spark-defaults.conf is no size with a unit") from None
+            raise NotSeen(f"{key} in spark-defaults.conf is not a size with a unit") from None
         if _FROM_MB <= heap < _TO_MB:
             return Problem(
                 f"{key} = {show_mb(heap)}", "spark-defaults.conf", command=f"{key} 31g there"

@@ -20,7 +20,7 @@ def _look(machine: Machine) -> Outcome:
         try:
             heap = parse_mb(settings[key], key) << 20
         except UserError:
-            raise NotSeen(f"{key} in spark-defaults.conf is no size with a unit") from None
+            raise NotSeen(f"{key} in spark-defaults.conf is not a size with a unit") from None
         what = f"{key} = {show_mb(heap >> 20)} on a machine of {show_bytes(total)}"
         if heap > total:
             return Problem(what, "spark-defaults.conf", "harm", command=f"remove {key} there")

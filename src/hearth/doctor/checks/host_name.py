@@ -17,7 +17,7 @@ def _look(machine: Machine) -> Outcome:
         or not all(c.isalnum() or c in "-._" for c in name)
         or not name.isascii()
     ):
-        raise NotSeen(f"could not read /{_FILE}: it is no host name")
+        raise NotSeen(f"could not read /{_FILE}: it is not a host name")
     own = machine.own
     if "_" not in name or (
         not isinstance(own, Absent) and own.environment.get("SPARK_LOCAL_HOSTNAME")

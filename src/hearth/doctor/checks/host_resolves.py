@@ -12,7 +12,7 @@ def _look(machine: Machine) -> Outcome:
         return Fine("SPARK_LOCAL_IP is set")
     name = machine.tree.text("proc/sys/kernel/hostname")
     if not name or len(name) > 64 or not name.isascii() or " " in name:
-        raise NotSeen("could not read /proc/sys/kernel/hostname: it is no host name")
+        raise NotSeen("could not read /proc/sys/kernel/hostname: it is not a host name")
     addresses = known(own.resolve(name))
     if addresses:
         return Fine(f"{name} is {addresses[0]}")

@@ -10,7 +10,7 @@ def _look(machine: Machine) -> Outcome:
     own = machine.the_own()
     name = machine.tree.text("proc/sys/kernel/hostname")
     if not name or len(name) > 64 or not name.isascii() or not name.isprintable() or " " in name:
-        raise NotSeen("could not read /proc/sys/kernel/hostname: it is no host name")
+        raise NotSeen("could not read /proc/sys/kernel/hostname: it is not a host name")
     addresses = known(own.resolve(name))
     if not addresses:
         raise NotSeen(f"{name} has no address")

@@ -64,7 +64,7 @@ def _mask(machine: Machine, path: str) -> set[int]:
     except ValueError:
         bits = -1
     if bits < 0 or bits.bit_length() > 1 << 14:
-        raise NotSeen(f"could not read /{path}: it is no mask of CPUs")
+        raise NotSeen(f"could not read /{path}: it is not a mask of CPUs")
     return {cpu for cpu in range(bits.bit_length()) if bits >> cpu & 1}
 
 

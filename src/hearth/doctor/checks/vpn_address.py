@@ -20,10 +20,10 @@ def _look(machine: Machine) -> Outcome:
         return Fine(f"a tunnel ({tunnels[0]}), and Spark's address is set")
     name = tree.text("proc/sys/kernel/hostname")
     if not name or len(name) > 64 or not name.isascii() or not name.isprintable() or " " in name:
-        raise NotSeen("could not read /proc/sys/kernel/hostname: it is no host name")
+        raise NotSeen("could not read /proc/sys/kernel/hostname: it is not a host name")
     addresses = [address for address in known(own.resolve(name)) if ":" not in address]
     if not addresses or not all(address.startswith("127.") for address in addresses):
-        return Fine(f"a tunnel ({tunnels[0]}), and {name} is no loopback address")
+        return Fine(f"a tunnel ({tunnels[0]}), and {name} is not a loopback address")
     return Problem(
         f"{name} is {addresses[0]}, so Spark looks for another address; {tunnels[0]} is up",
         f"/{_FOLDER}",

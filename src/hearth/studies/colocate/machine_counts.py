@@ -41,7 +41,7 @@ class KernelCounts:
 def between(first: KernelCounts, last: KernelCounts) -> dict[str, Measured[float]]:
     """Return what was counted in between, for each second.
 
-    An allocation is no size: the kernel counts a huge page as it counts a small one.
+    An allocation is not a size: the kernel counts a huge page as it counts a small one.
     """
     seconds = max(last.at_s - first.at_s, 1e-3)
     remote: Measured[float] = Absent("one NUMA node: no memory is on another")

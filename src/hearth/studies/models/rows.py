@@ -16,7 +16,7 @@ Row = tuple[dict[str, str], str]
 def read_rows(file: Path, columns: Sequence[str]) -> Iterator[Row]:
     """Yield the rows in their order, each with a value in every one of these columns.
 
-    Raises UserError for what is no such file, with file and line.
+    Raises UserError for what is not such a file, with file and line.
     """
     try:
         with file.open("rb") as stream:  # st_size is 0 for a device or a pipe

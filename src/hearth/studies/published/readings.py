@@ -29,7 +29,7 @@ def readings(document: dict[str, Any]) -> Readings:
         return _colocated(typed(document, Colocated))
     if kind.startswith("hearth/plan/"):
         return _planned(typed(document, Plan))
-    raise ValueError(f"'{kind}' is no document of a study's step")
+    raise ValueError(f"'{kind}' is not a document of a study's step")
 
 
 def reasons(document: dict[str, Any]) -> list[str]:
