@@ -62,7 +62,7 @@ class Loan:
 
 @dataclass(frozen=True)
 class LoanFile:
-    """CPUs of idle executors that were opened to others: hand-over.json, in a run directory.
+    """Idle executors' CPUs, opened to others: hand-over.json, in the application's directory.
 
     The others are executors of the same application or of another. The driver writes it.
     """
