@@ -120,7 +120,7 @@ def test_a_dry_run_lists_the_ways_and_the_reasons_and_runs_nothing(tmp_path: Pat
     done = hearth(state, "characterise", "--dry-run", *ONCE, str(TINY))
     assert done.returncode == 0, done.stderr
     assert "not here: it needs a streaming workload" in done.stdout
-    assert "runs; for each way 0 warm-up and 1 counted" in done.stdout
+    assert "runs; of each arm: 0 warm-up, 1 measured" in done.stdout
     assert not list(state.glob("records/*")) and not list(state.glob("studies/*/*"))
 
 

@@ -181,7 +181,7 @@ def test_one_that_fails_is_told_and_the_other_ends_in_its_own_time(two_at_once) 
     assert len(bad["failures"]) == 1 and "ended with 1" in bad["failures"][0]
     assert (good["runs"], good["failures"], good["seconds"]) == (1, [], [])
     assert "split, run 1: failed: fails.py: ended with 1" in said
-    assert "every way failed" in document["sentence"]
+    assert "every arm failed" in document["sentence"]
 
 
 def test_two_colocations_at_once_have_rounds_and_records_of_their_own(two_at_once) -> None:

@@ -100,7 +100,7 @@ def test_the_picture_of_a_round_has_the_seconds_of_the_tables() -> None:
 def test_where_a_way_failed_none_wins_by_walk_over() -> None:
     one = said(line("split", 0, None, 30), line("unbound", 0, 19, 38), serial(0, 10, 20))
     assert "Best by" not in one.sentence
-    assert one.sentence.startswith("No best way, because split failed; throughput of unbound 1.05")
+    assert one.sentence.startswith("No best arm, because split failed; throughput of unbound 1.05")
 
 
 def test_that_every_warm_up_failed_is_said_with_the_reason() -> None:
@@ -145,7 +145,7 @@ def test_the_best_way_is_named_with_what_is_certain_of_it() -> None:
     ]
     assert said(*loss).sentence.endswith("so run them one after the other).")
     nothing = said(line("split", 0, 20, 30))
-    assert nothing.sentence.startswith("No repetition of any way has both ended")
+    assert nothing.sentence.startswith("No repetition ended both in an arm and alone")
 
 
 def test_by_each_objective_another_way_may_be_best() -> None:
@@ -176,7 +176,7 @@ def test_of_a_loop_the_runs_that_end_in_the_middle_count() -> None:
     assert "; it does 1.00 times the work per hour of running one after the other" in one.sentence
     assert one.arms[0].throughput and one.arms[0].throughput.value == pytest.approx(1.0)
     shown = " ".join("\n".join(show_colocation(one, Screen())).split())
-    assert "for 1.66667 minutes, of which the first and last 0.333333 do not count" in shown
+    assert "for 1.66667 minutes, of which the first and last 0.333333 are not measured" in shown
 
 
 def test_each_way_tells_the_machines_context_switches_and_what_was_given_on_another_node() -> None:

@@ -25,7 +25,7 @@ def test_a_dry_run_lists_each_arm_with_its_command_and_runs_nothing(
     assert rows["unbound"].startswith("hearth profile --executors 2 --cores 1 --unbound --conf ")
     assert rows["bound"].endswith("job.py 2026")
     assert rows["docker"].startswith("not here: ")
-    assert "of each arm 1 warm-up and 3 counted runs" in done.stdout
+    assert "runs of each arm: 1 warm-up, 3 measured" in done.stdout
     assert "hush42" not in done.stdout
     assert not list((tmp_path / "state").glob("studies/*/*"))
 
@@ -107,7 +107,7 @@ def test_a_dry_run_of_a_suite_lists_its_jobs(hearth: Command, tmp_path: Path) ->
     done = hearth("bench", "--suite", "osu", "--repeat", "3", "--warmup", "1", "--dry-run")
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[1].split() == ["group-by", "-", "local[*],", "local-numa"]
-    assert done.stdout.endswith("\n16 runs; of each job and master 1 warm-up and 3 counted\n")
+    assert done.stdout.endswith("\n16 runs; of each job and master: 1 warm-up, 3 measured\n")
     assert not list((tmp_path / "state").glob("*"))
 
 

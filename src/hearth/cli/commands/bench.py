@@ -1,7 +1,7 @@
 """Run a suite of workloads under several masters, interleaved, and compare the times.
 
 Each result is written as soon as it is known: after an interruption, --resume ID continues where
-it stopped ('hearth runs' lists the ids; of a series with --out, give FILE). Ratios are relative to
+it stopped ('hearth runs' lists the ids; for a series with --out, give FILE). Ratios are relative to
 the first master. Exits with 1 if a run failed or gave a wrong answer; the other runs continue.
 hearth report ID shows the series again.
 
@@ -48,13 +48,13 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Add the command's options."""
     what = parser.add_mutually_exclusive_group()
     suites = ("batch", "streaming", "sql", "osu", "paper-numa")
-    what.add_argument("--suite", choices=suites, help="default: batch")
+    what.add_argument("--suite", choices=suites, help="the suite to run (default: batch)")
     what.add_argument(
         "--jobs",
         metavar="A,B",
         help="run these jobs, each with its parameters and --conf settings, instead of a suite",
     )
-    masters_help = f"default: {_MASTERS}; ratios are relative to the first"
+    masters_help = f"masters to compare, the first is the baseline (default: {_MASTERS})"
     parser.add_argument("--masters", default=_MASTERS, metavar="A,B", help=masters_help)
     add_run_options(parser, repeat=1, warmup=0)
     parser.add_argument("--size", metavar="SIZE", help="size of each data set, e.g. 2g")
@@ -111,9 +111,9 @@ def _listed(series: Series) -> list[str]:
     for entry in series.entries:
         parameters = " ".join(f"--{name} {value}" for name, value in entry.parameters.items())
         rows.append([entry.label, parameters or "-", ", ".join(series.masters)])
-    each = f"{series.warmup} warm-up and {series.repeat} counted"
+    each = f"{series.warmup} warm-up, {series.repeat} measured"
     runs = len(series.experiment().turns())
-    return [*table(Screen.of(), head, rows), "", f"{runs} runs; of each job and master {each}"]
+    return [*table(Screen.of(), head, rows), "", f"{runs} runs; of each job and master: {each}"]
 
 
 def _series(options: Namespace, offer: catalogue.Catalogue) -> Series:

@@ -109,12 +109,12 @@ def add_arguments(parser: ArgumentParser) -> None:
     runs.add_argument(
         "--smt-ladder",
         action="store_true",
-        help="take 1 to 6 cores of one node, with its memory (question smt)",
+        help="use 1 to 6 cores of one node, with its memory (question smt)",
     )
     runs.add_argument(
         "--change-prefetchers",
         action="store_true",
-        help="allow switching them by model-specific registers (needs root; restored afterwards)",
+        help="allow switching them through model-specific registers (needs root; always restored)",
     )
     add_cold_option(runs)
     runs.add_argument("--resume", metavar="ID", help=RESUME_HELP.format("characterisation"))
@@ -208,8 +208,8 @@ def _listed(asked: list[AskedTarget], settings: CharacterisationRuns) -> list[st
     lines = []
     for one in asked:
         lines += [one.subject.name, *show_questions(one.questions, Screen.of()), ""]
-    each = f"{settings.warmup} warm-up and {settings.repeat} counted"
-    return [*lines, f"{settings.runs(asked)} runs; for each way {each}"]
+    each = f"{settings.warmup} warm-up, {settings.repeat} measured"
+    return [*lines, f"{settings.runs(asked)} runs; of each arm: {each}"]
 
 
 def _show(found: Characterised, options: CharacteriseCommand) -> None:

@@ -1,4 +1,4 @@
-"""Run applications side by side, each on its own part of this machine, and measure if it pays.
+"""Run applications side by side, each on its own part of this machine, and measure if it pays off.
 
 Separate the applications by --; each is what hearth submit takes, or the name of a workload. The
 machine is split by NUMA nodes, or by cores if it has only one node. hearth predicts every split
@@ -405,7 +405,7 @@ def _chosen(
         return "-".join(map(str, ways[0]))
     if found is None or not found.splits:
         raise UserError(
-            f"--split: nothing tells which of {len(ways)} splits is best: choose one, or "
+            f"--split: nothing says which of {len(ways)} splits is best: choose one, or "
             "add --profile-first, or --from with a recorded run of each application"
         )
     return found.splits[0].shown
@@ -434,7 +434,7 @@ def _dry(
 
 
 def _list(guests: Sequence[Guest], units: Units, settings: ColocationSettings, split: str) -> None:
-    """List what each way would run, and where."""
+    """List what each arm would run, and where."""
 
     shares = tuple(int(word) for word in split.split("-"))
     rows = []
@@ -449,8 +449,8 @@ def _list(guests: Sequence[Guest], units: Units, settings: ColocationSettings, s
             rows.append(
                 [arm, where, shlex.join(["hearth", "profile", *shown]) + f" {name}".rstrip()]
             )
-    print("\n".join(table(Screen.of(), ["way", "CPUs", "command"], rows)))
-    print(f"\nof each way {settings.warmup} warm-up and {settings.repeat} counted rounds")
+    print("\n".join(table(Screen.of(), ["arm", "CPUs", "command"], rows)))
+    print(f"\nruns of each arm: {settings.warmup} warm-up, {settings.repeat} measured")
 
 
 def _listed_alone(
@@ -465,8 +465,8 @@ def _listed_alone(
         shares = sorted({way[number] for way in ways} | {whole}, reverse=True)
         rows.append([guest.name, ", ".join(map(str, shares))])
     head = ["application", f"{units.kind}s that it gets alone"]
-    each = f"of each {settings.warmup} warm-up and {settings.repeat} counted runs"
-    then = f"then the split that is predicted to be best, of {len(ways)}"
+    each = f"runs of each: {settings.warmup} warm-up, {settings.repeat} measured"
+    then = f"then the best predicted split of {len(ways)}"
     return [*table(Screen.of(), head, rows), "", f"{each}; {then}"]
 
 

@@ -1,4 +1,4 @@
-"""Measure whether a plan pays on this machine: run an application in several ways.
+"""Measure whether a plan pays off on this machine: run an application in several ways.
 
 The arms are native (local[*] with your own settings), plan (what hearth submit does), unbound (the
 plan's executors, not bound), balanced (unbound, with the kernel's NUMA balancing on; needs root),
@@ -8,8 +8,8 @@ is native, unbound and bound, or native and plan where the plan is a single JVM.
 random order after a warm-up, and each run is recorded ('hearth runs' lists them). The answer may
 be: do not bind.
 
-as-is and fixed:NAME are the plan, without and with a finding of 'hearth doctor' fixed for as long
-as it runs (needs root; put back also after kill -9). The doctor then quotes the figure.
+as-is and fixed:NAME are the plan, without and with a finding of 'hearth doctor' fixed during each
+run (needs root; always restored, even after kill -9). 'hearth doctor' then quotes the result.
 
 examples:
   hearth compare my_job.py
@@ -126,7 +126,10 @@ def add_arguments(parser: ArgumentParser) -> None:
         "baseline; or as-is,fixed:NAME"
     )
     parser.add_argument("--arms", metavar="A,B,...", help=arms_help)
-    vs_help = "last: another application, to compare with the first; both run as --arms says (plan)"
+    vs_help = (
+        "another application, at the end of the line, to compare with the first; both run as the "
+        "one arm of --arms (default: plan)"
+    )
     parser.add_argument("--vs", metavar="APPLICATION", help=vs_help)
     how_often = add_run_options(parser, repeat=10, warmup=1)
     how_often.add_argument(
@@ -305,8 +308,8 @@ def _list(options: CompareCommand, redaction: Redaction, arms: list[Arm]) -> Non
     for arm in arms:
         if arm.fix is not None:
             print(f"{arm.name}: {ways.setting_words(arm)}")
-    counted = f"up to {LOOKS[-1]}" if options.until_certain else f"{options.runs.repeat}"
-    print(f"\nof each arm {options.runs.warmup} warm-up and {counted} counted runs")
+    measured = f"up to {LOOKS[-1]}" if options.until_certain else f"{options.runs.repeat}"
+    print(f"\nruns of each arm: {options.runs.warmup} warm-up, {measured} measured")
 
 
 def _compare(options: CompareCommand, target: PlannedTarget, arms: list[Arm]) -> int:

@@ -43,7 +43,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Declare the command's options."""
     scale_help = "TPC-H scale factor: about as many GB (default: 0.05)"
     parser.add_argument("--scale", type=float, default=0.05, metavar="F", help=scale_help)
-    rounds_help = f"compared runs of each side, at most {_MOST_ROUNDS} (default: 2)"
+    rounds_help = f"measured runs of each arm, at most {_MOST_ROUNDS} (default: 2)"
     parser.add_argument("--rounds", type=int, default=2, metavar="N", help=rounds_help)
     parser.add_argument("--keep", action="store_true", help="keep data, logs and results")
 

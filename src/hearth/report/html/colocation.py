@@ -18,7 +18,7 @@ def colocation_view(result: Colocated) -> View:
     ran = colocate.ran(result)
     tables = []
     if ran:
-        tables += [(colocate.ARM_HEAD, colocate.arm_rows(result), "Ways")]
+        tables += [(colocate.ARM_HEAD, colocate.arm_rows(result), "Arms")]
         tables += [(colocate.MEMBER_HEAD, colocate.member_rows(result), "Applications")]
         counts = colocate.machine_rows(result)
         tables += [(colocate.MACHINE_HEAD, counts, "The whole machine")] if counts else []
@@ -61,7 +61,7 @@ def _map(result: Colocated) -> list[View]:
 
 
 def _lanes(result: Colocated) -> View | None:
-    """Return when each application ran in the last repetition of each way, on a common axis."""
+    """Return when each application ran in the last repetition of each arm, on a common axis."""
     ends = [run.end_s for shown in result.rounds for run in shown.runs]
     if not ends or max(ends) <= 0:
         return None
@@ -90,7 +90,7 @@ def _way(result: Colocated, arm: str) -> str:
 
 
 def _slowdowns(result: Colocated) -> list[Row]:
-    """Return each application's slowdown, predicted for its share and measured in each way."""
+    """Return each application's slowdown, predicted for its share and measured in each arm."""
     split = next((s for s in result.prediction.splits if s.shown == result.split), None) if (
         result.prediction
     ) else None  # fmt: skip

@@ -40,7 +40,7 @@ def _answered(question: AnsweredQuestion, screen: Screen) -> list[str]:
         lines += _streams(question.streams, screen)
     elif question.sides is None and question.comparison is not None:
         rows = [_arm(arm) for arm in question.comparison.finished]
-        lines += table(screen, ["way", "runs", "median s", "min-max", "ratio"], rows, "runs ratio")
+        lines += table(screen, ["arm", "runs", "median s", "min-max", "ratio"], rows, "runs ratio")
     if question.counted:
         lines += _counted(question.counted, screen)
     if question.comparison is not None:
@@ -82,10 +82,10 @@ def _unanswered(questions: Sequence[AnsweredQuestion], screen: Screen) -> list[s
 def _note(document: Characterised, screen: Screen) -> list[str]:
     settings = document.settings
     note = (
-        f"Medians of {counted(settings.repeat, 'run')} of each way, in random order (seed "
-        f"{settings.seed}), after {settings.warmup} warm-up; ratios to the first way, "
-        "with 95 % intervals over paired repetitions, for all ways of a question together. Every "
-        "run is recorded."
+        f"Medians of {counted(settings.repeat, 'measured run')} of each arm, in random order (seed "
+        f"{settings.seed}), after {settings.warmup} warm-up; ratios to the first arm, with 95 % "
+        "intervals over paired repetitions, for all arms of a question together. Every run is "
+        "recorded."
     )
     return [screen.paragraph(screen.paint(note, "dim"), "  ")]
 
@@ -97,4 +97,4 @@ def show_questions(questions: Sequence[Question], screen: Screen) -> list[str]:
          ", ".join(arm.name for arm in q.arms)]
         for q in questions
     ]  # fmt: skip
-    return table(screen, ["question", "", "ways"], rows)
+    return table(screen, ["question", "", "arms"], rows)

@@ -1,4 +1,4 @@
-"""A colocation in the terminal: the splits as predicted, the ways as measured, and the answer.
+"""A colocation in the terminal: the splits as predicted, the arms as measured, and the answer.
 
 The page shows the same tables.
 """
@@ -15,11 +15,11 @@ from hearth.studies.models.colocation import Estimate, Split
 _ROWS = 12
 SPLIT_HEAD = ["split", "throughput", "worse slowdown", "fairness", "finished after s",
               "slowdown of each"]  # fmt: skip
-ARM_HEAD = ["way", "rounds", "finished after s", "against serial", "throughput", "worse slowdown",
+ARM_HEAD = ["arm", "rounds", "finished after s", "against serial", "throughput", "worse slowdown",
             "fairness", "to the split"]  # fmt: skip
-MEMBER_HEAD = ["application", "way", "completed", "median s", "min-max", "runs per hour",
+MEMBER_HEAD = ["application", "arm", "completed", "median s", "min-max", "runs per hour",
                "slowdown", "context switches", "remote"]  # fmt: skip
-MACHINE_HEAD = ["way", "context switches a second", "allocations on another node a second"]
+MACHINE_HEAD = ["arm", "context switches a second", "allocations on another node a second"]
 CHECK_HEAD = ["slowdown on the share", "predicted", "measured", "error"]
 
 
@@ -98,7 +98,7 @@ def _all_end(split: Split) -> str:
 
 
 def arm_rows(result: Colocated) -> list[list[str]]:
-    """Return a row for each way to run them."""
+    """Return a row for each arm."""
     return [_arm(arm, result) for arm in result.arms]
 
 
@@ -121,7 +121,7 @@ def _range(values: Sequence[float], decimals: int, between: str) -> str:
 
 
 def member_rows(result: Colocated) -> list[list[str]]:
-    """Return a row for each application in each way."""
+    """Return a row for each application in each arm."""
     return [
         _member(arm.members[at], arm)
         for at in range(len(result.applications))
@@ -146,7 +146,7 @@ def _member(one: MemberResult, arm: ArmResult) -> list[str]:
 
 
 def machine_rows(result: Colocated) -> list[list[str]]:
-    """Return a row for each way of which the kernel's counts of the whole machine are kept."""
+    """Return a row for each arm of which the kernel's counts of the whole machine are kept."""
     return [
         [
             arm.name,
@@ -170,7 +170,7 @@ def check_rows(result: Colocated) -> list[list[str]]:
 
 
 def failures(result: Colocated) -> list[str]:
-    """Return how each failed application failed, and in which way."""
+    """Return how each failed application failed, and in which arm."""
     return [
         f"{member.name} failed in {arm.name} {text}."
         for arm in result.arms
@@ -210,12 +210,12 @@ def _explained(result: Colocated) -> str:
     """Explain the figures."""
     text = "; ".join(f"{arm.name}: {arm.what}" for arm in result.arms)
     intervals = (
-        f"{result.confidence:.0%} intervals over repetitions, of one figure for all ways together"
+        f"{result.confidence:.0%} intervals over repetitions, of one figure for all arms together"
     )
     loop = result.settings.loop if result.settings else None
     counted = (
         f"Each is repeated for {loop[0] / 60:g} minutes, of which the first and last "
-        f"{loop[1] / 60:g} do not count. " if loop else ""
+        f"{loop[1] / 60:g} are not measured. " if loop else ""
     )  # fmt: skip
     return (
         f"{text}. {counted}All seconds are an application's, from its start to its "

@@ -18,7 +18,7 @@ from hearth.workloads.shapes import AnswerVerdict, CaseResult, Streaming
 
 @dataclass(frozen=True)
 class SecondsOfRuns:
-    """Seconds of the runs that count."""
+    """Seconds of the measured runs."""
 
     median: Amount
     least: Amount

@@ -76,7 +76,7 @@ class CaseLine:
     record: Literal["case"]
     label: str
     master: str
-    repetition: int  #: from 0; below 0: a warm-up, not counted
+    repetition: int  #: from 0; below 0: a warm-up, not measured
     #: as contract/workload-result.schema.json
     result: CaseResult | None = field(default=None, metadata=LEFT_OUT)
     reason: str | None = field(default=None, metadata=LEFT_OUT)  #: why it failed
@@ -104,7 +104,7 @@ class CaseLine:
 
 @dataclass(frozen=True)
 class Series:
-    """A series to measure. warmup: runs of each job and master that come first and do not count."""
+    """A series to measure. warmup: runs of each job and master that come first, not measured."""
 
     name: str
     entries: list[suites.SuiteEntry]

@@ -62,7 +62,7 @@ class StreamedRate:
 
 @dataclass(frozen=True)
 class CountedMeasure:
-    """A measure by the processor's counters or the kernel, as shown for each way."""
+    """A measure by the processor's counters or the kernel, as shown for each arm."""
 
     measure: str
     ways: dict[str, str]

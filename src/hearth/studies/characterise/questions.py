@@ -1,4 +1,4 @@
-"""The questions of the published studies, each as the ways in which one application is run here.
+"""The questions of the published studies, each as the arms in which one application is run here.
 
 Pure: what this machine is and has comes in as `Surroundings`; what it cannot answer carries the
 reason. Baig 2018: sweep, nodes. Awan 2016: kinds, rates, memory, smt, prefetchers, bandwidth,

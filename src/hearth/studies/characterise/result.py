@@ -26,7 +26,7 @@ Key = Annotated[
 
 @dataclass(frozen=True)
 class CharacterisationSettings:
-    """The settings of a characterisation: how often each way is run."""
+    """The settings of a characterisation: how often each arm is run."""
 
     repeat: Positive
     warmup: Count
@@ -67,7 +67,8 @@ class AnsweredQuestion:
     key: Key
     title: str
     source: str  #: the study that asked it (docs/sources.md)
-    notes: list[str]  #: ways of the study that are not possible here, and what was held equal
+    #: arms of the published study that are not possible here, and what was held equal
+    notes: list[str]
     reason: str | None = field(default=None, metadata=LEFT_OUT)  #: why there is no answer here
     #: its runs, as contract/comparison.schema.json
     comparison: Compared | None = field(default=None, metadata=LEFT_OUT)
@@ -82,7 +83,7 @@ class AnsweredQuestion:
     sides: list[Sides] | None = field(default=None, metadata=LEFT_OUT)
     #: by events per second
     streams: list[StreamedRate] | None = field(default=None, metadata=LEFT_OUT)
-    #: what was counted of each way: top-down, the formulas of Awan 2016, remote accesses
+    #: what was counted of each arm: top-down, the formulas of Awan 2016, remote accesses
     counted: list[CountedMeasure] | None = field(default=None, metadata=LEFT_OUT)
 
 

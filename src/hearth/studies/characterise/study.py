@@ -43,7 +43,7 @@ class AskedTarget:
 
 @dataclass(frozen=True)
 class CharacterisationRuns:
-    """repeat: runs of each arm that count. warmup: before them. budget_s: start nothing after."""
+    """repeat: measured runs of each arm. warmup: before them. budget_s: start nothing after."""
 
     repeat: int
     warmup: int

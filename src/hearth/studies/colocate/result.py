@@ -47,7 +47,7 @@ class MemberResult:
     """An application in one arm."""
 
     name: str
-    #: of the rounds that count; of a loop, the mean of its runs in the middle
+    #: of the measured rounds; of a loop, the mean of its runs in the middle
     seconds: list[AboveZero]
     median_s: AboveZero | None = field(default=None, metadata=LEFT_OUT)
     #: completions an hour at the median
@@ -55,7 +55,7 @@ class MemberResult:
     #: to running alone in the same repetition
     slowdown: Estimate | None = field(default=None, metadata=LEFT_OUT)
     runs: Count = 0
-    #: runs that count: of a loop, those that ended in its middle
+    #: measured runs: of a loop, those that ended in its middle
     completed: Count = 0
     failures: list[str] = field(default_factory=list)
     #: medians over its runs
@@ -64,11 +64,11 @@ class MemberResult:
 
 @dataclass(frozen=True)
 class ArmResult:
-    """One way to run them."""
+    """An arm: one way to run the applications."""
 
     name: Annotated[str, OneOf("split", "unbound", "whole", "serial")]
     what: str
-    rounds: Count  #: that count
+    rounds: Count  #: that were measured
     members: list[MemberResult]
     #: seconds until all have ended, where each ran once; empty for a loop
     all_end_s: list[AboveZero] = field(default_factory=list)
@@ -121,7 +121,7 @@ class ShownRun:
 
 @dataclass(frozen=True)
 class ShownRound:
-    """The last repetition of a way, run by run."""
+    """The last repetition of an arm, run by run."""
 
     arm: str
     repetition: Count
@@ -146,9 +146,9 @@ class Colocated:
     arms: list[ArmResult] = field(default_factory=list)
     #: slowdown on the share, predicted and measured
     checks: list[PredictionCheck] = field(default_factory=list)
-    sentence: str = ""  #: the best way and whether it pays; empty where nothing ran
+    sentence: str = ""  #: the best arm and whether it pays; empty where nothing ran
     warnings: list[str] = field(default_factory=list)
-    #: the last repetition of each way, run by run
+    #: the last repetition of each arm, run by run
     rounds: list[ShownRound] = field(default_factory=list)
 
 
@@ -299,12 +299,12 @@ def arm_results(head: ColocationHead, lines: Sequence[RoundLine]) -> list[ArmRes
 
 
 def _seconds(head: ColocationHead, line: RoundLine) -> list[float]:
-    """Return the seconds of each application in a round that counts."""
+    """Return the seconds of each application in a measured round."""
     return [statistics.fmean(_counted(head, line, at)) for at in range(len(head.members))]
 
 
 def _counted(head: ColocationHead, line: RoundLine, at: int) -> list[float]:
-    """Return the seconds of each run of an application that counts."""
+    """Return the seconds of each measured run of an application."""
     loop = head.settings.looped if line.arm != "serial" else None
     own = [r for r in line.runs if r.member == at and (loop is None or loop.counts(r.end_s))]
     return [r.seconds for r in own if r.seconds is not None]
@@ -466,7 +466,7 @@ _BEST: dict[Objective, tuple[str, Callable[[ArmResult], Estimate | None], bool]]
 
 
 def sentence(arms: Sequence[ArmResult], settings: ColocationSettings, split: str | None) -> str:
-    """Return the best way by the objective, and whether running at the same time pays at all.
+    """Return the best arm by the objective, and whether running at the same time pays at all.
 
     Where each runs once that is when the last has ended; in a loop, the work of an hour.
     """
@@ -475,14 +475,14 @@ def sentence(arms: Sequence[ArmResult], settings: ColocationSettings, split: str
     failed = [arm.name for arm in arms if not arm.rounds and any(m.failures for m in arm.members)]
     if not judged:
         if failed and not any(arm.rounds for arm in arms):
-            where = "every warm-up" if settings.warmup else "every way"
+            where = "every warm-up" if settings.warmup else "every arm"
             return f"Nothing was measured: {where} failed, as said above."
-        return "No repetition of any way has both ended and run alone, so nothing can be said."
+        return "No repetition ended both in an arm and alone, so there is nothing to compare."
     value, best = (max if most else min)(judged, key=lambda pair: pair[0])
     shown = f"split {split}" if best.name == "split" else best.name
     text = f"Best by {name}: {shown} ({value:.2f})"
     if failed:
-        text = f"No best way, because {' and '.join(failed)} failed; {name} of {shown} {value:.2f}"
+        text = f"No best arm, because {' and '.join(failed)} failed; {name} of {shown} {value:.2f}"
     if best.all_end is not None:
         times = best.all_end
         text += f"; all end in {times.value:.2f} of the time of running one after the other"

@@ -1,4 +1,4 @@
-"""Run applications at the same time on shares of this machine, and in the ways it is held against.
+"""Run applications at the same time on shares of this machine, and in the arms it is compared with.
 
 Each round is kept as it ends, so that after kill -9 it goes on where it was. What they say is
 derived from what is kept (hearth.studies.colocate.result), and not stored.
@@ -28,7 +28,7 @@ from hearth.studies.engine.store import COLOCATE, StudyDirectory
 from hearth.studies.engine.trial import Outcome, Turn
 from hearth.studies.models.colocation import Curve, Estimate, Objective
 
-#: The ways to run the applications, and what each is.
+#: The arms, and what each is.
 ARMS = {
     "split": "each bound to its own share, as planned for it",
     "unbound": "at the same time on all CPUs, unbound, in the configuration of the shares",
@@ -43,8 +43,8 @@ ALONE = "alone on "
 class ColocationSettings:
     """The settings of a colocation. split: as given; None for the best that is predicted.
 
-    loop: seconds of a loop and of each end of it that does not count; None for once. profile_first:
-    whether each application first runs alone on each share.
+    loop: seconds of a loop and of each end of it that is not measured; None for once.
+    profile_first: whether each application first runs alone on each share.
     """
 
     objective: Objective

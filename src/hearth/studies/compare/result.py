@@ -31,7 +31,7 @@ Looks = Annotated[list[int], rising]
 class ComparisonSettings:
     """How a comparison runs its arms."""
 
-    warmup: Count  #: runs of each arm that are not counted
+    warmup: Count  #: runs of each arm that are not measured
     seed: int  #: of the random order of the arms
     cold: bool = False  #: whether the page cache was dropped before each run
     command: list[str] = field(default_factory=list)  #: what is run
@@ -49,7 +49,7 @@ class ComparisonSettings:
 
     @property
     def most(self) -> int:
-        """Runs of each arm that count, at most."""
+        """The most measured runs of each arm."""
         return self.looks[-1] if self.looks else self.repeat or 0
 
 
@@ -139,7 +139,7 @@ class ComparedArm:
     median_s: float | None = field(default=None, metadata=LEFT_OUT)
     min_s: float | None = field(default=None, metadata=LEFT_OUT)
     max_s: float | None = field(default=None, metadata=LEFT_OUT)
-    #: medians over the counted runs of what may explain a difference
+    #: medians over the measured runs of what may explain a difference
     measures: dict[str, Measured[float]] | None = field(default=None, metadata=LEFT_OUT)
     #: to the baseline; absent for the baseline itself, and without a pair
     ratio: PairedRatio | None = field(default=None, metadata=LEFT_OUT)
@@ -184,5 +184,5 @@ class Compared:
 
     @property
     def finished(self) -> list[ComparedArm]:
-        """The arms with a run that counts."""
+        """The arms with a measured run."""
         return [arm for arm in self.arms if arm.seconds]

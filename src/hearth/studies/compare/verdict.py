@@ -197,7 +197,7 @@ def _timed(outcomes: Sequence[Outcome]) -> list[TimedRun]:
 
 
 def _other_load(outcomes: Sequence[Outcome]) -> list[Doubt]:
-    """Return where other programs used much of the machine during runs that count."""
+    """Return where other programs used much of the machine during measured runs."""
     counted = [(o.measures or {}).get("other_load") for o in outcomes if o.counted_s is not None]
     shares = [share for share in counted if isinstance(share, float)]
     disturbed = [share for share in shares if share > OTHER_LOAD_SHARE]
@@ -245,7 +245,7 @@ _CERTAIN = ("faster", "slower", "equal")
 def _arm(
     name: str, skipped: str | None, asked: _Claims, outcomes: Sequence[Outcome]
 ) -> ComparedArm:
-    """Return one arm, of its runs that count; a failure counts in a warm-up too."""
+    """Return one arm, of its measured runs; a failure counts in a warm-up too."""
     if skipped:
         return ComparedArm(name, [], skipped=skipped)
     own = [outcome for outcome in outcomes if outcome.arm == name]
@@ -338,7 +338,7 @@ def _paired(
 
 
 def counted_times(outcomes: Sequence[Outcome]) -> dict[tuple[str, int], float]:
-    """Return the seconds of the runs that count, by arm and repetition."""
+    """Return the seconds of the measured runs, by arm and repetition."""
     return {(o.arm, o.repetition): o.counted_s for o in outcomes if o.counted_s is not None}
 
 

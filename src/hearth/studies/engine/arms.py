@@ -123,7 +123,7 @@ def versions(
     """Return two applications, with their arguments, as arms that both run in one way."""
     if way not in NAMES or way == "tuned":
         names = ", ".join(name for name in NAMES if name != "tuned")
-        raise UserError(f"--arms: with --vs both run in one way: give one of {names}, not '{way}'")
+        raise UserError(f"--arms: with --vs both run as one arm: give one of {names}, not '{way}'")
     made = _arm(way, [way], setting)
     spelt = (
         (Path(one[0]).name, Path(other[0]).name),

@@ -23,7 +23,7 @@ StopRule = Callable[[int, Sequence[Outcome]], bool]
 class Experiment:
     """An experiment: what is run, how often and in which order.
 
-    arms: the names of the arms of each subject. repeat: the most repetitions that count; warmup:
+    arms: the names of the arms of each subject. repeat: the most measured repetitions; warmup:
     those before them. budget_s: a repetition that would not fit into it is not begun.
     baseline: the arm beside which alone the others count; None where each counts by itself.
     failed_again: whether an arm that failed is run in the next repetition, and when resumed.

@@ -14,7 +14,7 @@ Measures = Mapping[str, Measured[float]]
 
 @dataclass(frozen=True)
 class Turn:
-    """A run to be made: what is run, in which way, for which time. Below zero: a warm-up."""
+    """A run to be made: what is run, in which arm, for which time. Below zero: a warm-up."""
 
     subject: str
     arm: str
@@ -72,7 +72,7 @@ class Outcome:
 
     @property
     def counted_s(self) -> float | None:
-        """The seconds of a run that counts: neither a warm-up nor a failure."""
+        """The seconds of a measured run: neither a warm-up nor a failure."""
         return self.seconds if self.turn.counts and self.failure is None else None
 
 

@@ -41,7 +41,7 @@ class Doubt:
 
 @dataclass(frozen=True)
 class TimedRun:
-    """A run that counts."""
+    """A measured run."""
 
     arm: str
     repetition: int

@@ -60,7 +60,7 @@ def winner(tune: Tune) -> Configuration | None:
 
 
 def _why_nothing(tune: Tune, now: search.Outlook | None) -> str | None:
-    """Return why nothing is kept: none ended, chance decides, or other programs' load does."""
+    """Return why nothing is saved: none ended, chance decides, or other programs' load does."""
     if now is None:
         return "no trial ended"
     if now.scatter >= search.TOO_LARGE:
@@ -232,7 +232,7 @@ def _warnings(tune: Tune, now: search.Outlook | None) -> list[str]:
         scatters = now.scatter >= search.TOO_LARGE
         remedy = "find out what else its time depends on (hearth compare shows runs)"
         quiet = "tune again on a quiet machine (--wait-quiet 10m waits for one)"
-        notes.append(f"{nothing}: nothing is kept; {remedy if scatters else quiet}")
+        notes.append(f"{nothing}: nothing is saved; {remedy if scatters else quiet}")
     loads = [(line.measures or {}).get("other_load") for line in tune.lines]
     known = [load for load in loads if isinstance(load, int | float)]
     if known and max(known) > OTHER_LOAD_SHARE:
