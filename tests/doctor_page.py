@@ -30,22 +30,23 @@ hearth knows no figure, it says so; as root, measure one here with your own appl
 hearth compare --arms as-is,fixed:swappiness my_job.py
 ```
 
-That switches the setting before each run of the second arm and puts it back behind it; if the
+That switches the setting before each run of the second arm and restores it afterwards; if the
 comparison is killed (`kill -9`), a guardian process does, or else the next `hearth` command. The
 doctor then quotes the figure with its interval and the comparison's id. An arm that cannot be
 switched here (without root, in a container, by a reboot only) is skipped with the reason.
 
-With a run, by the id of its record, the beginning of one, or `last`, the findings are those for
-that run: the plan and the settings are its own, each finding says what its record tells of it, such
-as how much it wrote to shuffle files, and what the run had none of comes last and does not count.
-The machine is looked at as it is now; settings that differed during the run are listed.
+With a run (the id of its record, the beginning of one, or `last`) the findings are those for that
+run. The plan and the settings are from its record. Each finding says what the record shows about
+it, such as how much was written to shuffle files; a finding that does not affect the run comes last
+and does not change the exit code. The machine is looked at as it is now; settings that differed
+during the run are listed.
 
 `hearth submit`, `profile` and `compare` quote at most two findings before a run, in a line each:
 first what does harm to it, then what costs it speed by a figure that was measured here or
 published. A finding that is silenced is not quoted.
 
 `--fix` changes settings of the kernel that are a file below `/proc/sys` or `/sys`. It asks first
-(`--yes` does not), keeps the old value before it writes, and puts all back if the kernel does not
+(`--yes` does not), keeps the old value before it writes, and restores all if the kernel does not
 keep a value. The change ends when the machine starts again; with `--persist` a file in
 `/etc/sysctl.d` or `/etc/tmpfiles.d` makes it last. `--undo` puts the old value
 back and removes that file, also where hearth was killed in between. In a container,

@@ -8,7 +8,7 @@ from hearth.studies.published.preset import Answer, Preset, Value, names, preset
 _HEAD = """# Published studies, number by number
 
 hearth rests on five [studies](sources.md). Each of their experiments is a preset of `hearth
-study`: it says what the study ran, runs it on your machine, whole or smaller, and prints its
+study`: it says what was run, runs it on your machine, whole or smaller, and prints its
 table beside the published one.
 
 ```sh
@@ -21,19 +21,19 @@ hearth study run partitions-decision
 
 A preset holds workloads with their sizes and partitions, Spark's settings, the configurations
 that are compared, repetitions, warm-up, and whether the page cache is dropped before each run.
-Its steps are commands of hearth's (`hearth characterise`, `compare`, `bench`, `colocate`,
-`plan`), so their runs alternate, are recorded and can be resumed as usual. What this machine
+Its steps are hearth commands (`hearth characterise`, `compare`, `bench`, `colocate`, `plan`),
+so their runs alternate, are recorded and can be resumed as usual. What this machine
 cannot do is a line with its reason before anything runs. `--scale 0.01` takes a hundredth of the
 study's data, partitions, durations and counts, so that a task reads about as much as it did
 there. Executors and cores follow from your machine's nodes and cores, and heaps from its memory,
-except Chiba's, which are the study's, scaled. The study is kept: `hearth runs` lists it, and
+except Chiba's, which are the study's, scaled. The result is kept: `hearth runs` lists it, and
 `hearth report ID` shows it again.
 
 Below is every number that the studies published, with an answer:
 
 - **measured**: hearth's benchmarks tried it, on the machine named; the link has the command and
   the raw results.
-- **predicted**: a model of hearth's, or arithmetic, with how far it is off.
+- **predicted**: by one of hearth's models, or by arithmetic, with how far it is off.
 - **open**: the machines that hearth was developed on (2 and 16 CPUs, virtual, one NUMA node, no
   hardware counters) cannot answer it. The command does, on a machine such as the one named.
 

@@ -116,8 +116,8 @@ def test_a_shuffle_service_that_would_forget_executors_is_told_with_the_remedy(
         (["start", "spark://a:7077\nx"], r"MASTER: 'spark://a:7077\x0ax' names no"),
         (["start", MASTER, "--name", "a/b"], "--name: 'a/b': use letters"),
         (["plan", MASTER, "--format", "sh", "--bind", "package"], "--bind: package"),
-        (["stop"], "no workers run here: start them with 'hearth workers start'"),
-        (["stop", "big1"], "NAME: no workers 'big1' run here"),
+        (["stop"], "no workers are running here: start them with 'hearth workers start'"),
+        (["stop", "big1"], "NAME: no workers 'big1' are running here"),
     ],
 )
 def test_what_cannot_be_done_is_one_line_that_says_what_can(

@@ -58,7 +58,7 @@ def test_a_finding_is_shown_with_all_that_is_known_of_it(tmp_path: Path) -> None
 
 def test_what_was_not_seen_is_named_and_explained_on_demand(tmp_path: Path) -> None:
     found = examine(Given().machine(tmp_path), None, {}, [CHECKS["turbo"]])
-    assert "not seen here (--all says why): turbo" in show_doctor(found, Screen(), everything=False)
+    assert "not checked (--all says why): turbo" in show_doctor(found, Screen(), everything=False)
     everything = show_doctor(found, Screen(), everything=True)
     assert "  turbo: there is no /sys/devices/system/cpu/cpufreq/boost" in everything
 
@@ -109,7 +109,7 @@ def test_the_page_of_the_documentation_names_every_check() -> None:
     ("words", "said"),
     [
         (["--silence", "turbo"], "--silence and --reason go together"),
-        (["--persist"], "--persist: is for --fix NAME"),
+        (["--persist"], "--persist: needs --fix NAME"),
         (["--fix", "turbo", "--machine", "x"], "--fix: a capture cannot be changed"),
         (["--undo", "../../etc/passwd"], "hearth has not fixed ../../etc/passwd"),
     ],

@@ -98,10 +98,10 @@ def test_advice_about_what_the_run_had_none_of_comes_last_and_does_not_count(
     assert [one.name for one in found.findings] == ["adaptive-execution", "local-dirs-discard"]
     assert [one.name for one in found.telling] == ["adaptive-execution"]
     shown = " ".join("\n".join(show_doctor(found, Screen(200), everything=False)).split())
-    assert "on this machine: findings: 0 that do harm, 1 with advice, 1 of no matter to it" in shown
+    assert "findings: 0 that do harm, 1 with advice, 1 that do not affect it" in shown
     assert "changed since: smt: on then, off now" in shown
     assert "in this run: 3 queries" in shown
-    assert f"discard: of no matter to this run: {NOTHING.text}" in shown
+    assert f"discard: does not affect this run: {NOTHING.text}" in shown
     assert NOTHING.text in doctor_view(found)["findings"][1]["title"]
     validate("doctor", to_json(found))
 

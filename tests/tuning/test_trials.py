@@ -301,7 +301,7 @@ def test_what_other_programs_load_explains_is_not_kept_and_what_it_does_not_is(
     assert winner(_loaded(kept, own=0.84)) is None
     found = tuned(kept)
     assert found.not_kept is not None and "84% of the CPUs" in found.not_kept
-    assert any("nothing is kept" in text and "--wait-quiet" in text for text in found.warnings)
+    assert any("nothing is saved" in text and "--wait-quiet" in text for text in found.warnings)
     assert next_steps(found)[0].startswith("hearth tune --wait-quiet 10m")
     assert winner(_loaded(kept, own=0.0, others=0.84)) is not None
 
@@ -318,7 +318,7 @@ def test_a_later_nothing_withdraws_what_was_kept(
     command.keep_or_withdraw(line, loaded, tuned(loaded))
     assert tuned_choice(tmp_path, tuned_as(line)) is None
     said = capsys.readouterr().err
-    assert "nothing is kept: other programs used 84%" in said
+    assert "nothing is saved: other programs used 84%" in said
     assert f"the result of {kept.head.id} is withdrawn" in said
 
 

@@ -45,12 +45,12 @@ _PLANNING: dict[str, dict[str, Any]] = {
     "--memory": {"metavar": "SIZE", "help": "heap of each executor, e.g. 20g (default: planned)"},
     "--bind": {
         "choices": BINDINGS,
-        "help": "bind each executor to nothing; to CPUs of its own, within one NUMA node if they "
-        "fit (default); or to all CPUs and memory nodes of a package, shared with others",
+        "help": "node (default): bind each executor to CPUs of its own, within one NUMA node if "
+        "they fit; package: to all CPUs and memory nodes of a package, shared with others",
     },
     "--engine": {
         "choices": tuple(ENGINES),
-        "help": "load this native engine, whose jar is on the class path: sets spark.plugins",
+        "help": "use this native engine: sets spark.plugins; its jar must be on the class path",
     },
     "--hosts": {
         "choices": ("node", "machine"),
@@ -60,13 +60,12 @@ _PLANNING: dict[str, dict[str, Any]] = {
     "--docker": {"action": "store_true", "help": "run each executor in a Docker container"},
     "--when-full": {
         "choices": ("share", "wait", "refuse"),
-        "help": "if other applications hold the CPUs or memory that are needed: run beside "
-        "them unbound (default), wait for them, or exit",
+        "help": "if other applications hold the needed CPUs or memory: share them, unbound "
+        "(default), wait for them, or refuse to run",
     },
     "--reserve-cpus": {
         "metavar": "CPUS",
-        "help": "leave these CPUs to other programs, e.g. 0-1: nothing of the application runs "
-        "there (name all threads of a core)",
+        "help": "leave these CPUs, e.g. 0-1, to other programs; name all threads of a core",
     },
 }
 #: Those that `hearth plan` takes too.
@@ -255,7 +254,7 @@ def take_options(words: Iterable[str], known: Mapping[str, bool]) -> tuple[list[
 class RunOptions:
     """The number of runs of each arm of a study, and the time for all.
 
-    repeat: trials that count. warmup: those before. budget_s: None for no limit. wait_idle_s: how
+    repeat: measured runs. warmup: those before. budget_s: None for no limit. wait_idle_s: how
     long to wait for the machine to be idle before each; None to wait for nothing.
     """
 
@@ -285,7 +284,7 @@ def add_run_options(parser: ArgumentParser, *, repeat: int, warmup: int) -> _Mut
     runs.add_argument("--warmup", type=int, default=warmup, metavar="N", help=warm_ups)
     seed = "seed for the order of runs and the generated data (default: 1)"
     runs.add_argument("--seed", type=int, default=1, metavar="N", help=seed)
-    budget = "start no run that would end after TIME, e.g. 30m"
+    budget = "time for all runs, e.g. 30m: start none that would exceed it"
     runs.add_argument("--budget", metavar="TIME", help=budget)
     add_wait_option(parser)
     return how_often

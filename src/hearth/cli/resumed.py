@@ -6,7 +6,7 @@ from hearth.cli.options import in_parts
 from hearth.machine import paths
 from hearth.studies.engine.store import StudyKind, kept_words
 
-RESUME_HELP = "continue an interrupted {}: ID alone is enough, its command is kept"
+RESUME_HELP = "continue an interrupted {} by its ID; no need to repeat its command"
 
 
 def with_kept_words(

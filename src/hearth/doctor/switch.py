@@ -1,10 +1,10 @@
-"""Changes a setting of the kernel, and takes the change back, whichever process dies in between.
+"""Changes a setting of the kernel, and undoes the change, whichever process dies in between.
 
 What was set is kept before anything is changed, in a file of the user's own, and dropped after the
 last value is back: after a kill, `undo` finds either what was or nothing to do. A change lasts
 until the machine starts again, or longer with a drop-in for systemd-sysctl or tmpfiles; or only as
 long as a lock is held, for measuring: the kernel releases that with its process, and a guardian,
-or else hearth's next command, takes back what was abandoned.
+or else hearth's next command, undoes what was abandoned.
 """
 
 import contextlib
@@ -90,7 +90,7 @@ class Switch:
         self._drop_if_over(name)
         if self._file(name).exists():
             raise UserError(
-                f"--fix: {name} is fixed already: 'hearth doctor --undo {name}' takes it back"
+                f"--fix: {name} is fixed already: 'hearth doctor --undo {name}' undoes it"
             )
         settings = [self._kept(one) for one in changes]
         for one in changes:
@@ -169,7 +169,7 @@ class Switch:
     def undo(self, name: str) -> Switched:
         """Put back what was set, however far the change got; raise UserError if it cannot be."""
         if name not in _names() or not self._file(name).exists():
-            raise UserError(f"--undo: hearth has not fixed {name}: there is nothing to take back")
+            raise UserError(f"--undo: hearth has not fixed {name}: there is nothing to undo")
         with self._locked() as free:
             if not free and self._read(name).temporary:
                 raise UserError(

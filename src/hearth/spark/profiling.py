@@ -236,7 +236,7 @@ class _Run:
                 self._machine = MachineReading(self._writer, self._reading, self._known)
             code, cpu = self._wait(driver)
             wall_s = self._writer.now_s()
-            with working("the record is completed"):
+            with working("completing the record"):
                 self._look(driver.pid, final=True)
                 with self._keeping():
                     self._end_sampler(sampler)

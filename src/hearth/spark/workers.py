@@ -159,10 +159,10 @@ def find_set(name: str | None) -> WorkerSet:
         return found[0]
     names = ", ".join(each.name for each in running)
     if name is None and running:
-        raise UserError(f"NAME: {len(running)} sets of workers run: name one of {names}")
-    what = "no workers run here" if name is None else f"NAME: no workers '{name}' run here"
+        raise UserError(f"NAME: {len(running)} sets of workers are running: name one of {names}")
+    who = "no workers" if name is None else f"NAME: no workers '{name}'"
     more = f": those that run are {names}" if names else ": start them with 'hearth workers start'"
-    raise UserError(what + more)
+    raise UserError(f"{who} are running here{more}")
 
 
 def request(name: str, master: str, plan: PlanRequest, arguments: Sequence[str]) -> WorkersRequest:
@@ -215,7 +215,7 @@ def _daemon_memory_mb() -> int:
     text = os.environ.get("SPARK_DAEMON_MEMORY", "1g").strip().lower()
     found = re.fullmatch(r"(\d{1,6})(m|g)b?", text)
     if found is None:
-        raise UserError(f"SPARK_DAEMON_MEMORY: '{text}' is no size: write it as 512m or 1g")
+        raise UserError(f"SPARK_DAEMON_MEMORY: '{text}' is not a size: write it as 512m or 1g")
     return int(found[1]) * (1024 if found[2] == "g" else 1)
 
 

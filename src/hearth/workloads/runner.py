@@ -106,7 +106,7 @@ def run(request: JobRequest, folder: Path) -> Checked:
     # Loads numpy, which an extra brings, and which whoever only names a workload does without.
     from hearth.workloads.checks.registry import check
 
-    with working("its answer is checked"):
+    with working("checking its answer"):
         return Checked(document, check(finished), wall)
 
 

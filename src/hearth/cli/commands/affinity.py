@@ -1,7 +1,7 @@
 """Pin communication threads near the network device, and show where they run.
 
-The policies are those of Lu, Shi, Shankar and Panda (2017), whose names are understood too, and the
-same for the device's NUMA node, where a socket has several:
+The policies are those of Lu, Shi, Shankar and Panda (2017), whose names work too, and the same for
+the device's NUMA node, if a socket has several:
   socket-threads:N  o2nts:N  N hardware threads of the device's socket, round robin
   socket-all        o2acs    all CPUs of the device's socket
   socket-core       o2ocs    one whole core of the device's socket, round robin

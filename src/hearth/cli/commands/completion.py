@@ -104,7 +104,7 @@ def _complete_names(command: ArgumentParser) -> None:
             action.complete = shtab.DIRECTORY  # type: ignore[attr-defined]
         elif action.metavar in _IDS:
             action.complete = _KEPT  # type: ignore[attr-defined]
-        elif action.metavar == "STUDY":
+        elif action.metavar == "EXPERIMENT":
             action.choices = study_names()
         elif isinstance(action.choices, dict):
             for below in action.choices.values():

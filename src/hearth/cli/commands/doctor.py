@@ -1,12 +1,13 @@
-"""Say which settings of this machine, of Java and of Spark cost speed or safety, and change one.
+"""Find settings of this machine, Java and Spark that cost speed or safety, and fix one.
 
-Each finding says what is set, what is better, where that is known from, the command, what else it
-touches, and what the change is worth: as 'hearth compare --arms as-is,fixed:NAME' measured it here,
-else as a study published it. Nothing is changed unless you ask. The exit code is 0 if there is
-nothing to say, 1 for advice, 2 for what does harm.
+Each finding says what is set, what is better and by which source, the command that changes it, what
+else that touches, and what it is worth: as 'hearth compare --arms as-is,fixed:NAME' measured it
+here, else as a published study did. Nothing is changed unless you ask. The exit code is 0 without
+findings, 1 for advice, 2 for harm.
 
-With RUN, a record's id, the beginning of one, or 'last', the findings are those for that run: its
-plan and its settings on this machine as it is now, with what its record tells of them.
+With RUN (a record's id, the beginning of one, or 'last') the findings are those for that run: the
+plan and the settings are from its record, the machine is as it is now, and each finding says what
+the record shows about it.
 
 examples:
   hearth doctor
@@ -49,28 +50,28 @@ _HARM = 2
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the command's options."""
-    parser.add_argument("run", metavar="RUN", nargs="?", help="judge the machine for this run")
+    parser.add_argument("run", metavar="RUN", nargs="?", help="check the machine for this run")
     parser.add_argument("--machine", metavar="CAPTURE|SPEC", type=machine_source, help=MACHINE_HELP)
     parser.add_argument("--workload", choices=KINDS, help="kind of workload, if known")
     parser.add_argument(
-        "--all", action="store_true", help="also show what is fine, and what was not seen"
+        "--all", action="store_true", help="also show what is fine, and what could not be checked"
     )
     parser.add_argument("--json", action="store_true", help="print JSON (see contract/)")
     add_html_option(parser, "write an HTML page to FILE")
     action = parser.add_mutually_exclusive_group()
-    action.add_argument("--fix", metavar="NAME", help="change what this finding is about")
-    action.add_argument("--undo", metavar="NAME", help="put back what --fix changed")
+    action.add_argument("--fix", metavar="NAME", help="change the settings of this finding")
+    action.add_argument("--undo", metavar="NAME", help="restore what --fix changed")
     action.add_argument(
-        "--silence", metavar="NAME", help="no longer count this finding; needs --reason"
+        "--silence", metavar="NAME", help="ignore this finding from now on; needs --reason"
     )
-    action.add_argument("--unsilence", metavar="NAME", help="count it again")
+    action.add_argument("--unsilence", metavar="NAME", help="no longer ignore it")
     parser.add_argument("--reason", metavar="TEXT", help="why it is silenced; shown with it")
     parser.add_argument("--dry-run", action="store_true", help="show what --fix would change")
     parser.add_argument(
-        "--persist", action="store_true", help="have --fix last when the machine starts again"
+        "--persist", action="store_true", help="keep what --fix changes after a reboot"
     )
     parser.add_argument(
-        "--yes", action="store_true", help="do not ask before --fix changes anything"
+        "--yes", action="store_true", help="do not ask before --fix changes settings"
     )
 
 
@@ -86,7 +87,7 @@ def run(options: Namespace) -> int:
         )
     if options.unsilence:
         speak(silenced, options.unsilence)
-        return _told(f"{options.unsilence} counts again")
+        return _told(f"{options.unsilence} is no longer silenced")
     if options.undo:
         return _undo(Switch.of(paths.state_home()), options.undo)
     record = find_record(paths.state_home(), options.run) if options.run else None
@@ -144,10 +145,10 @@ def _check(options: Namespace) -> None:
     for name in ("dry_run", "persist", "yes"):
         if getattr(options, name) and not options.fix:
             raise UserError(
-                f"--{name.replace('_', '-')}: is for --fix NAME: add that, or leave it out"
+                f"--{name.replace('_', '-')}: needs --fix NAME: add that, or leave it out"
             )
     if options.run and (options.fix or options.undo or options.silence or options.unsilence):
-        raise UserError(f"'{options.run}': a run is only judged: leave it out")
+        raise UserError(f"'{options.run}': a run can only be checked: leave it out")
     if options.machine is not None and options.fix:
         raise UserError("--fix: a capture cannot be changed: leave --machine out")
 
@@ -176,19 +177,19 @@ def _fix(switch: Switch, machine: Machine, options: Namespace) -> int:
     for one in planned.settings:
         print(f"/{one.path}: {one.before} -> {one.after}    {Change(one.path, one.after).command}")
     for path in planned.drop_ins:
-        print(f"/{path}: new, so that it lasts when the machine starts again")
+        print(f"/{path}: new, to keep the change after a reboot")
     if options.dry_run:
         return 0
     if not options.yes and not _agreed(planned):
         return _told("nothing was changed")
     switch.apply(planned)
-    return _told(f"fixed {planned.name}: 'hearth doctor --undo {planned.name}' takes it back")
+    return _told(f"fixed {planned.name}: 'hearth doctor --undo {planned.name}' undoes it")
 
 
 def _undo(switch: Switch, name: str) -> int:
     for one in switch.undo(name).settings:
         print(f"/{one.path}: {one.before}")
-    return _told(f"took {name} back")
+    return _told(f"undid the fix of {name}")
 
 
 def _agreed(planned: Switched) -> bool:

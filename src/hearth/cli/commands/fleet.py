@@ -1,8 +1,9 @@
-"""Plan for many machines from their captures: which are alike, and which are odd, and why.
+"""Plan for many machines from their captures: classes of equal machines, and the odd ones.
 
 'hearth gather' on each machine makes a capture; a folder holds them, as archives or directories,
 also files with the output of 'lscpu; numactl -H'. Machines of equal topology are one class, with
-one plan. 'hearth plan --format yarn --machine DIR' prints a cluster's files for each class.
+one plan; odd machines are listed with what differs. 'hearth plan --format yarn --machine DIR'
+prints a cluster's files for each class.
 
 examples:
   hearth fleet plan captures/
@@ -24,14 +25,20 @@ from hearth.report.terminal.screen import Screen
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the command's options."""
     actions = parser.add_subparsers(dest="action", metavar="plan", required=True)
-    planning = actions.add_parser("plan", help="show classes of machine, plans, odd machines")
+    planning = actions.add_parser(
+        "plan", help="show the classes, their plans, and the odd machines"
+    )
     planning.add_argument("folder", metavar="DIR", type=Path, help="a folder of captures")
     add_plan_options(planning)
     planning.add_argument(
         "--python", action="store_true", help="plan for Python applications, which need more memory"
     )
     planning.add_argument(
-        "--conf", metavar="KEY=VALUE", action="append", default=[], help="a setting of the plans"
+        "--conf",
+        metavar="KEY=VALUE",
+        action="append",
+        default=[],
+        help="a Spark setting for the plans",
     )
     planning.add_argument("--json", action="store_true", help="print JSON (see contract/)")
 

@@ -2,8 +2,8 @@
 
 The capture holds what the kernel reports about the hardware, about the limits of this process and
 about its own settings (as root also about the memory modules; no serial number), the time zone, and
-whether the clock is synchronised.
-Attach it to a bug report about a machine; 'hearth topology --machine FILE' reads it anywhere.
+whether the clock is synchronised. Attach it to a bug report about a machine; 'hearth topology
+--machine FILE' reads it anywhere.
 
 examples:
   hearth gather
@@ -38,5 +38,5 @@ def run(options: Namespace) -> int:
     words = ["--output", str(output), "--clock", clock, *force]
     jvm.call("gather", *words, debug=options.debug)
     print(f"captured in {output}")
-    print(f"to look at it: hearth topology --machine {output}")
+    print(f"to view it: hearth topology --machine {output}")
     return 0

@@ -1,4 +1,4 @@
-"""Link hearth's jar into a Spark installation, so that --master local-numa needs no option.
+"""Link hearth's jar into a Spark installation, so that --master local-numa works there.
 
 spark-shell, pyspark, spark-sql, spark-submit and notebooks of that Spark then know the master. The
 link is in Spark's `jars` directory and points into this installation of hearth: run this again

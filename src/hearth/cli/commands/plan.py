@@ -1,7 +1,7 @@
 """Show how Spark would use a machine, and why; run nothing.
 
 hearth decides whether to partition the machine and, if so, how many executors to run, where, and
-with how many task slots and how much memory. It honours what you fix, or refuses it by name.
+with how many task slots and how much memory. What you fix is kept, or refused with the reason.
 
 examples:
   hearth plan
@@ -71,8 +71,8 @@ def add_arguments(parser: ArgumentParser) -> None:
     form.add_argument(
         "--format",
         choices=("text", "spark-submit", "conf", "json", *CLUSTERS),
-        help="text, options for spark-submit, lines for spark-defaults.conf, JSON, or the files "
-        "of a cluster whose machines are like this one",
+        help="text (default), options for spark-submit, lines for spark-defaults.conf, JSON, or "
+        "the configuration files of a cluster of such machines",
     )
     parser.set_defaults(format="text")
 

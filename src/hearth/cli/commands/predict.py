@@ -1,10 +1,9 @@
 """Predict how long a recorded run would have taken with other executors and cores.
 
-The prediction comes from the tasks of one run (a record, or the event log of any Spark
-application). They are scheduled on the other slots, with their waves, skew and the driver's own
-time, and a model says how much slower or faster each becomes. Without --executors and --cores, all
-partitionings of the machine are listed, fastest first. Intervals are 90 %; docs/tuning.md gives the
-measured error.
+hearth schedules the tasks of one run (a record, or the event log of any Spark application) on the
+other task slots, with their waves, skew and the driver's own time; a model says how much slower or
+faster each task becomes. Without --executors and --cores, all partitionings of the machine are
+listed, fastest first. Intervals are 90 %; docs/tuning.md gives the measured error.
 
 --bind and --nodes predict another binding, or a part of the machine. The gain from binding comes
 from published speedups; where it cannot be known, such as on one node, the reason is given.

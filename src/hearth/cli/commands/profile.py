@@ -103,7 +103,7 @@ def run(options: ProfileCommand) -> int:
 
 def _summary(directory: Path) -> list[str]:
     try:
-        with working("the record is read"):
+        with working("reading the record"):
             analysis = analyse(directory)
         return show_profile(analysis, Screen.of(sys.stderr))
     except Exception as fault:  # whatever it is: the exit code is the application's

@@ -1,9 +1,9 @@
 """Show where the time of recorded runs went: in the terminal, as an HTML page, or as JSON.
 
-Name a run, comparison, characterisation, tune, colocation, study or series by its id, the beginning
-of one, its last four letters, or its directory or file ('hearth runs' lists them); the latest run
-by 'last'; any Spark event log by its path. Several runs are shown side by side. The HTML file loads
-nothing from the network, so you can share it as it is.
+Name a run or a study (a comparison, tune, ...) by its id, the beginning or the last four letters of
+it, or its directory or file ('hearth runs' lists them); the latest run by 'last'; any Spark event
+log by its path. Several runs are shown side by side. The HTML file loads nothing from the network,
+so you can share it as it is.
 
 examples:
   hearth report last
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the command's options."""
-    parser.add_argument("runs", metavar="RUN", nargs="+", help="an id, a directory, or 'last'")
+    parser.add_argument("runs", metavar="RUN", nargs="+", help="an id, a path, or 'last'")
     add_html_option(parser, "write an HTML page to FILE")
     group(parser, "output").add_argument(
         "--json", action="store_true", help="print the analysis as JSON (see contract/)"

@@ -1,10 +1,10 @@
-"""Run a well-known workload: make its data once, run it, check its answer.
+"""Run a benchmark workload: generate its data once, run it, check its answer.
 
 The data is generated from a seed on the first run and then reused; it is kept in HEARTH_DATA, else
 in hearth's cache. The answer is compared with that of another implementation: checked, wrong, or
 unchecked with the reason. Exits with 1 if the job fails or its answer is wrong.
 
-'hearth run --list' lists all jobs; 'hearth run NAME --help' shows what a job stresses, its
+'hearth run --list' lists all workloads; 'hearth run NAME --help' shows what one stresses, its
 parameters, and the sizes of the published runs. Give parameters as options: --partitions 48.
 
 examples:
@@ -62,10 +62,8 @@ class RunCommand:
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the command's own options; a job's parameters are separated in `parse`."""
     parser.usage = "hearth run NAME [options] [--PARAMETER VALUE]..."
-    parser.add_argument(
-        "job", nargs="?", metavar="NAME", help="name of the job (default: list all)"
-    )
-    parser.add_argument("--list", action="store_true", help="list the jobs by family")
+    parser.add_argument("job", nargs="?", metavar="NAME", help="a workload (default: list all)")
+    parser.add_argument("--list", action="store_true", help="list the workloads by family")
     parser.add_argument("--size", metavar="SIZE", help="size of the data, e.g. 2g")
     how = parser.add_mutually_exclusive_group()
     how.add_argument(
@@ -82,12 +80,12 @@ def add_arguments(parser: ArgumentParser) -> None:
         type=int,
         default=1,
         metavar="N",
-        help="seed for the data and the job's random choices (default: 1)",
+        help="seed for the data and the workload's random choices (default: 1)",
     )
     parser.add_argument(
         "--data",
         metavar="DIR",
-        help="directory of the data; the data is generated there if missing",
+        help="directory of the data, which is generated if missing",
     )
     parser.add_argument(
         "--conf", metavar="KEY=VALUE", action="append", default=[], help="a Spark setting"
@@ -97,7 +95,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         type=int,
         default=0,
         metavar="N",
-        help="port for the source of a streaming job (default: any free port)",
+        help="port for the source of a streaming workload (default: any free port)",
     )
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument("--keep", action="store_true", help="keep the answer files and the log")

@@ -1,8 +1,9 @@
-"""List recorded runs, comparisons, tunes and the like; show, export or delete them.
+"""List recorded runs and studies (comparisons, tunes, ...); show, export or delete them.
 
-hearth profile records runs; each comparison, characterisation, tune, colocation, study and series
-(of hearth bench) is kept with its own. RUN is an id of any of them, the beginning of one, its last
-four letters, or 'last' for the latest run. Only runs can be exported.
+hearth profile records runs. Each study (comparison, characterisation, tune, colocation, series of
+hearth bench, repetition of a published study) is kept with its runs. RUN is the id of a run or a
+study, the beginning or the last four letters of it, or 'last' for the latest run. Only runs can be
+exported.
 
 examples:
   hearth runs
@@ -45,10 +46,10 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.set_defaults(action="list", json=False, kind=None, last=None)
     actions = parser.add_subparsers(dest="action", metavar="list|show|export|delete")
     listing = actions.add_parser("list", help="list everything, oldest first (default)")
-    listing.add_argument("--kind", choices=KINDS, help="only these")
+    listing.add_argument("--kind", choices=KINDS, help="only this kind (study: of hearth study)")
     listing.add_argument("--last", metavar="N", type=int, help="only the latest N")
     listing.add_argument("--json", action="store_true", help="print JSON")
-    showing = actions.add_parser("show", help="show one, and where its time went")
+    showing = actions.add_parser("show", help="show a run, with where its time went, or a study")
     showing.add_argument("run", metavar="RUN")
     showing.add_argument("--json", action="store_true", help="print the whole analysis as JSON")
     export = actions.add_parser("export", help="export a run's data as tables")
@@ -57,7 +58,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     export.add_argument(
         "--output", metavar="DIR", help="directory to write to (default: the id of the run)"
     )
-    delete = actions.add_parser("delete", help="delete what has ended; a study's runs stay")
+    delete = actions.add_parser("delete", help="delete runs or studies; a study's runs stay")
     delete.add_argument("run", nargs="*", metavar="RUN")
     delete.add_argument(
         "--older-than", metavar="AGE", help="delete runs older than AGE: 12h, 30d, 4w, ..."

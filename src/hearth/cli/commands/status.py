@@ -33,9 +33,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Declare the command's options."""
     parser.add_argument("app", nargs="?", metavar="APP", help="show one application, by id or name")
     parser.add_argument("--all", action="store_true", help="include finished applications")
-    parser.add_argument(
-        "--watch", action="store_true", help="show it again every 2 s, until Ctrl-C"
-    )
+    parser.add_argument("--watch", action="store_true", help="refresh every 2 s until Ctrl-C")
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 

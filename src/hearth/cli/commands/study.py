@@ -1,10 +1,10 @@
-"""Repeat a published experiment by its name, and print its table beside the published one.
+"""Repeat an experiment of a published study, and print its table beside the published one.
 
-Each experiment of the studies behind hearth (docs/sources.md) is a preset: workloads with sizes and
-partitions, Spark's settings, the configurations that are compared, repetitions, and the published
+Each experiment of the published studies behind hearth (docs/sources.md) is a preset: workloads with
+sizes and partitions, Spark's settings, the compared configurations, repetitions, and the published
 numbers. 'show' and --dry-run say what would run on this machine, and what cannot, with the reason.
---scale makes data, partitions, durations and counts smaller. The steps are commands of hearth's, so
-their comparisons are kept with their runs; 'hearth runs' lists the study too. docs/studies.md lists
+--scale shrinks data, partitions, durations and counts. The steps are hearth commands, which keep
+their own results; 'hearth runs' lists those and the repetition as a whole. docs/studies.md lists
 every published number with its answer.
 
 examples:
@@ -50,22 +50,27 @@ _MOST_RUNS = 1000
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the command's options."""
     actions = parser.add_subparsers(dest="action", metavar="list|show|run", required=True)
-    listing = actions.add_parser("list", help="list the experiments")
+    listing = actions.add_parser("list", help="list the experiments of all published studies")
     listing.add_argument("--json", action="store_true", help="print JSON")
-    for name, words in (("show", "show one, and what of it this machine can run"),
-                        ("run", "run one")):  # fmt: skip
+    for name, words in (("show", "show an experiment, and what of it this machine can run"),
+                        ("run", "run an experiment")):  # fmt: skip
         action = actions.add_parser(name, help=words)
         action.add_argument(
-            "name", metavar="STUDY", nargs="?" if name == "run" else None,
-            help="an experiment, see 'hearth study list'",
+            "name", metavar="EXPERIMENT", nargs="?" if name == "run" else None,
+            help="a name that 'hearth study list' shows",
         )  # fmt: skip
         action.add_argument(
             "--scale", type=_scale, default=1.0, metavar="F",
-            help="share of the study's data, partitions, durations and counts (default: 1)",
+            help="share of the published data, partitions, durations and counts (default: 1)",
         )  # fmt: skip
         action.add_argument("--steps", metavar="A,B,...", help="only these steps (default: all)")
-        for often, what in (("--repeat", "counted runs of each"), ("--warmup", "runs before that")):
-            action.add_argument(often, type=int, metavar="N", help=f"{what} (default: the study's)")
+        for often, what in (
+            ("--repeat", "measured runs of each arm"),
+            ("--warmup", "warm-up runs of each arm, not measured"),
+        ):
+            action.add_argument(
+                often, type=int, metavar="N", help=f"{what} (default: as published)"
+            )
         action.add_argument(
             "--warm", action="store_true", help="do not drop the page cache before each run"
         )
@@ -77,7 +82,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 def _add_run_arguments(action: ArgumentParser) -> None:
     action.add_argument(
         "--resume", metavar="ID",
-        help=f"{RESUME_HELP.format('study')}; after its last whole step",
+        help=f"{RESUME_HELP.format('study')} (starts after its last complete step)",
     )  # fmt: skip
     action.add_argument("--dry-run", action="store_true", help="list the commands; run nothing")
     add_html_option(action)

@@ -2,9 +2,9 @@
 
 A drop-in replacement for spark-submit: all of its options work, in their usual place before the
 application, and are passed through; whatever follows the application belongs to the application.
-hearth's own options may stand anywhere before the application. A --dry-run behind it is refused:
-if it is the application's own, put -- before the application. A five-line plan is printed on
-standard error; the exit code is the application's.
+hearth's own options may stand anywhere before the application. A --dry-run after it is refused, in
+case it was meant for hearth: if it is the application's own, put -- before the application. hearth
+prints a five-line plan on standard error; the exit code is the application's.
 
 hearth plans if you give no --master, or one of local-numa, local-numa[4] (executors) and
 local-numa[4x12] (executors x cores). With any other master, hearth passes the command on to
@@ -81,7 +81,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--no-kept", action="store_true", help="ignore the winner that hearth compare --keep saved"
     )
-    quiet = "show neither the plan nor how the run ended"
+    quiet = "do not print the plan or how the run ended"
     parser.add_argument("--quiet", action="store_true", help=quiet)
 
 

@@ -1,4 +1,4 @@
-"""Show a machine: packages, NUMA nodes, caches, cores, devices, and what may be used of it.
+"""Show a machine: packages, NUMA nodes, caches, cores, devices, and what this process may use.
 
 The machine is this one, a capture made by 'hearth gather' (or by hwloc-gather-topology), a file
 with what 'lscpu' and 'numactl -H' print, or one described in a line, such as

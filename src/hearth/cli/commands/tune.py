@@ -266,7 +266,7 @@ def keep_or_withdraw(line: SubmitLine, tune: "Tune", found: Tuned) -> None:
 
     way = winner(tune)
     if way is None:
-        print(f"hearth: nothing is kept: {found.not_kept}", file=sys.stderr)
+        print(f"hearth: nothing is saved: {found.not_kept}", file=sys.stderr)
         before = withdraw_tuned(paths.state_home(), tuned_as(line))
         if before is not None:
             gone = f"the result of {before['tune']} is withdrawn: --tuned no longer uses it"

@@ -1,8 +1,8 @@
-"""Join this machine to a standalone Spark cluster: one bound Worker for each place of the plan.
+"""Join this machine to a standalone Spark cluster: one bound Worker per executor of the plan.
 
-The master is one that exists. Its applications' executors inherit the CPUs and the memory policy
-of the Worker that starts them. A Worker that ends comes back in its place; 'stop' lets executors
-hand over their blocks first (decommissioning), as far as their application allows it.
+The master must be running already. Executors inherit the CPUs and the memory policy of the Worker
+that starts them. A Worker that dies is restarted on the same CPUs. 'stop' lets executors hand over
+their blocks first (decommissioning), if their application allows it.
 
 examples:
   hearth workers start spark://big1:7077
@@ -28,7 +28,7 @@ from hearth.report.terminal.workers import show_settings, show_workers, workers_
 from hearth.spark import workers
 
 _MASTER_HELP = "the master's URL, spark://HOST:PORT"
-_NAME_HELP = "the workers of this name or master (default: the only ones that run)"
+_NAME_HELP = "name or master of the workers (default: those that run, if one set does)"
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -37,28 +37,35 @@ def add_arguments(parser: ArgumentParser) -> None:
         dest="action", metavar="start|status|stop|restart|plan", required=True
     )
     starting = actions.add_parser("start", help="start the workers and join them to a master")
-    planning = actions.add_parser("plan", help="print units or a script that start them instead")
+    planning = actions.add_parser("plan", help="print systemd units or a script that starts them")
     for action in (starting, planning):
         action.add_argument("master", metavar="MASTER", help=_MASTER_HELP)
         add_plan_options(action)
         action.add_argument(
-            "--conf", metavar="KEY=VALUE", action="append", default=[], help="a setting of the plan"
+            "--conf",
+            metavar="KEY=VALUE",
+            action="append",
+            default=[],
+            help="a Spark setting for the plan",
         )
         action.add_argument(
             "--occupied", metavar="CPUS", help="CPUs that no worker may use, e.g. 0-3,8"
         )
         action.set_defaults(machine=None, python=False)
     starting.add_argument("--name", help="name of these workers (default: made of the master's)")
-    starting.add_argument("--host", help="name by which other machines find this one")
+    starting.add_argument("--host", help="this machine's name, as other machines know it")
     starting.add_argument(
-        "--wait", default="60s", metavar="TIME", help="for all to be registered (default: 60s)"
+        "--wait",
+        default="60s",
+        metavar="TIME",
+        help="how long to wait for all to register (default: 60s)",
     )
     starting.add_argument(
         "--foreground", action="store_true", help="stay in the foreground, for a service manager"
     )
     planning.add_argument("--machine", metavar="CAPTURE|SPEC", help=MACHINE_HELP)
     planning.add_argument("--format", choices=("systemd", "sh"), required=True)
-    status = actions.add_parser("status", help="show the workers, and where the kernel has them")
+    status = actions.add_parser("status", help="show the workers, and where the kernel runs them")
     status.add_argument("--json", action="store_true", help="print JSON")
     stopping = actions.add_parser("stop", help="stop the workers")
     again = actions.add_parser("restart", help="restart the workers, one after the other")
@@ -130,7 +137,7 @@ def _restart(options: Namespace) -> None:
     for place in found.places:
         workers.drain([place], limit_s, print)
         workers.restart(found, place, limit_s=120)
-        print(f"place {place.id}: its worker is back", flush=True)
+        print(f"place {place.id}: its worker has restarted", flush=True)
 
 
 def _plan(options: Namespace) -> None:

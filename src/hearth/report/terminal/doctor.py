@@ -29,13 +29,13 @@ def show_doctor(found: Examined, screen: Screen, *, everything: bool) -> list[st
     if everything:
         lines += ["", screen.title("fine")]
         lines += [screen.paragraph(f"{one.name}: {one.seen}", "  ", "    ") for one in found.sound]
-        lines += ["", screen.title("not seen")]
+        lines += ["", screen.title("not checked")]
         lines += [
             screen.paragraph(f"{one.name}: {one.reason}", "  ", "    ") for one in found.not_checked
         ]
     elif found.not_checked:
         names = ", ".join(one.name for one in found.not_checked)
-        lines += ["", screen.paragraph(f"not seen here (--all says why): {names}", "", "  ")]
+        lines += ["", screen.paragraph(f"not checked (--all says why): {names}", "", "  ")]
     return lines
 
 
@@ -48,7 +48,7 @@ def in_run(one: CheckFinding) -> str:
     """Return what the run had of that on which a finding acts; empty where that is not known."""
     if one.in_run is None:
         return ""
-    return one.in_run.text if one.in_run.matters else f"of no matter to this run: {one.in_run.text}"
+    return one.in_run.text if one.in_run.matters else f"does not affect this run: {one.in_run.text}"
 
 
 def headline(found: Examined) -> str:
@@ -59,7 +59,7 @@ def headline(found: Examined) -> str:
         where = f"{found.run.id} ({found.run.application}) on {where}"
     less = len(found.findings) - len(found.telling)
     counts = [f"{harm} that do harm", f"{len(found.telling) - harm} with advice"]
-    counts += [f"{less} of no matter to it"] if less else []
+    counts += [f"{less} that do not affect it"] if less else []
     counts += [f"{len(found.silenced)} silenced"] if found.silenced else []
     fine, unseen = counted(len(found.sound), "check"), len(found.not_checked)
     rest = f"{fine} found nothing, {unseen} could not look"

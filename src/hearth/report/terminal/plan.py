@@ -28,7 +28,7 @@ def show_plan(plan: Plan, machine: Topology, screen: Screen, *, unbound: bool = 
     lines += ["", screen.title("memory"), *memory_balance(plan, machine, screen), ""]
     lines += [screen.title("partitions"), *partitions(plan, screen), ""]
     lines += [screen.title("map"), *machine_map(places(plan), machine, screen), ""]
-    return [*lines, "reasons of all decisions: --explain; of one: --explain heap"]
+    return [*lines, "--explain shows the reasons of all decisions, --explain heap those of one"]
 
 
 def explained(plan: Plan, key: str, screen: Screen) -> list[str]:

@@ -10,7 +10,7 @@ from hearth.studies.models.prediction import (
     PredictedScalings,
 )
 
-_BOUND = {"none": "nothing", "node": "nodes", "package": "packages"}
+_BOUND = {"none": "not bound", "node": "bound to nodes", "package": "bound to packages"}
 
 
 def show_prediction(found: PredictedPartitionings | PredictedScalings, screen: Screen) -> list[str]:
@@ -32,7 +32,10 @@ def show_prediction(found: PredictedPartitionings | PredictedScalings, screen: S
     texts = [text, *_place(found.place)]
     lines = [*(screen.paragraph(text, "  ") for text in texts), ""]
     lines += [*table(screen, head, rows, "seconds change")]
-    notes = [*found.notes, "the start of Spark, the input and the heaps' sum are as in the run"]
+    notes = [
+        *found.notes,
+        "Spark's start, the input and the total heap are taken to be as in the run",
+    ]
     return [*lines, "", *(screen.paragraph(screen.paint(f"{n}.", "dim"), "  ") for n in notes)]
 
 
@@ -43,7 +46,7 @@ def _place(place: PredictedPlace) -> list[str]:
         return []
 
     def shown(one: NodesOfRun) -> str:
-        return f"bound to {_BOUND[one.binding]}, {one.nodes} node{'s' if one.nodes > 1 else ''}"
+        return f"{_BOUND[one.binding]}, {one.nodes} node{'s' if one.nodes > 1 else ''}"
 
     lines = [f"It was {shown(before)}; predicted: {shown(after)}."]
     if not isinstance(effect, Absent):

@@ -67,7 +67,7 @@ def _head(analysis: Analysis, screen: Screen) -> list[str]:
     lines.append(screen.paragraph(f"{tasks}: {', '.join(parts)}", "  ", "    "))
     idle = totals.idle_slot_share
     if idle is not None:
-        lines.append(f"  {idle:.0%} of the time of {totals.slots} task slots was idle")
+        lines.append(f"  the {totals.slots} task slots were idle {idle:.0%} of the time")
     return lines
 
 
@@ -230,7 +230,7 @@ def _stages(stages: Measured[list[Stage]], screen: Screen) -> list[str]:
         for stage in shown
     ]
     lines = table(screen, head, rows, right="tasks longest/median spilled")
-    return [*lines, *_more(len(stages) - len(shown), "stages, shorter")]
+    return [*lines, *_more(len(stages) - len(shown), "shorter stages")]
 
 
 def _flame(flame: Measured[Flame], screen: Screen) -> list[str]:

@@ -32,7 +32,7 @@ def show_preset(found: Preset, steps: Sequence[ReadyStep], screen: Screen) -> li
 
 def show_steps(found: Preset, steps: Sequence[ReadyStep], screen: Screen) -> list[str]:
     """Return the commands that run here, and a line with its reason for each that cannot."""
-    lines = [screen.title(f"runs here, of {found.name}")]
+    lines = [screen.title(f"what runs here of {found.name}")]
     lines += [f"  hearth {shlex.join(one.command)}" for one in steps if not one.missing]
     lines += [] if any(not one.missing for one in steps) else ["  nothing"]
     lines += show_missing(found, steps, screen)

@@ -203,7 +203,7 @@ def _limits(machine: Topology) -> list[str]:
     if allowed.cpu_quota:
         rows.append(("CPU quota", _quota_text(allowed.cpu_quota)))
     for limit in allowed.task_limits:
-        there = f", {limit.current:,} are there" if limit.current is not None else ""
+        there = f", {limit.current:,} exist" if limit.current is not None else ""
         rows.append(("threads", f"at most {limit.most:,} ({limit.name}){there}"))
     if machine.isolated:
         rows.append(

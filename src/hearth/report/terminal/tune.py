@@ -80,11 +80,11 @@ def next_steps(tune: Tuned) -> list[str]:
     if isinstance(tune.best, Absent):
         return []
     if tune.not_kept is not None:
-        return ["hearth tune --wait-quiet 10m, as before, which begins anew on a quiet machine"]
+        return ["tune again on a quiet machine: add --wait-quiet 10m to the command"]
     if isinstance(tune.scatter, Absent):
         more = tune.settings.budget + 2
         return [f"hearth tune --resume {tune.id} --budget {more}: it repeats the best"]
-    return ["hearth compare --arms native,tuned, as before: whether it holds in runs of its own"]
+    return ["hearth compare --arms native,tuned with the same application, to confirm the gain"]
 
 
 def _what(tune: Tuned) -> str:
@@ -173,7 +173,7 @@ def _surface(tune: Tuned, screen: Screen) -> list[str]:
     cells = {place: forecast(one, tune) for place, one in at.items()}
     body = [[str(n), *(cells.get((n, c), "") for c in across)] for n in down]
     choices = ", ".join(alike[0].choices[1:])
-    note = f"forecast by cores of each ({choices}), ± the interval's half; * tried"
+    note = f"forecast by executors x cores ({choices}), ± half the interval; * tried"
     head = ["executors", *(f"x {c}" for c in across)]
     return ["", screen.paragraph(note, "  "), *table(screen, head, body)]
 
@@ -205,11 +205,11 @@ def notes(tune: Tuned) -> list[str]:
     settings, space = tune.settings, tune.space
     fixed = f"; fixed by you: {', '.join(space.fixed)}" if space.fixed else ""
     known, used = space.known_before, space.used
-    why = "" if not known else f", of which {used} predict these trials and count"
+    why = "" if not known else f", of which {used} predict these trials and are used"
     texts = [
         f"{len(tune.trials)} of at most {settings.budget} trials among "
         f"{space.configurations} configurations{fixed}; {len(space.refused)} more do not fit "
-        f"this machine; {known} earlier tune{'' if known == 1 else 's'} known before{why}. "
+        f"this machine; {known} earlier tune{'' if known == 1 else 's'} known{why}. "
         f"Timed: {tune.timed}."
     ]
     if tune.stopped is not None:

@@ -20,17 +20,17 @@ def show_settings(started: WorkerSet) -> list[str]:
     cores = min(place.cores for place in started.places)
     memory_mb = min(place.memory_mb for place in started.places)
     return [
-        "applications fill each worker with one executor by",
+        "to fill each worker with one executor, submit applications with",
         f"  spark-submit --master {started.master} --executor-cores {cores} "
         f"--executor-memory {memory_mb}m ...",
-        f"'hearth workers status' shows them; 'hearth workers stop {started.name}' ends them",
+        f"'hearth workers status' shows them; 'hearth workers stop {started.name}' stops them",
     ]
 
 
 def show_workers(found: Sequence[WorkerSet], screen: Screen) -> list[str]:
     """Return a table for each set of Workers that runs, and a line for each that has ended."""
     if not found:
-        return ["no workers run here: 'hearth workers start MASTER' starts them"]
+        return ["no workers are running here: 'hearth workers start MASTER' starts them"]
     lines: list[str] = []
     for each in found:
         state = "running" if each.alive else _ended(each)
@@ -41,7 +41,7 @@ def show_workers(found: Sequence[WorkerSet], screen: Screen) -> list[str]:
         if each.alive:
             lines += table(screen, _HEAD, [_row(place) for place in each.places], right=_RIGHT)
             lines += [
-                f"  place {place.id}: the worker before: {place.last_exit}"
+                f"  place {place.id}: the previous worker: {place.last_exit}"
                 for place in each.places
                 if place.last_exit
             ]

@@ -52,7 +52,11 @@ def listed(jobs: "Iterable[Any]", screen: Screen) -> list[str]:
     for family, members in _by_family(jobs):
         lines.append(screen.title(family))
         lines += [f"  {job.name:<{width}}  {job.summary}" for job in members]
-    return [*lines, "", "'hearth run NAME --help' shows a job's parameters and its published runs."]
+    return [
+        *lines,
+        "",
+        "'hearth run NAME --help' shows a workload's parameters and its published runs.",
+    ]
 
 
 def explained(job: Any, screen: Screen) -> list[str]:
@@ -67,7 +71,7 @@ def explained(job: Any, screen: Screen) -> list[str]:
     head = ["name", "default", "published", "meaning"]
     rows = [[f"--{p.name}", p.default, p.published or "-", p.help] for p in job.parameters]
     lines += table(screen, head, rows) if rows else ["  none"]
-    return [*lines, "", "'hearth run --help' shows the options that every job has."]
+    return [*lines, "", "'hearth run --help' shows the options that every workload has."]
 
 
 def markdown(jobs: "Iterable[Any]", generators: "Iterable[Any]") -> list[str]:
