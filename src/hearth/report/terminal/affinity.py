@@ -47,7 +47,7 @@ def show_defaults(document: dict[str, Any], screen: Screen) -> list[str]:
         (p["plain"], "" if p["name"].startswith(p["plain"]) else p["name"], p["meaning"])
         for p in document["policies"]
     ]
-    return [*lines, "", *table(screen, ("policy", "in the study", "a thread may use"), policies)]
+    return [*lines, "", *table(screen, ("policy", "in Lu 2017", "a thread may use"), policies)]
 
 
 def show_threads(document: dict[str, Any], screen: Screen) -> list[str]:
