@@ -24,14 +24,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from plans import ROOT, Run, Way, begun, facts, one, outcome_of
+from plans import ROOT, Run, Way, begun, facts, one, trial_of
 from results import loads, table
 
 from hearth import topology
 from hearth.base.sizes import show_bytes
 from hearth.studies.engine.schedule import Experiment, Repetitions, conduct
 from hearth.studies.engine.store import Journal
-from hearth.studies.engine.trial import Outcome, Turn
+from hearth.studies.engine.trial import Trial, Turn
 from hearth.workloads import catalogue, datasets, suites, tpch
 
 SCHEMA = "hearth/engines-benchmark/1"
@@ -79,7 +79,7 @@ def measured(options: argparse.Namespace, out: Path) -> list[Run]:
     head = {"schema": SCHEMA, "machine": facts(topology()), "ways": ways}
     runs = begun(journal, head)
 
-    def run(turn: Turn) -> Outcome:
+    def run(turn: Turn) -> Trial:
         if turn.arm == "duckdb":
             line = duckdb_run(folder, options.scale)
         else:
@@ -87,12 +87,12 @@ def measured(options: argparse.Namespace, out: Path) -> list[Run]:
         row = {"subject": subject, "arm": turn.arm, "repetition": turn.repetition, **line}
         journal.keep(row)
         runs.append(row)  # type: ignore[arg-type]
-        outcome = outcome_of(row)
-        print(outcome.shown, flush=True)
-        return outcome
+        trial = trial_of(row)
+        print(trial.shown, flush=True)
+        return trial
 
     plan = Experiment({subject: ["duckdb", *ARMS]}, options.repeat, 1, options.seed)
-    conduct(Repetitions(plan), run, lambda _: None, earlier=[outcome_of(row) for row in runs])
+    conduct(Repetitions(plan), run, lambda _: None, earlier=[trial_of(row) for row in runs])
     return runs
 
 

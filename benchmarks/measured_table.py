@@ -39,7 +39,7 @@ from hearth.studies.characterise.questions import steps
 from hearth.studies.engine.progress import busy_share
 from hearth.studies.engine.schedule import Experiment, Repetitions, conduct
 from hearth.studies.engine.store import Journal
-from hearth.studies.engine.trial import Outcome, Turn
+from hearth.studies.engine.trial import Trial, Turn
 from hearth.workloads import cases, catalogue, suites
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -174,17 +174,17 @@ def measured(
     places = {name: Place.named(name) for name in asked["cells"]}
     size, seed = parse_bytes(asked["size"], "--size"), asked["seed"]
 
-    def run(turn: Turn) -> Outcome:
+    def run(turn: Turn) -> Trial:
         line = one(offer, entries[turn.subject], size, places[turn.arm], seed)
         row = {"subject": turn.subject, "arm": turn.arm, "repetition": turn.repetition, **line}
         journal.keep(row)
         runs.append(row)  # type: ignore[arg-type]
-        print(f"{turn.subject}: {outcome_of(row).shown}", flush=True)
-        return outcome_of(row)
+        print(f"{turn.subject}: {trial_of(row).shown}", flush=True)
+        return trial_of(row)
 
     arms = {label: list(places) for label in entries}
     plan = Experiment(arms, options.repeat, options.warmup, seed)
-    conduct(Repetitions(plan), run, lambda _: None, earlier=[outcome_of(row) for row in runs])
+    conduct(Repetitions(plan), run, lambda _: None, earlier=[trial_of(row) for row in runs])
     return runs, places
 
 
@@ -230,10 +230,10 @@ def one(
     return load | cases.measured(offer, case, f"local-numa[{place.workers}x{place.cores}]")
 
 
-def outcome_of(row: Mapping[str, Any]) -> Outcome:
+def trial_of(row: Mapping[str, Any]) -> Trial:
     """Return a row of the results as a run of an experiment."""
     turn = Turn(row["subject"], row["arm"], row["repetition"])
-    return Outcome(turn, seconds=row.get("seconds"), failure=row.get("failure"))
+    return Trial(turn, seconds=row.get("seconds"), failure=row.get("failure"))
 
 
 def medians(runs: Sequence[Run], places: Mapping[str, Place]) -> list[dict[str, Any]]:

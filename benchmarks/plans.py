@@ -47,7 +47,7 @@ from hearth.machine import paths
 from hearth.spark import cds
 from hearth.studies.engine.schedule import Experiment, Repetitions, conduct
 from hearth.studies.engine.store import Journal
-from hearth.studies.engine.trial import Outcome, Turn
+from hearth.studies.engine.trial import Trial, Turn
 from hearth.workloads import cases, catalogue, suites
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -214,18 +214,18 @@ def measured(
     journal = Journal(out)
     runs = begun(journal, {"schema": SCHEMA, "machine": facts(machine), "ways": _plain(arms)})
 
-    def run(turn: Turn) -> Outcome:
+    def run(turn: Turn) -> Trial:
         entry, size = subjects[turn.subject]
         line = one(offer, entry, size, arms[turn.arm], options.seed)
         row = {"subject": turn.subject, "arm": turn.arm, "repetition": turn.repetition, **line}
         journal.keep(row)
         runs.append(row)  # type: ignore[arg-type]
-        outcome = outcome_of(row)
-        print(f"{turn.subject}: {outcome.shown}", flush=True)
-        return outcome
+        trial = trial_of(row)
+        print(f"{turn.subject}: {trial.shown}", flush=True)
+        return trial
 
     plan = Experiment(dict.fromkeys(subjects, chosen), options.repeat, 1, options.seed)
-    conduct(Repetitions(plan), run, lambda _: None, earlier=[outcome_of(row) for row in runs])
+    conduct(Repetitions(plan), run, lambda _: None, earlier=[trial_of(row) for row in runs])
     return runs
 
 
@@ -261,10 +261,10 @@ def pairs_of(entry: suites.SuiteEntry, size: int) -> dict[str, str]:
     return {"pairs": str(size // (maps * (value + KEY_BYTES)))}
 
 
-def outcome_of(row: Mapping[str, Any]) -> Outcome:
+def trial_of(row: Mapping[str, Any]) -> Trial:
     """Return a row of the results as a run of an experiment: its seconds from start to end."""
     turn = Turn(row["subject"], row["arm"], row["repetition"])
-    return Outcome(turn, seconds=row.get("wall_s"), failure=row.get("failure"))
+    return Trial(turn, seconds=row.get("wall_s"), failure=row.get("failure"))
 
 
 def _plain(arms: dict[str, Way]) -> dict[str, Any]:

@@ -138,7 +138,7 @@ def searched(
 def trials(task: search.Task, table: Table, noise: float, seed: int) -> Iterator[Run]:
     """Yield the trials of the search until it stops."""
     draw = np.random.default_rng(seed)
-    made: list[search.Trial] = []
+    made: list[search.SearchTrial] = []
     step = search.next_step(task, made)
     while not isinstance(step, search.Stop):
         seconds = table.seconds[step.index] * math.exp(noise * draw.standard_normal())
@@ -146,7 +146,7 @@ def trials(task: search.Task, table: Table, noise: float, seed: int) -> Iterator
         if step.role == "search" and step.before is not None:
             of_best = [one.value for one in made if one.index == step.before.best and one.value]
             limit = search.BEYOND_HOPE * max(of_best)
-        made.append(search.Trial(step.index, min(seconds, limit), seconds > limit))
+        made.append(search.SearchTrial(step.index, min(seconds, limit), seconds > limit))
         tried, step = step.index, search.next_step(task, made)
         now = step.before if isinstance(step, search.SearchStep) else search.outlook(task, made)
         assert now is not None, "the first trial is never stopped"

@@ -23,7 +23,7 @@ import numpy as np
 
 from hearth.report.terminal.screen import Screen, table
 from hearth.studies.models.performance_model import MechanismEvidence
-from hearth.studies.models.search import Outlook, Stop, Task, Trial, next_step, outlook
+from hearth.studies.models.search import Outlook, SearchTrial, Stop, Task, next_step, outlook
 from hearth.studies.models.space import (
     SHUFFLE_PARTITIONS,
     STORAGE_SHARE,
@@ -163,7 +163,7 @@ def searched(
                    abs(ways[at].slots - application.machine.threads))  # fmt: skip
     runs = STOPPING.get(what, 10**6)
     task = Task(application.machine, ways, proposal, len(ways) - 1, BUDGET, runs)
-    trials: list[Trial] = []
+    trials: list[SearchTrial] = []
     regret = []
     while len(trials) < BUDGET:
         step = next_step(task, trials)
@@ -171,7 +171,7 @@ def searched(
             break
         value = float(truth[step.index] * math.exp(SCATTER * noise.standard_normal()))
         seen = told(what, whose.evidence(ways[step.index], noise))
-        trials.append(Trial(step.index, value, evidence=seen))
+        trials.append(SearchTrial(step.index, value, evidence=seen))
         now = outlook(task, trials)
         assert isinstance(now, Outlook)
         regret.append(float(truth[now.best] / (best or truth.min()) - 1))

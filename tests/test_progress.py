@@ -11,14 +11,14 @@ import pytest
 
 from hearth.base.progress import Work, tick, working
 from hearth.studies.engine.progress import Following, Pace
-from hearth.studies.engine.trial import Outcome, Turn
+from hearth.studies.engine.trial import Trial, Turn
 
 #: Three runs of two arms, each drawn a few times, the last one interrupted where that is asked for.
 PROGRAM = """
 import os, signal, sys
 from hearth.studies.engine.schedule import Experiment, Repetitions, conduct
 from hearth.studies.engine.progress import Following, continued_with
-from hearth.studies.engine.trial import Outcome
+from hearth.studies.engine.trial import Trial
 from hearth.base.progress import tick, working
 from hearth.base.terminal import escaping_output
 
@@ -29,7 +29,7 @@ def run(turn):
         if sys.argv[1:] and turn.repetition == 2:
             os.kill(os.getpid(), signal.SIGINT)
         tick()
-    return Outcome(turn, seconds=1.5)
+    return Trial(turn, seconds=1.5)
 
 with escaping_output():
     following = Following()
@@ -120,7 +120,7 @@ def test_runs_that_ended_before_are_counted_and_those_of_later_questions_too(
     following.ended(2)
     following.question, following.later = "sweep", [Turn("app", "1x2", 0)] * 3
     turn = Turn("app", "2x1", -1)
-    following.run(turn, [turn], lambda turn: Outcome(turn, failure="broken"))
+    following.run(turn, [turn], lambda turn: Trial(turn, failure="broken"))
     assert capsys.readouterr().err == "hearth: 3/7  app, sweep: 2x1, warm-up: failed: broken\n"
     assert following.failed
 

@@ -24,7 +24,7 @@ from hearth.studies.colocate import study as colocate
 from hearth.studies.colocate.study import MemberRun, RoundLine
 from hearth.studies.compare import study as compare
 from hearth.studies.engine import arms, kernel_settings
-from hearth.studies.engine.trial import Outcome
+from hearth.studies.engine.trial import Trial
 from hearth.studies.published.needs import Here, numbers_of
 from hearth.studies.published.preset import Preset, names, preset
 from hearth.workloads import catalogue
@@ -74,7 +74,7 @@ def described(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
     monkeypatch.setattr(arms, "cannot_switch", lambda setting=None: None)
     monkeypatch.setattr(catalogue, "ask", checked(catalogue.ask))
     monkeypatch.setattr(compare, "_run_arm", compared)
-    monkeypatch.setattr(bench, "_outcome", timed)
+    monkeypatch.setattr(bench, "_trial", timed)
     monkeypatch.setattr(colocate, "_round", together)
     monkeypatch.setattr(colocate_command, "with_data", lambda guests: guests)
     monkeypatch.setattr(applications, "_allowed", lambda cpus: nullcontext())
@@ -93,13 +93,13 @@ def checked(ask: Any) -> Any:
     return lambda verb, *words: None if verb == "check" else ask(verb, *words)
 
 
-def compared(comparison: Any, ways: Any, subject: Any, turn: Any) -> Outcome:
-    return Outcome(turn, seconds=1.0, measures=MEASURES, streaming=STREAM)  # type: ignore[arg-type]
+def compared(comparison: Any, ways: Any, subject: Any, turn: Any) -> Trial:
+    return Trial(turn, seconds=1.0, measures=MEASURES, streaming=STREAM)  # type: ignore[arg-type]
 
 
-def timed(offer: Any, series: Any, entry: Any, turn: Any) -> Outcome:
+def timed(offer: Any, series: Any, entry: Any, turn: Any) -> Trial:
     result = json.loads((ROOT / "contract" / "examples" / "workload-result.json").read_text())
-    return Outcome(turn, seconds=1.0, result={**result, "seconds": 1.0})
+    return Trial(turn, seconds=1.0, result={**result, "seconds": 1.0})
 
 
 def together(place: Any, turn: Any, members: Any, split: Any, *, serial: bool) -> RoundLine:

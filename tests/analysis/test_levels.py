@@ -21,7 +21,7 @@ from hearth.studies.characterise.answers import answered
 from hearth.studies.compare.result import ComparisonHead, ComparisonSettings, ListedArm
 from hearth.studies.compare.verdict import compared
 from hearth.studies.engine.measures import measured
-from hearth.studies.engine.trial import OutcomeLine
+from hearth.studies.engine.trial import TrialLine
 from support import validate
 
 ARM = "memory share of the back end's stalls"
@@ -171,13 +171,13 @@ def asked(key: str, ways: dict[str, dict[str, Any]]) -> dict[str, Any]:
                           ComparisonSettings(warmup=0, seed=1))  # fmt: skip
     stream = {"processing_ms": {"median": 1.0}, "scheduling_delay_ms": {}, "unsent": 0,
               "kept_up": True, "events_processed": 9}  # fmt: skip
-    outcomes = []
+    trials = []
     for name, of in ways.items():
         known = {name: value for name, value in of.items() if isinstance(value, int | float)}
         line = {"arm": name, "repetition": 0, "seconds": 10.0, "measures": known}
         line |= {"streaming": stream} if key == "rates" else {}
-        outcomes.append(typed(line, OutcomeLine).outcome("a"))
-    return dict(to_json(answered(key, compared(head, outcomes), outcomes)))
+        trials.append(typed(line, TrialLine).trial("a"))
+    return dict(to_json(answered(key, compared(head, trials), trials)))
 
 
 @pytest.mark.parametrize("key", ["kinds", "rates", "memory", "smt", "prefetchers"])

@@ -9,7 +9,7 @@ from hearth.studies.characterise.answers import answered
 from hearth.studies.compare.result import ComparisonHead, ComparisonSettings, ListedArm
 from hearth.studies.compare.verdict import compared
 from hearth.studies.engine.loss_classes import loss_class
-from hearth.studies.engine.trial import OutcomeLine
+from hearth.studies.engine.trial import TrialLine
 
 _ABSENT = {"absent": "perf is not installed"}
 
@@ -28,8 +28,8 @@ def answer(key: str, times: dict[str, list[float]], **more: Any) -> dict[str, An
     head = ComparisonHead(
         "x", "a", "2026-01-01", arms[0], [ListedArm(arm) for arm in arms], settings
     )
-    outcomes = [typed(run, OutcomeLine).outcome("a") for run in runs]
-    return dict(to_json(answered(key, compared(head, outcomes), outcomes)))
+    trials = [typed(run, TrialLine).trial("a") for run in runs]
+    return dict(to_json(answered(key, compared(head, trials), trials)))
 
 
 def test_executors_are_told_with_their_interval_and_what_moved() -> None:

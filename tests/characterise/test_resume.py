@@ -11,7 +11,7 @@ from hearth.record.store import RecordWriter
 from hearth.studies.characterise.questions import Question
 from hearth.studies.characterise.study import AskedTarget, Characterisation, CharacterisationRuns
 from hearth.studies.engine.arms import Arm
-from hearth.studies.engine.trial import Outcome, Turn
+from hearth.studies.engine.trial import Trial, Turn
 
 
 class Quick:
@@ -23,12 +23,12 @@ class Quick:
         self.interrupted = interrupted
         self.runs: list[Turn] = []
 
-    def run(self, turn: Turn, arm: Arm, record: Path, log: Path) -> Outcome:
+    def run(self, turn: Turn, arm: Arm, record: Path, log: Path) -> Trial:
         if len(self.runs) == self.interrupted:
             raise KeyboardInterrupt
         self.runs.append(turn)
         RecordWriter.create(record, "quick", Launched(master="x")).finish("finished", 0, 1.0)
-        return Outcome(turn, seconds=1.0, record=record.name)
+        return Trial(turn, seconds=1.0, record=record.name)
 
 
 def asked(subject: Quick) -> list[AskedTarget]:

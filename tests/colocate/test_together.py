@@ -20,7 +20,7 @@ from hearth.record.probes.base import Roots
 from hearth.studies.colocate.concurrent_runs import STOPPED, Lane, Loop, together
 from hearth.studies.colocate.machine_counts import Counting, KernelCounts
 from hearth.studies.colocate.partition import Units
-from hearth.studies.engine.trial import Outcome, Turn
+from hearth.studies.engine.trial import Trial, Turn
 from planned_machines import a_machine
 from support import eventually
 
@@ -31,9 +31,9 @@ TOPOLOGY: dict[str, Any] = {
 }
 
 
-def lane(run: Callable[[int], Outcome | None], name: str, cpus: tuple[int, ...] | None = None):
+def lane(run: Callable[[int], Trial | None], name: str, cpus: tuple[int, ...] | None = None):
     turn = Turn(name, "split", 0)
-    return Lane(turn, lambda number: run(number) or Outcome(turn, seconds=1.0 + number), cpus)
+    return Lane(turn, lambda number: run(number) or Trial(turn, seconds=1.0 + number), cpus)
 
 
 def sleeps(seconds: float) -> Callable[[int], None]:
@@ -44,12 +44,12 @@ def test_what_runs_together_overlaps_and_each_has_its_own_cpus() -> None:
     own = tuple(sorted(os.sched_getaffinity(0)))
     all_run = multiprocessing.get_context("fork").Barrier(3, timeout=60)
 
-    def placed(_number: int) -> Outcome:
+    def placed(_number: int) -> Trial:
         all_run.wait()
-        return Outcome(Turn("a", "split", 0), seconds=1.0, plan=str(os.sched_getaffinity(0)))
+        return Trial(Turn("a", "split", 0), seconds=1.0, plan=str(os.sched_getaffinity(0)))
 
     ran = together([lane(placed, "a", own[:1]), lane(placed, "b", own[-1:]), lane(placed, "c")])
-    assert sorted((one.lane, one.outcome.plan) for one in ran) == [
+    assert sorted((one.lane, one.trial.plan) for one in ran) == [
         (0, str({own[0]})), (1, str({own[-1]})), (2, str(set(own))),
     ]  # fmt: skip
     assert max(one.start_s for one in ran) < min(one.end_s for one in ran)
@@ -67,7 +67,7 @@ def test_one_that_fails_is_reported_and_the_other_goes_on() -> None:
         os.kill(os.getpid(), signal.SIGKILL)
 
     lanes = [lane(sleeps(0.4), "good"), lane(refused, "r"), lane(broken, "b"), lane(killed, "k")]
-    found = {one.lane: one.outcome for one in together(lanes)}
+    found = {one.lane: one.trial for one in together(lanes)}
     assert found[0].seconds == 1.0 and found[0].failure is None
     assert found[1].failure == "--memory: '1k' is too little: give more"
     assert found[2].failure == "internal error in hearth: KeyError: 'x'"
@@ -75,29 +75,29 @@ def test_one_that_fails_is_reported_and_the_other_goes_on() -> None:
 
 
 def test_a_loop_starts_each_again_until_the_time_is_over() -> None:
-    def fails_later(number: int) -> Outcome | None:
+    def fails_later(number: int) -> Trial | None:
         time.sleep(0.1)
-        return Outcome(Turn("f", "split", 0), failure="no") if number == 1 else None
+        return Trial(Turn("f", "split", 0), failure="no") if number == 1 else None
 
     loop = Loop(length_s=2.0, ramp_s=0.5)
     ran = together([lane(sleeps(0.25), "short"), lane(sleeps(30), "long"), lane(fails_later, "f")],
                    loop)  # fmt: skip
     short = [one for one in ran if one.lane == 0]
-    whole = [one.outcome.seconds for one in short if one.outcome.failure is None]
+    whole = [one.trial.seconds for one in short if one.trial.failure is None]
     assert 2 <= len(whole) <= 7, "again and again; on a busy machine less often"
     assert whole == [1.0 + number for number in range(len(whole))], "numbered in turn"
     assert all(b.start_s >= a.end_s for a, b in itertools.pairwise(short))
     (long,) = [one for one in ran if one.lane == 1]
-    assert long.outcome.stopped and long.outcome.failure == STOPPED
-    assert long.outcome.seconds is None and 2.0 <= long.end_s < 25
-    assert [one.outcome.failure for one in ran if one.lane == 2] == [None, "no"]
+    assert long.trial.stopped and long.trial.failure == STOPPED
+    assert long.trial.seconds is None and 2.0 <= long.end_s < 25
+    assert [one.trial.failure for one in ran if one.lane == 2] == [None, "no"]
     assert [loop.counts(s) for s in (0.4, 0.5, 1.5, 1.6)] == [False, True, True, False]
 
 
 _PROGRAM = """
 import sys, time
 from pathlib import Path
-from hearth.studies.engine.trial import Turn, Outcome
+from hearth.studies.engine.trial import Turn, Trial
 from hearth.studies.colocate.concurrent_runs import Lane, together
 from hearth.spark.children import run_child
 
@@ -105,7 +105,7 @@ def run(name):
     turn = Turn(name, "split", 0)
     # What it started does not end with it, as Python does not with its JVM.
     words = ["sh", "-c", f"sleep 600 & echo $! > '{sys.argv[1]}/{name}'; wait"]
-    return Lane(turn, lambda _n: Outcome(turn, seconds=float(run_child(words, {}, Path(f"{sys.argv[1]}/log")))))
+    return Lane(turn, lambda _n: Trial(turn, seconds=float(run_child(words, {}, Path(f"{sys.argv[1]}/log")))))
 
 together([run("a"), run("b")])
 """  # noqa: E501

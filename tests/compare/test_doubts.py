@@ -9,7 +9,7 @@ import pytest
 from hearth.base.codec import to_json, typed
 from hearth.studies.compare.result import ComparisonHead
 from hearth.studies.compare.verdict import compared
-from hearth.studies.engine.trial import Outcome, Turn
+from hearth.studies.engine.trial import Trial, Turn
 from hearth.studies.engine.validity import TimedRun, doubts
 
 #: Of arm, repetition, place in time and random numbers: the factor on an undisturbed time.
@@ -102,8 +102,8 @@ def test_the_warnings_stand_in_the_document_of_the_comparison_and_equal_times_gi
             "settings": {"warmup": 0, "seed": 1, "cold": False}}  # fmt: skip
 
     def document(runs: Sequence[TimedRun]) -> list[dict[str, str]]:
-        outcomes = [Outcome(Turn("a", r.arm, r.repetition), seconds=r.seconds) for r in runs]
-        found: list[dict[str, str]] = to_json(compared(typed(head, ComparisonHead), outcomes))[
+        trials = [Trial(Turn("a", r.arm, r.repetition), seconds=r.seconds) for r in runs]
+        found: list[dict[str, str]] = to_json(compared(typed(head, ComparisonHead), trials))[
             "warnings"
         ]
         return found

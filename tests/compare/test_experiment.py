@@ -15,7 +15,7 @@ from hearth.studies.compare.study import read_comparison
 from hearth.studies.compare.verdict import compared
 from hearth.studies.engine.schedule import Experiment, Repetitions, StopRule, conduct
 from hearth.studies.engine.store import Journal
-from hearth.studies.engine.trial import Outcome, OutcomeLine, Turn
+from hearth.studies.engine.trial import Trial, TrialLine, Turn
 
 THREE = Experiment({"job": ["a", "b", "c"]}, repeat=4, warmup=1)
 
@@ -23,22 +23,22 @@ THREE = Experiment({"job": ["a", "b", "c"]}, repeat=4, warmup=1)
 def made(
     experiment: Experiment,
     failing: Callable[[Turn], bool] = lambda _: False,
-    earlier: Sequence[Outcome] = (),
+    earlier: Sequence[Trial] = (),
     enough: StopRule | None = None,
-) -> list[Outcome]:
+) -> list[Trial]:
     """What an experiment runs, in its order."""
-    outcomes: list[Outcome] = []
+    trials: list[Trial] = []
 
-    def run(turn: Turn) -> Outcome:
-        return Outcome(turn, failure="broken") if failing(turn) else Outcome(turn, seconds=1.0)
+    def run(turn: Turn) -> Trial:
+        return Trial(turn, failure="broken") if failing(turn) else Trial(turn, seconds=1.0)
 
     schedule = Repetitions(experiment, **({"enough": enough} if enough else {}))
-    conduct(schedule, run, outcomes.append, earlier=earlier)
-    return outcomes
+    conduct(schedule, run, trials.append, earlier=earlier)
+    return trials
 
 
-def turns(outcomes: Sequence[Outcome]) -> list[Turn]:
-    return [outcome.turn for outcome in outcomes]
+def turns(trials: Sequence[Trial]) -> list[Turn]:
+    return [trial.turn for trial in trials]
 
 
 def test_each_repetition_runs_each_arm_once_after_the_warm_ups_in_an_order_of_the_seed() -> None:
@@ -57,15 +57,15 @@ def test_an_experiment_cut_short_anywhere_goes_on_where_it_was_and_runs_nothing_
     tmp_path: Path, cut: int
 ) -> None:
     journal = Journal(tmp_path / "runs.jsonl")
-    for outcome in made(THREE)[:cut]:
-        journal.keep(OutcomeLine.of(outcome))
+    for trial in made(THREE)[:cut]:
+        journal.keep(TrialLine.of(trial))
     with journal.file.open("a") as file:
         file.write('{"arm": "a", "repet')
     journal.cut_torn_line()
-    earlier = [line.outcome("job") for line in journal.read(OutcomeLine)]
-    for outcome in made(THREE, earlier=earlier):
-        journal.keep(OutcomeLine.of(outcome))
-    kept = [line.outcome("job") for line in journal.read(OutcomeLine)]
+    earlier = [line.trial("job") for line in journal.read(TrialLine)]
+    for trial in made(THREE, earlier=earlier):
+        journal.keep(TrialLine.of(trial))
+    kept = [line.trial("job") for line in journal.read(TrialLine)]
     assert turns(kept) == THREE.turns()
 
 
@@ -78,30 +78,30 @@ def test_what_a_kill_in_the_first_run_left_takes_the_next_result(
         journal.file.write_bytes(torn)
     journal.cut_torn_line()
     first = made(THREE)[0]
-    journal.keep(OutcomeLine.of(first))
-    assert [line.outcome("job") for line in journal.read(OutcomeLine)] == [first]
+    journal.keep(TrialLine.of(first))
+    assert [line.trial("job") for line in journal.read(TrialLine)] == [first]
 
 
 def test_an_arm_that_failed_is_run_no_more_and_the_others_go_on() -> None:
-    outcomes = made(THREE, lambda turn: turn.arm == "b" and turn.repetition == 1)
-    assert sorted(turn.repetition for turn in turns(outcomes) if turn.arm == "b") == [-1, 0, 1]
-    assert sum(turn.arm == "a" for turn in turns(outcomes)) == 5
-    assert made(THREE, earlier=outcomes) == []
+    trials = made(THREE, lambda turn: turn.arm == "b" and turn.repetition == 1)
+    assert sorted(turn.repetition for turn in turns(trials) if turn.arm == "b") == [-1, 0, 1]
+    assert sum(turn.arm == "a" for turn in turns(trials)) == 5
+    assert made(THREE, earlier=trials) == []
 
 
 def test_where_failures_are_tried_again_an_arm_goes_on_and_a_resumed_one_runs_what_failed() -> None:
     again = Experiment({"job": ["a", "b"]}, repeat=3, failed_again=True)
-    outcomes = made(again, lambda turn: turn.arm == "b")
-    assert turns(outcomes) == again.turns()
-    missing = made(again, earlier=outcomes)
+    trials = made(again, lambda turn: turn.arm == "b")
+    assert turns(trials) == again.turns()
+    missing = made(again, earlier=trials)
     assert {turn.arm for turn in turns(missing)} == {"b"} and len(missing) == 3
 
 
 @pytest.mark.parametrize("failing", ["a", "b"])
 def test_without_the_baseline_or_with_it_alone_nothing_more_is_run(failing: str) -> None:
     pair = Experiment({"job": ["a", "b"]}, repeat=5, baseline="a")
-    outcomes = made(pair, lambda turn: turn.arm == failing and turn.repetition == 1)
-    assert [turn.repetition for turn in turns(outcomes)] == [0, 0, 1, 1]
+    trials = made(pair, lambda turn: turn.arm == failing and turn.repetition == 1)
+    assert [turn.repetition for turn in turns(trials)] == [0, 0, 1, 1]
 
 
 @pytest.mark.parametrize(
@@ -110,27 +110,27 @@ def test_without_the_baseline_or_with_it_alone_nothing_more_is_run(failing: str)
 def test_a_repetition_that_does_not_fit_into_the_budget_is_not_begun_but_one_always_runs(
     budget_s: float, repetitions: int
 ) -> None:
-    outcomes: list[Outcome] = []
+    trials: list[Trial] = []
 
-    def run(turn: Turn) -> Outcome:
-        return Outcome(turn, seconds=10.0)
+    def run(turn: Turn) -> Trial:
+        return Trial(turn, seconds=10.0)
 
     experiment = Experiment({"job": ["a"]}, repeat=9, budget_s=budget_s)
-    schedule = Repetitions(experiment, clock=lambda: 10.0 * len(outcomes))
-    conduct(schedule, run, outcomes.append)
-    assert len(outcomes) == repetitions
+    schedule = Repetitions(experiment, clock=lambda: 10.0 * len(trials))
+    conduct(schedule, run, trials.append)
+    assert len(trials) == repetitions
 
 
 def test_the_stop_rule_is_asked_before_each_repetition_that_counts_but_the_first() -> None:
     asked: list[tuple[int, int]] = []
 
-    def enough(done: int, outcomes: Sequence[Outcome]) -> bool:
-        asked.append((done, len(outcomes)))
+    def enough(done: int, trials: Sequence[Trial]) -> bool:
+        asked.append((done, len(trials)))
         return done == 2
 
-    outcomes = made(THREE, enough=enough)
+    trials = made(THREE, enough=enough)
     assert asked == [(1, 6), (2, 9)]
-    assert max(turn.repetition for turn in turns(outcomes)) == 1
+    assert max(turn.repetition for turn in turns(trials)) == 1
 
 
 def test_jobs_are_drawn_and_the_arms_of_a_job_stay_together() -> None:
@@ -143,12 +143,12 @@ def test_jobs_are_drawn_and_the_arms_of_a_job_stay_together() -> None:
 
 
 def test_an_interrupt_leaves_what_ran_before_it() -> None:
-    kept: list[Outcome] = []
+    kept: list[Trial] = []
 
-    def run(turn: Turn) -> Outcome:
+    def run(turn: Turn) -> Trial:
         if len(kept) == 5:
             raise KeyboardInterrupt
-        return Outcome(turn, seconds=1.0)
+        return Trial(turn, seconds=1.0)
 
     with pytest.raises(KeyboardInterrupt):
         conduct(Repetitions(THREE), run, kept.append)
@@ -159,7 +159,7 @@ def test_a_journal_is_its_owners_alone_and_holds_no_secret(tmp_path: Path) -> No
     journal = Journal(tmp_path / "new" / "runs.jsonl", Redaction.of({}))
     journal.begin({"what": "a"})
     why = "ended with 1: no login with spark.my.password=hush42"
-    journal.keep(OutcomeLine.of(Outcome(Turn("job", "a", 0), failure=why)))
+    journal.keep(TrialLine.of(Trial(Turn("job", "a", 0), failure=why)))
     assert stat.S_IMODE(journal.file.stat().st_mode) == 0o600
     assert stat.S_IMODE(journal.file.parent.stat().st_mode) == 0o700
     assert "hush42" not in journal.file.read_text()
@@ -169,10 +169,10 @@ def test_a_journal_is_its_owners_alone_and_holds_no_secret(tmp_path: Path) -> No
 def test_damaged_lines_of_a_journal_are_named_by_number_and_left_out(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    whole = [json.dumps(to_json(OutcomeLine.of(outcome))) for outcome in made(THREE)[:3]]
+    whole = [json.dumps(to_json(TrialLine.of(trial))) for trial in made(THREE)[:3]]
     file = tmp_path / "runs.jsonl"
     file.write_text("\n".join([whole[0], whole[1][:9], '{"arm": 7}', whole[2], whole[0][:5]]))
-    lines = Journal(file).read(OutcomeLine)
+    lines = Journal(file).read(TrialLine)
     assert [line.arm for line in lines] == [json.loads(whole[n])["arm"] for n in (0, 2)]
     said = capsys.readouterr().err.splitlines()
     assert [line.partition(": line ")[2][:16] for line in said] == [
@@ -182,7 +182,7 @@ def test_damaged_lines_of_a_journal_are_named_by_number_and_left_out(
     file.unlink()
     file.mkdir()
     with pytest.raises(UserError, match="cannot be read: it is not a file"):
-        Journal(file).read(OutcomeLine)
+        Journal(file).read(TrialLine)
 
 
 def test_a_comparison_of_an_earlier_hearth_is_read_and_says_what_it_said(tmp_path: Path) -> None:
@@ -196,7 +196,7 @@ def test_a_comparison_of_an_earlier_hearth_is_read_and_says_what_it_said(tmp_pat
     (tmp_path / "comparison.json").write_text(json.dumps(head))
     (tmp_path / "runs.jsonl").write_text("".join(json.dumps(run) + "\n" for run in runs))
     found = read_comparison(tmp_path)
-    said = to_json(compared(found.head, found.outcomes))
+    said = to_json(compared(found.head, found.trials))
     assert said["arms"][1]["ratio"]["pairs"] == 4
     assert said["settings"] == head["settings"]
 
@@ -215,10 +215,10 @@ def test_executors_that_change_between_the_runs_of_an_arm_are_a_reason_to_doubt(
             if n < 2
             else "partitioned; 2 on CPUs 2-3, 512 MiB"
         )
-        comparison.keep(OutcomeLine("native", n, None, 1.0, plan="native"))
-        comparison.keep(OutcomeLine("bound", n, None, 1.0, plan=plan))
+        comparison.keep(TrialLine("native", n, None, 1.0, plan="native"))
+        comparison.keep(TrialLine("bound", n, None, 1.0, plan=plan))
     found = read_comparison(tmp_path)
-    (warning,) = to_json(compared(found.head, found.outcomes))["warnings"]
+    (warning,) = to_json(compared(found.head, found.trials))["warnings"]
     assert warning["kind"] == "other-plan"
     assert "bound did not run with the same executors each time" in warning["sentence"]
     assert "CPUs 0-1" in warning["sentence"] and "CPUs 2-3" in warning["sentence"]

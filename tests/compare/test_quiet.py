@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from hearth.studies.engine.progress import Following, Quiet, busy_share
-from hearth.studies.engine.trial import Outcome, Turn
+from hearth.studies.engine.trial import Trial, Turn
 
 TURN = Turn("job", "native", 0)
 
@@ -26,7 +26,7 @@ def ticking() -> Callable[[], float]:
 def runs(quiet: Quiet, number: int = 1) -> None:
     following = Following(quiet=quiet)
     for _ in range(number):
-        following.run(TURN, [], lambda turn: Outcome(turn, seconds=1.0))
+        following.run(TURN, [], lambda turn: Trial(turn, seconds=1.0))
 
 
 def test_a_busy_machine_is_said_once_before_the_first_run_with_what_to_do(

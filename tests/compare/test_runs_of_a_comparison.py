@@ -17,7 +17,7 @@ from hearth.studies.compare.result import ComparisonSettings, ListedArm
 from hearth.studies.compare.study import Comparison, read_comparison, run
 from hearth.studies.compare.verdict import compared
 from hearth.studies.engine.arms import Arm
-from hearth.studies.engine.trial import Outcome, Turn
+from hearth.studies.engine.trial import Trial, Turn
 from support import ROOT, Command
 
 #: A class-data archive would be made first, which takes longer than all the rest.
@@ -45,13 +45,13 @@ class Quick:
     def __init__(self, failing: str | None = None) -> None:
         self.failing, self.count = failing, 0
 
-    def run(self, turn: Turn, arm: Arm, record: Path, log: Path) -> Outcome:
+    def run(self, turn: Turn, arm: Arm, record: Path, log: Path) -> Trial:
         self.count += 1
         RecordWriter.create(record, "quick", Launched(master="x")).finish("finished", 0, 1.0)
         failed = arm.name == self.failing and self.count > 4
         if failed:
-            return Outcome(turn, failure="ended with 1: out of memory", record=record.name)
-        return Outcome(turn, seconds=float(self.count), record=record.name)
+            return Trial(turn, failure="ended with 1: out of memory", record=record.name)
+        return Trial(turn, seconds=float(self.count), record=record.name)
 
 
 def quick_comparison(
@@ -71,13 +71,13 @@ def quick_comparison(
 
 def test_arms_run_in_turn_in_random_order_and_warm_ups_do_not_count(tmp_path: Path) -> None:
     kept = quick_comparison(tmp_path, Quick(), warmup=2, repeat=6)
-    order = [(o.repetition, o.arm) for o in kept.outcomes]
+    order = [(t.repetition, t.arm) for t in kept.trials]
     assert [repetition for repetition, _ in order] == [r for r in range(-2, 6) for _ in range(2)]
     turns = [tuple(arm for _, arm in order[at : at + 2]) for at in range(0, 16, 2)]
     assert set(turns) == {("native", "bound"), ("bound", "native")}, "drawn anew each time"
-    arms = compared(kept.head, kept.outcomes).arms
+    arms = compared(kept.head, kept.trials).arms
     assert {arm.name: arm.seconds for arm in arms} == {
-        name: [o.seconds for o in kept.outcomes if o.arm == name and o.repetition >= 0]
+        name: [t.seconds for t in kept.trials if t.arm == name and t.repetition >= 0]
         for name in ("native", "bound")
     }
     assert {len(arm.seconds) for arm in arms} == {6}
@@ -85,12 +85,12 @@ def test_arms_run_in_turn_in_random_order_and_warm_ups_do_not_count(tmp_path: Pa
 
 def test_an_arm_that_fails_is_run_no_more_and_its_failed_run_has_no_time(tmp_path: Path) -> None:
     kept = quick_comparison(tmp_path, Quick(failing="bound"), warmup=0, repeat=6)
-    bound = [o for o in kept.outcomes if o.arm == "bound"]
-    assert [(o.failure is None, o.seconds is None) for o in bound] == [
+    bound = [t for t in kept.trials if t.arm == "bound"]
+    assert [(t.failure is None, t.seconds is None) for t in bound] == [
         (True, False), (True, False), (False, True),
     ]  # fmt: skip
-    assert len(kept.outcomes) == 6
-    verdict = compared(kept.head, kept.outcomes).verdict
+    assert len(kept.trials) == 6
+    verdict = compared(kept.head, kept.trials).verdict
     assert "bound failed and was not run again: ended with 1: out of memory" in verdict.why
 
 
@@ -100,9 +100,9 @@ def test_without_its_first_arm_a_verdict_ends_and_a_question_goes_on(
 ) -> None:
     quick = Quick(failing="native")
     done = quick_comparison(tmp_path, quick, 0, 5, against_baseline=against_baseline)
-    (failed,) = [o.repetition for o in done.outcomes if o.failure]
+    (failed,) = [t.repetition for t in done.trials if t.failure]
     assert failed == 2
-    assert sum(o.repetition > failed for o in done.outcomes) == later
+    assert sum(t.repetition > failed for t in done.trials) == later
 
 
 @pytest.mark.spark
@@ -116,9 +116,9 @@ def test_a_failing_application_gives_no_verdict_and_an_exit_code_that_tells(
     assert document["verdict"]["choice"] is None
     assert document["verdict"]["sentence"].startswith("No verdict: native never finished")
     assert any("native failed and was not run again" in why for why in document["verdict"]["why"])
-    outcomes = only_comparison(tmp_path / "state").outcomes
-    assert [o.repetition for o in outcomes] == [0, 0]
-    assert all(str(o.failure).startswith("ended with 3") for o in outcomes)
+    trials = only_comparison(tmp_path / "state").trials
+    assert [t.repetition for t in trials] == [0, 0]
+    assert all(str(t.failure).startswith("ended with 3") for t in trials)
     assert "there is no winner to save" in done.stderr
     assert not (tmp_path / "state" / "saved").exists()
 
@@ -145,7 +145,7 @@ def test_a_run_under_other_settings_ends_the_comparison_by_name(tmp_path: Path) 
 class Interrupted(Quick):
     """As Quick, but for Ctrl-C in the fourth run."""
 
-    def run(self, turn: Turn, arm: Arm, record: Path, log: Path) -> Outcome:
+    def run(self, turn: Turn, arm: Arm, record: Path, log: Path) -> Trial:
         if self.count == 3:
             raise KeyboardInterrupt
         return super().run(turn, arm, record, log)
@@ -173,21 +173,21 @@ def test_an_interrupted_comparison_is_resumed_by_its_id(
     run(resumed, ARMS, later)
     assert later.count == 3
     kept = read_comparison(cut_short.directory)
-    assert sorted((o.repetition, o.arm) for o in kept.outcomes) == [
+    assert sorted((t.repetition, t.arm) for t in kept.trials) == [
         (repetition, arm) for repetition in (-1, 0, 1) for arm in ("bound", "native")
     ]
 
 
 def test_one_that_was_killed_in_its_first_run_says_so_and_is_resumed(tmp_path: Path) -> None:
     begun = Comparison.begin(tmp_path, "quick", ARMS, TWICE)
-    said = compared(begun.head, read_comparison(begun.directory).outcomes)
+    said = compared(begun.head, read_comparison(begun.directory).trials)
     shown = "\n".join(show_comparison(said, Screen(200)))
     assert "no run has ended" in shown and "see below" not in shown
     goes_on = f"'hearth compare --resume {begun.head.id}' goes on with it"
     assert f"no run of native has ended; {goes_on}" in " ".join(shown.split())
     resumed = Comparison.resume(tmp_path, begun.head.id, "quick", ARMS, TWICE)
     run(resumed, ARMS, Quick())
-    assert len(read_comparison(begun.directory).outcomes) == 6
+    assert len(read_comparison(begun.directory).trials) == 6
 
 
 def test_it_goes_on_only_as_it_was_and_on_the_machine_as_it_was(

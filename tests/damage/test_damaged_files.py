@@ -444,7 +444,7 @@ def test_a_damaged_comparison_is_named_or_read_without_the_damaged_runs(
 
     def read() -> None:
         found = read_comparison(tmp_path)
-        said = compared(found.head, found.outcomes)
+        said = compared(found.head, found.trials)
         to_json(said)
         show_comparison(said, SCREEN)
         page([], said)

@@ -19,7 +19,7 @@ from hearth.spark.run_files import write_plan
 from hearth.studies.compare.result import ComparisonSettings
 from hearth.studies.compare.study import Comparison, read_comparison
 from hearth.studies.engine.arms import Arm
-from hearth.studies.engine.trial import OutcomeLine
+from hearth.studies.engine.trial import TrialLine
 from support import Command, command, confs, driver_settings, environment, json_lines, require
 
 #: Fills the disk with hearth's state, works on, and ends with a code of its own.
@@ -121,15 +121,15 @@ def test_runs_of_a_comparison_count_that_a_full_disk_does_not_take(
 ) -> None:
     settings = ComparisonSettings(warmup=0, seed=1)
     kept = Comparison.begin(small, "job", [Arm("native"), Arm("bound")], settings)
-    run = OutcomeLine("native", 0, seconds=1.0, plan="x" * 300)
+    run = TrialLine("native", 0, seconds=1.0, plan="x" * 300)
     full = fill(small)
     for _ in range(20):
         kept.keep(run)
     assert "could not take this result: No space left on device" in capsys.readouterr().err
     full.unlink()
     kept.keep(replace(run, arm="bound"))
-    assert len(kept.outcomes) == 21
-    again = read_comparison(kept.directory).outcomes
+    assert len(kept.trials) == 21
+    again = read_comparison(kept.directory).trials
     assert again[-1].arm == "bound"
     assert capsys.readouterr().err == ""
     fill(small)

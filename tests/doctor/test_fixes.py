@@ -29,7 +29,7 @@ from hearth.studies.compare.result import ComparisonSettings
 from hearth.studies.compare.study import Comparison, run
 from hearth.studies.engine import arms as ways
 from hearth.studies.engine.arms import Arm
-from hearth.studies.engine.trial import Outcome, OutcomeLine, Turn
+from hearth.studies.engine.trial import Trial, TrialLine, Turn
 from support import ROOT, Command, eventually, require
 
 CHECKS = {check.name: check for check in all_checks()}
@@ -226,12 +226,12 @@ class Recorded:
     def __init__(self, root: Path) -> None:
         self.root, self.seen = root, {"as-is": set(), "fixed:memory-maps": set()}  # type: ignore[var-annotated]
 
-    def run(self, turn: Turn, arm: Arm, record: Path, log: Path) -> Outcome:
+    def run(self, turn: Turn, arm: Arm, record: Path, log: Path) -> Trial:
         self.seen[arm.name].add(now(self.root))
         setting = Setting(now(self.root), f"/{PATH}")
         launched = Launched(master="x", machine_settings={"maps": setting})
         RecordWriter.create(record, "job", launched).finish("finished", 0, 1.0)
-        return Outcome(turn, seconds=1.0, record=record.name)
+        return Trial(turn, seconds=1.0, record=record.name)
 
 
 def test_the_setting_is_switched_for_the_runs_of_its_arm_alone(
@@ -255,7 +255,7 @@ def kept(state: Path, seconds: list[float], application: str = "job.py") -> Comp
     comparison = Comparison.begin(state, application, both, settings)
     for n, pair in enumerate(zip(AS_IS, seconds, strict=True)):
         for arm, took in zip(("as-is", "fixed:memory-maps"), pair, strict=True):
-            comparison.keep(OutcomeLine(arm, n, None, took))
+            comparison.keep(TrialLine(arm, n, None, took))
     return comparison
 
 

@@ -10,7 +10,7 @@ from hearth.studies.compare.result import ComparisonSettings
 from hearth.studies.compare.study import Comparison
 from hearth.studies.engine.arms import Arm
 from hearth.studies.engine.store import BENCH, KINDS, STUDY
-from hearth.studies.engine.trial import OutcomeLine
+from hearth.studies.engine.trial import TrialLine
 from hearth.studies.listing import list_studies
 
 _STARTED = "2026-11-01T00:00:00+00:00"
@@ -81,8 +81,8 @@ def test_its_comparison_goes_on_beside_new_ones(old: Path) -> None:
     arms = [Arm("native"), Arm("bound")]
     settings = ComparisonSettings(0, 1, command=["a.py"], repeat=3)
     resumed = Comparison.resume(old, "c", "a.py", arms, settings)
-    assert len(resumed.outcomes) == 4 and resumed.state_home == old
-    resumed.keep(OutcomeLine("native", 2, seconds=10.0))
+    assert len(resumed.trials) == 4 and resumed.state_home == old
+    resumed.keep(TrialLine("native", 2, seconds=10.0))
     assert len(Comparison.read(old / "comparisons" / "c").lines) == 5
     new = Comparison.begin(old, "a.py", arms, settings)
     assert new.directory.parent == old / "studies" / "compare" and new.state_home == old

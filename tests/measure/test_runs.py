@@ -29,7 +29,7 @@ from hearth.studies.compare.result import ComparisonSettings
 from hearth.studies.compare.study import Comparison
 from hearth.studies.engine.arms import Arm
 from hearth.studies.engine.target import ApplicationTarget
-from hearth.studies.engine.trial import OutcomeLine
+from hearth.studies.engine.trial import TrialLine
 from hearth.studies.listing import find_kept, list_studies
 from support import ROOT, Command, json_lines
 
@@ -188,7 +188,7 @@ def test_comparisons_and_characterisations_are_in_the_same_listing(
     made(state, "job")
     arms = [Arm("native"), Arm("bound")]
     alone = Comparison.begin(state, "job.py", arms, ComparisonSettings(0, 1))
-    alone.keep(OutcomeLine("native", 0, None, 1.0))
+    alone.keep(TrialLine("native", 0, None, 1.0))
     asked = [
         AskedTarget(
             ApplicationTarget(read_line(["job.py"])), [Question("smt", "Threads", "a paper")]

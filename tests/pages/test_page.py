@@ -463,7 +463,7 @@ def test_a_series_shows_the_seconds_of_each_run_and_why_a_job_has_none(
     assert complaints == []
     assert shown.evaluate("document.documentElement.scrollWidth") <= viewport["width"]
     assert shown.evaluate(_LOST) == [] and shown.evaluate(_TWICE) == 0
-    counted = [case for case in series.cases if case.outcome.counted_s is not None]
+    counted = [case for case in series.cases if case.trial.counted_s is not None]
     assert shown.locator("#series .point").count() == len(counted) > 0
     said = shown.locator("#series").inner_text()
     assert f"{series.rows[0].label}: seconds of each run, from zero" in said

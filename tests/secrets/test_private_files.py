@@ -23,7 +23,7 @@ from hearth.spark.saved_configs import keep_choice
 from hearth.studies.compare.result import ComparisonSettings
 from hearth.studies.compare.study import Comparison
 from hearth.studies.engine.arms import Arm
-from hearth.studies.engine.trial import OutcomeLine
+from hearth.studies.engine.trial import TrialLine
 from support import ROOT, Command, require
 
 OTHER = 65534  # nobody
@@ -53,7 +53,7 @@ def test_records_plans_choices_comparisons_and_pages_are_private_under_any_umask
     write_plan({"mode": "native"}, state)
     keep_choice(state, read_line(["job.py"]), {"arm": "bound"})
     comparison = Comparison.begin(state, "app", [Arm("native")], ComparisonSettings(0, 1))
-    comparison.keep(OutcomeLine("native", 0, None, 1.0))
+    comparison.keep(TrialLine("native", 0, None, 1.0))
     write_page(state / "page.html", [])
     assert len(list(state.rglob("*"))) > 15
     assert open_to_others(tmp_path / "not") == []

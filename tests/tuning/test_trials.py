@@ -32,10 +32,10 @@ from hearth.spark.submit_args import SubmitLine, SubmitOptions
 from hearth.studies.engine.arms import Arm, profile_words
 from hearth.studies.engine.progress import Following
 from hearth.studies.engine.target import tuned_as
-from hearth.studies.engine.trial import Outcome, Turn
+from hearth.studies.engine.trial import Trial, Turn
 from hearth.studies.listing import list_studies
 from hearth.studies.models.performance_model import MechanismEvidence
-from hearth.studies.models.search import SearchStep, Task, Trial, next_step, outlook
+from hearth.studies.models.search import SearchStep, SearchTrial, Task, next_step, outlook
 from hearth.studies.models.space import Configuration, MachineSize
 from hearth.studies.tune import search_space
 from hearth.studies.tune import study as tune
@@ -109,7 +109,7 @@ class Quick:
         self.arms: list[Arm] = []
         self.draw = np.random.default_rng(seed)
 
-    def run(self, turn: Turn, arm: Arm, record: Path, log: Path) -> Outcome:
+    def run(self, turn: Turn, arm: Arm, record: Path, log: Path) -> Trial:
         if len(self.arms) == self.ends_at:
             self.ends_by()
         self.arms.append(arm)
@@ -120,8 +120,8 @@ class Quick:
         writer = RecordWriter.create(record, "quick", Launched(master="x"))
         writer.finish("finished", 124 if stopped else 0, seconds)
         if failed or stopped:
-            return Outcome(turn, failure=failed or "ended with 124", record=record.name)
-        return Outcome(turn, seconds=seconds, record=record.name)
+            return Trial(turn, failure=failed or "ended with 124", record=record.name)
+        return Trial(turn, seconds=seconds, record=record.name)
 
 
 def begin(state: Path, space: SearchSpace = SPACE, settings: TuneSettings = SETTINGS) -> Tune:
@@ -467,9 +467,9 @@ def test_what_a_trial_measured_besides_its_time_changes_what_is_expected() -> No
     task = Task(MACHINE, tuple(WAYS), 0, CURRENT, 8, 100)
     wide = next(at for at, way in enumerate(WAYS) if way.shown == "1x32 ParallelGC")
     idle, busy = (
-        outlook(task, [Trial(0, 100.0, evidence=MechanismEvidence(cpu_use=use))]).forecast.mean[
-            wide
-        ]
+        outlook(
+            task, [SearchTrial(0, 100.0, evidence=MechanismEvidence(cpu_use=use))]
+        ).forecast.mean[wide]
         for use in (0.4, 0.95)
     )
     assert busy < idle - 0.02
@@ -603,23 +603,23 @@ def test_a_setting_that_a_trial_shows_to_have_nothing_to_act_on_is_not_tried(
     few = [WAYS[0], WAYS[3], WAYS[CURRENT]]
     more = [replace(way, varied={key: "64"}) for way in few[:2]]
     task = Task(MACHINE, (*few, *more), 0, 2, 200, 10**9)
-    seen = [Trial(0, 100.0), Trial(2, 200.0)]
-    idle = [Trial(0, 100.0, idle=frozenset({key})), Trial(2, 200.0)]
+    seen = [SearchTrial(0, 100.0), SearchTrial(2, 200.0)]
+    idle = [SearchTrial(0, 100.0, idle=frozenset({key})), SearchTrial(2, 200.0)]
 
-    def tried(trials: list[Trial]) -> set[int]:
+    def tried(trials: list[SearchTrial]) -> set[int]:
         trials = list(trials)
         while isinstance(step := next_step(task, trials), SearchStep) and step.role == "search":
-            trials.append(Trial(step.index, 150.0))
+            trials.append(SearchTrial(step.index, 150.0))
         return {trial.index for trial in trials}
 
     assert max(tried(seen)) >= len(few) > max(tried(idle))
     head = begin(tmp_path, replace(SPACE, offered=[key])).head
-    line = tune.TrialLine(0, "search", None, seconds=1.0, measures={"sql_shuffle_mb": 0.0})
-    assert tune.trial_of(head, line).idle == {key}
+    line = tune.TuneLine(0, "search", None, seconds=1.0, measures={"sql_shuffle_mb": 0.0})
+    assert tune.search_trial(head, line).idle == {key}
     some = replace(line, measures={"sql_shuffle_mb": 5.0})
-    assert tune.trial_of(head, some).idle == frozenset()
+    assert tune.search_trial(head, some).idle == frozenset()
     asked = begin(tmp_path / "vary").head
-    assert tune.trial_of(asked, line).idle == frozenset(), "what --vary names is tried"
+    assert tune.search_trial(asked, line).idle == frozenset(), "what --vary names is tried"
 
 
 def test_what_you_fixed_stays(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -768,7 +768,7 @@ def test_garbage_collection_that_was_seen_changes_what_is_expected() -> None:
     few = next(at for at, way in enumerate(WAYS) if way.shown == "4x2 ParallelGC")
     calm, busy = (
         outlook(
-            task, [Trial(0, 100.0, evidence=MechanismEvidence(share / (1 - share)))]
+            task, [SearchTrial(0, 100.0, evidence=MechanismEvidence(share / (1 - share)))]
         ).forecast.mean[few]
         for share in (0.02, 0.5)
     )

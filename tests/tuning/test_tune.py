@@ -125,7 +125,7 @@ def test_a_lucky_run_is_not_recommended_for_its_luck() -> None:
                       round(one.memory_per_worker_gb * 1024), "node", "") for one in CELLS
     )  # fmt: skip
     task = search.Task(MACHINE, ways, often, often, 8, 100)
-    now = search.outlook(task, [search.Trial(at, value) for at, value in seconds])
+    now = search.outlook(task, [search.SearchTrial(at, value) for at, value in seconds])
     assert now is not None and now.best == often
 
 
@@ -143,9 +143,9 @@ def test_a_replay_makes_the_trials_that_a_tune_with_the_defaults_makes(
     _, parser = command_parser("tune")
     budget, runs = parser.get_default("budget"), parser.get_default("for_runs")
     task = search.Task(MACHINE, ways, first, first, budget, runs, (known,))
-    made: list[search.Trial] = []
+    made: list[search.SearchTrial] = []
     while isinstance(step := search.next_step(task, made), search.SearchStep):
-        made.append(search.Trial(step.index, table.seconds[step.index]))
+        made.append(search.SearchTrial(step.index, table.seconds[step.index]))
     assert shown == tuple(CELLS[one.index].shown for one in made)
     assert (budget, runs) == (search.BUDGET, search.FOR_RUNS)
 

@@ -110,9 +110,9 @@ def test_a_series_that_was_killed_goes_on_and_its_torn_line_does_not_count(tmp_p
     with kept.path.open("a") as file:
         file.write('{"schema": "hearth/bench-result/1", "record": "ca')
     again = results(tmp_path)
-    assert [outcome.turn for outcome in again.outcomes] == [Turn("alpha", "local[2]", 0)]
+    assert [trial.turn for trial in again.trials] == [Turn("alpha", "local[2]", 0)]
     again.keep(kept_case(case("alpha", "local[2]", 1, 2.0)))
-    assert len(read(kept.path).outcomes) == 2
+    assert len(read(kept.path).trials) == 2
     for line in kept.path.read_text().splitlines():
         json.loads(line)
 
@@ -176,8 +176,8 @@ def test_only_what_is_missing_is_run_and_a_failure_is_tried_again(
         ("beta", "local[2]"),
     ]
     again = read(kept.path)
-    assert len(again.outcomes) == 4
-    assert [o.failure for o in again.outcomes if o.turn.subject == "beta --maps 4"] == [
+    assert len(again.trials) == 4
+    assert [t.failure for t in again.trials if t.turn.subject == "beta --maps 4"] == [
         "ended with 1: OutOfMemoryError"
     ] * 2
     assert not is_good(again)

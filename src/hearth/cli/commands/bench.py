@@ -141,7 +141,7 @@ def _file(options: Namespace, series: Series) -> Path:
 
 def _go(offer: catalogue.Catalogue, series: Series, results: Results, quiet: Quiet) -> None:
     turns = set(series.experiment().turns())
-    kept = sum(outcome.turn in turns for outcome in results.outcomes if outcome.failure is None)
+    kept = sum(trial.turn in turns for trial in results.trials if trial.failure is None)
     found = f", {kept} of them already in the file" if kept else ""
     runs = f"{len(turns)} runs{found}; results in {results.path}"
     print(f"hearth: {runs}", file=sys.stderr, flush=True)

@@ -323,10 +323,10 @@ def _compare(options: CompareCommand, target: PlannedTarget, arms: list[Arm]) ->
     runs = options.runs
     at_most = options.until_certain or runs.budget_s is not None
     following = Following(at_most, quiet=Quiet(runs.wait_idle_s))
-    following.ended(sum(outcome.failure is None for outcome in comparison.outcomes))
+    following.ended(sum(trial.failure is None for trial in comparison.trials))
     with continued_with(f"compare --resume {comparison.head.id}"), following.shown():
         run_study(comparison, arms, target.subject, following, budget_s=runs.budget_s)
-    result = compared(comparison.head, comparison.outcomes)
+    result = compared(comparison.head, comparison.trials)
     _show(result, options.json)
     if options.html:
         from hearth.report.terminal.sources import read_sources
@@ -334,7 +334,7 @@ def _compare(options: CompareCommand, target: PlannedTarget, arms: list[Arm]) ->
         write_html(options.html, read_sources([result.id], paths.state_home()).runs, result)
     if options.keep:
         _keep(options.line, result, arms)
-    return 1 if any(outcome.failure for outcome in comparison.outcomes) else 0
+    return 1 if any(trial.failure for trial in comparison.trials) else 0
 
 
 def _begun(options: CompareCommand, target: PlannedTarget, arms: list[Arm]) -> Comparison:

@@ -25,9 +25,9 @@ def series_view(found: BenchResult) -> View:
 
 def _job(found: BenchResult, label: str) -> View:
     seconds: dict[str, list[float]] = {}
-    for outcome in (case.outcome for case in found.cases if case.label == label):
-        if outcome.counted_s is not None:
-            seconds.setdefault(outcome.arm, []).append(outcome.counted_s)
+    for trial in (case.trial for case in found.cases if case.label == label):
+        if trial.counted_s is not None:
+            seconds.setdefault(trial.arm, []).append(trial.counted_s)
     rows = [row for row in found.rows if row.label == label]
     ran = [(row.master, seconds[row.master]) for row in rows if row.master in seconds]
     return {"name": label, "seconds": seconds_strip(ran),

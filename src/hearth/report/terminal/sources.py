@@ -27,7 +27,7 @@ from hearth.studies.engine.store import (
     TUNE,
     StudyKind,
 )
-from hearth.studies.engine.trial import Outcome
+from hearth.studies.engine.trial import Trial
 from hearth.studies.listing import find_kept
 from hearth.studies.published.result import Repeated
 from hearth.studies.published.study import PublishedStudy
@@ -95,8 +95,8 @@ def _kind(directory: Path) -> StudyKind | None:
 
 def _comparison(sources: Sources, directory: Path, state_home: Path) -> None:
     found = read_comparison(directory)
-    sources.comparison = compared(found.head, found.outcomes)
-    for record in _median_runs(sources.comparison, found.outcomes):
+    sources.comparison = compared(found.head, found.trials)
+    for record in _median_runs(sources.comparison, found.trials):
         sources.runs.append(analyse(records_home(state_home) / record))
 
 
@@ -130,14 +130,14 @@ _STUDIES = {
 }
 
 
-def _median_runs(comparison: Compared, outcomes: list[Outcome]) -> list[str]:
+def _median_runs(comparison: Compared, trials: list[Trial]) -> list[str]:
     """Return the record of each arm's run whose time is nearest to the arm's median."""
     records = []
     for arm in comparison.finished:
         times = {
-            outcome.record: abs(outcome.counted_s - arm.median)
-            for outcome in outcomes
-            if outcome.arm == arm.name and outcome.counted_s is not None and outcome.record
+            trial.record: abs(trial.counted_s - arm.median)
+            for trial in trials
+            if trial.arm == arm.name and trial.counted_s is not None and trial.record
         }
         if times:
             records.append(min(times, key=times.__getitem__))

@@ -1,4 +1,4 @@
-"""Summarise the outcomes of a series: one row for each job and master."""
+"""Summarise the trials of a series: one row for each job and master."""
 
 import statistics
 from collections import Counter
@@ -11,7 +11,7 @@ from hearth.base.limits import Amount, Count, OneOf, Positive
 from hearth.studies.bench.study import CaseLine, Results, SeriesHead
 from hearth.studies.compare.verdict import pairs
 from hearth.studies.engine.statistics import CONFIDENCE, Spread, each_confidence, paired_ratio
-from hearth.studies.engine.trial import Outcome
+from hearth.studies.engine.trial import Trial
 from hearth.studies.engine.validity import TimedRun, doubts
 from hearth.workloads.shapes import AnswerVerdict, CaseResult, Streaming
 
@@ -94,18 +94,16 @@ def summarised(results: Results) -> list[JobSummary]:
             for master in masters]  # fmt: skip
 
 
-def of(results: Results, label: str) -> list[Outcome]:
-    """Return the outcomes of one job."""
-    return [outcome for outcome in results.outcomes if outcome.turn.subject == label]
+def of(results: Results, label: str) -> list[Trial]:
+    """Return the trials of one job."""
+    return [trial for trial in results.trials if trial.turn.subject == label]
 
 
-def _row(
-    outcomes: Sequence[Outcome], label: str, master: str, masters: Sequence[str]
-) -> JobSummary:
-    own = [outcome for outcome in outcomes if outcome.arm == master]
-    failed = [outcome.failure for outcome in own if outcome.failure is not None]
+def _row(trials: Sequence[Trial], label: str, master: str, masters: Sequence[str]) -> JobSummary:
+    own = [trial for trial in trials if trial.arm == master]
+    failed = [trial.failure for trial in own if trial.failure is not None]
     row = JobSummary(label, master, len(failed), failed[-1] if failed else None)
-    results = [o.result for o in own if o.counted_s is not None and o.result is not None]
+    results = [t.result for t in own if t.counted_s is not None and t.result is not None]
     if not results:
         return row
     spread = Spread.of([result["seconds"] for result in results])
@@ -117,7 +115,7 @@ def _row(
         stream=_stream(streams) if streams else None,
         answers=dict(Counter(result["verdict"]["status"] for result in results)),
         answer=_worst(results),
-        ratio=_ratio(outcomes, master, masters),
+        ratio=_ratio(trials, master, masters),
     )
 
 
@@ -140,8 +138,8 @@ def _stream(streams: Sequence[Streaming]) -> StreamSummary:
     )
 
 
-def _ratio(outcomes: Sequence[Outcome], master: str, masters: Sequence[str]) -> MasterRatio | None:
-    mine, base = pairs(master, masters[0], outcomes)
+def _ratio(trials: Sequence[Trial], master: str, masters: Sequence[str]) -> MasterRatio | None:
+    mine, base = pairs(master, masters[0], trials)
     if master == masters[0] or not base:
         return None
     ratio = paired_ratio(mine, base, each_confidence(CONFIDENCE, len(masters) - 1))
@@ -155,9 +153,9 @@ def doubted(results: Results) -> list[Doubted]:
     found = []
     for entry in results.head.entries:
         runs = [
-            TimedRun(outcome.arm, outcome.repetition, outcome.counted_s)
-            for outcome in of(results, entry.label)
-            if outcome.counted_s is not None
+            TimedRun(trial.arm, trial.repetition, trial.counted_s)
+            for trial in of(results, entry.label)
+            if trial.counted_s is not None
         ]
         found += [Doubted(entry.label, d.kind, d.sentence) for d in doubts(runs, first)]
     return found
@@ -166,8 +164,8 @@ def doubted(results: Results) -> list[Doubted]:
 def is_good(results: Results) -> bool:
     """Return whether every run ended and no answer is wrong."""
     return not any(
-        outcome.result is None or outcome.result["verdict"]["status"] == "wrong"
-        for outcome in results.outcomes
+        trial.result is None or trial.result["verdict"]["status"] == "wrong"
+        for trial in results.trials
     )
 
 
@@ -187,6 +185,6 @@ class BenchResult:
 
 def bench_result(results: Results) -> BenchResult:
     """Return the result of a series so far."""
-    cases = [CaseLine.of(outcome) for outcome in results.outcomes]
+    cases = [CaseLine.of(trial) for trial in results.trials]
     rows, warnings = summarised(results), doubted(results)
     return BenchResult("hearth/bench-result/2", results.head, cases, rows, warnings)

@@ -23,7 +23,7 @@ from hearth.machine.topology import Topology
 from hearth.studies.engine.progress import Following
 from hearth.studies.engine.schedule import Experiment, Repetitions, conduct
 from hearth.studies.engine.store import BENCH, Journal, Study, TypedCommand, to_resume
-from hearth.studies.engine.trial import Outcome, Turn
+from hearth.studies.engine.trial import Trial, Turn
 from hearth.workloads import cases, catalogue, runner, suites
 from hearth.workloads.shapes import CaseResult
 
@@ -87,19 +87,19 @@ class CaseLine:
             raise ValueError("it has neither a result nor a reason")
 
     @staticmethod
-    def of(outcome: Outcome) -> "CaseLine":
-        turn = outcome.turn
+    def of(trial: Trial) -> "CaseLine":
+        turn = trial.turn
         place = (turn.subject, turn.arm, turn.repetition)
-        if outcome.failure is not None:
-            return CaseLine(SCHEMA, "case", *place, reason=outcome.failure)
-        return CaseLine(SCHEMA, "case", *place, outcome.result)
+        if trial.failure is not None:
+            return CaseLine(SCHEMA, "case", *place, reason=trial.failure)
+        return CaseLine(SCHEMA, "case", *place, trial.result)
 
     @property
-    def outcome(self) -> Outcome:
+    def trial(self) -> Trial:
         turn = Turn(self.label, self.master, self.repetition)
         if self.reason is not None or self.result is None:
-            return Outcome(turn, failure=self.reason)
-        return Outcome(turn, seconds=self.result["seconds"], result=self.result)
+            return Trial(turn, failure=self.reason)
+        return Trial(turn, seconds=self.result["seconds"], result=self.result)
 
 
 @dataclass(frozen=True)
@@ -177,7 +177,7 @@ def _versions() -> dict[str, Any]:
 
 
 class Results(Study[SeriesHead, CaseLine]):
-    """The file of a series, and the outcomes in it: of a run that is tried again, the last one."""
+    """The file of a series, and the trials in it: of a run that is tried again, the last one."""
 
     kind, head_type, line_type = BENCH, SeriesHead, CaseLine
 
@@ -186,12 +186,12 @@ class Results(Study[SeriesHead, CaseLine]):
         return self.journal.file
 
     @property
-    def outcomes(self) -> list[Outcome]:
-        """The last outcome of each turn, in the order of time."""
-        last: dict[Turn, Outcome] = {}
+    def trials(self) -> list[Trial]:
+        """The last trial of each turn, in the order of time."""
+        last: dict[Turn, Trial] = {}
         for line in self.lines:
-            last.pop(line.outcome.turn, None)
-            last[line.outcome.turn] = line.outcome
+            last.pop(line.trial.turn, None)
+            last[line.trial.turn] = line.trial
         return list(last.values())
 
     @staticmethod
@@ -288,23 +288,23 @@ def run(
     """Run what is not in the results yet; following: show how far it is."""
     entries = {entry.label: entry for entry in series.entries}
 
-    def make(turn: Turn) -> Outcome:
-        return _outcome(offer, series, entries[turn.subject], turn)
+    def make(turn: Turn) -> Trial:
+        return _trial(offer, series, entries[turn.subject], turn)
 
-    def keep(outcome: Outcome) -> None:
-        results.keep(CaseLine.of(outcome))
+    def keep(trial: Trial) -> None:
+        results.keep(CaseLine.of(trial))
 
     schedule = Repetitions(series.experiment())
-    conduct(schedule, make, keep, earlier=results.outcomes, following=following)
+    conduct(schedule, make, keep, earlier=results.trials, following=following)
 
 
-def _outcome(
+def _trial(
     offer: catalogue.Catalogue, series: Series, entry: suites.SuiteEntry, turn: Turn
-) -> Outcome:
+) -> Trial:
     conf = {**series.conf, **entry.conf}
     case = cases.Case(entry.job, entry.parameters, series.size_bytes, series.seed, conf)
     try:
         result: Any = cases.run(offer, case, turn.arm).document
     except (UserError, runner.RunError) as failure:
-        return Outcome(turn, failure=str(failure))
-    return Outcome(turn, seconds=result["seconds"], result=result)
+        return Trial(turn, failure=str(failure))
+    return Trial(turn, seconds=result["seconds"], result=result)

@@ -23,7 +23,7 @@ from hearth.studies.compare.verdict import (
 )
 from hearth.studies.engine.loss_classes import loss_class, not_told
 from hearth.studies.engine.statistics import Ratio, each_confidence, paired_ratio
-from hearth.studies.engine.trial import Measures, Outcome
+from hearth.studies.engine.trial import Measures, Trial
 
 #: Measures that do not grow with the length of a run.
 _OF_ANY_LENGTH = ("gc_share", "remote_share", "cpu_use", "cpi", "l3_misses", "front_end")
@@ -81,14 +81,14 @@ class MeasuredAnswer:
     counted: list[CountedMeasure] | None = field(default=None, metadata=LEFT_OUT)
 
 
-def answered(key: str, comparison: Compared, outcomes: Sequence[Outcome]) -> MeasuredAnswer:
-    """Return the answer to a question; outcomes: of its comparison, warm-ups too."""
+def answered(key: str, comparison: Compared, trials: Sequence[Trial]) -> MeasuredAnswer:
+    """Return the answer to a question; trials: of its comparison, warm-ups too."""
     failures = [f"{a.name} failed: {a.failures[-1]}" for a in comparison.arms if a.failures]
     if not comparison.finished:
-        warm_ups = outcomes and all(o.failure and not o.turn.counts for o in outcomes)
+        warm_ups = trials and all(t.failure and not t.turn.counts for t in trials)
         what = "Every warm-up failed" if warm_ups else "No run finished"
         return MeasuredAnswer(f"{what}, so there is no answer.", failures)
-    found = _ANSWERS.get(key, _fastest)(comparison, comparison.finished, outcomes)
+    found = _ANSWERS.get(key, _fastest)(comparison, comparison.finished, trials)
     counted = _counted(comparison.finished) if key in _COUNTING else None
     return replace(found, why=[*found.why, *failures], counted=counted)
 
@@ -113,7 +113,7 @@ def _counted(arms: Sequence[ComparedArm]) -> list[CountedMeasure] | None:
 
 
 def _fastest(
-    comparison: Compared, arms: Sequence[ComparedArm], outcomes: Sequence[Outcome]
+    comparison: Compared, arms: Sequence[ComparedArm], trials: Sequence[Trial]
 ) -> MeasuredAnswer:
     """Return which arm has the smallest median, and how each compares with the baseline."""
     best = min(arms, key=lambda arm: arm.median)
@@ -123,12 +123,12 @@ def _fastest(
     if claims:
         sentence += f": {'; '.join(claims)}"
     return MeasuredAnswer(
-        f"{sentence}.", moved(best.name, base, outcomes) if best.name != base else []
+        f"{sentence}.", moved(best.name, base, trials) if best.name != base else []
     )
 
 
 def _sweep(
-    comparison: Compared, arms: Sequence[ComparedArm], outcomes: Sequence[Outcome]
+    comparison: Compared, arms: Sequence[ComparedArm], trials: Sequence[Trial]
 ) -> MeasuredAnswer:
     """Return the fastest configuration, and the class of each other one."""
     best = min(arms, key=lambda arm: arm.median)
@@ -157,7 +157,7 @@ def _measures(arm: ComparedArm) -> Measures:
 
 
 def _cores(
-    comparison: Compared, arms: Sequence[ComparedArm], outcomes: Sequence[Outcome]
+    comparison: Compared, arms: Sequence[ComparedArm], trials: Sequence[Trial]
 ) -> MeasuredAnswer:
     """Return how much faster than on the fewest cores, and what the CPUs' time went to on each."""
     first, *more = arms
@@ -174,10 +174,10 @@ def _cpu_shares(arm: ComparedArm) -> list[str]:
 
 
 def _smt(
-    comparison: Compared, arms: Sequence[ComparedArm], outcomes: Sequence[Outcome]
+    comparison: Compared, arms: Sequence[ComparedArm], trials: Sequence[Trial]
 ) -> MeasuredAnswer:
     """Return whether the further threads pay, and Awan's effectiveness of them."""
-    found, times = _fastest(comparison, arms, outcomes), counted_times(outcomes)
+    found, times = _fastest(comparison, arms, trials), counted_times(trials)
     scales = {name: _scale(three, times, comparison.confidence)
               for name, three in _threes([arm.name for arm in arms]).items()}  # fmt: skip
     known = {name: scale for name, scale in scales.items() if scale is not None}
@@ -246,7 +246,7 @@ def _interval(ratio: Ratio, confidence: float) -> str:
 
 
 def _nodes(
-    comparison: Compared, arms: Sequence[ComparedArm], outcomes: Sequence[Outcome]
+    comparison: Compared, arms: Sequence[ComparedArm], trials: Sequence[Trial]
 ) -> MeasuredAnswer:
     """Compare bound (1B, 2B, ...) with unbound (1NB, 2NB, ...) runs on each number of nodes.
 
@@ -259,7 +259,7 @@ def _nodes(
     searched = len(arms) > len(best)
     parts, why, numbers = [], [], []
     for number, (bound, unbound) in both.items():
-        mine, base = pairs(bound, unbound, outcomes)
+        mine, base = pairs(bound, unbound, trials)
         if not base:
             continue
         speedup = paired_ratio(base, mine, confidence)
@@ -268,9 +268,9 @@ def _nodes(
         )
         parts.append(f"{number} node{'s' * (number != '1')}: {speedup.value:.2f}x{shown}")
         numbers.append(len(base))
-        why += moved(bound, unbound, outcomes)
+        why += moved(bound, unbound, trials)
     if not parts:
-        return _fastest(comparison, arms, outcomes)
+        return _fastest(comparison, arms, trials)
     best_of = f", the best of {len(arms)} configurations," if searched else ""
     text = f"Speed-up of bound over unbound{best_of} of {min(numbers)} pairs: {', '.join(parts)}."
     chosen = ["the best were chosen by the runs that compare them: no interval"] if searched else []
@@ -296,7 +296,7 @@ def _more_nodes(best: Mapping[str, ComparedArm]) -> list[str]:
 
 
 def _bandwidth(
-    comparison: Compared, arms: Sequence[ComparedArm], outcomes: Sequence[Outcome]
+    comparison: Compared, arms: Sequence[ComparedArm], trials: Sequence[Trial]
 ) -> MeasuredAnswer:
     """Return the mean over the run, as a share of what this machine sustains, and Awan's region."""
     used = _measures(arms[0]).get("bandwidth_gb_s")
@@ -330,7 +330,7 @@ def _slower_memory(share: float, speed: int) -> str:
 
 
 def _kinds(
-    comparison: Compared, arms: Sequence[ComparedArm], outcomes: Sequence[Outcome]
+    comparison: Compared, arms: Sequence[ComparedArm], trials: Sequence[Trial]
 ) -> MeasuredAnswer:
     """Return the measures of both side by side: their times mean different things."""
     if len(arms) < 2:
@@ -347,10 +347,10 @@ def _kinds(
 
 
 def _rates(
-    comparison: Compared, arms: Sequence[ComparedArm], outcomes: Sequence[Outcome]
+    comparison: Compared, arms: Sequence[ComparedArm], trials: Sequence[Trial]
 ) -> MeasuredAnswer:
     """Return the processing time of a batch, delay, and whether it kept up, by events a second."""
-    streams = [_stream(arm, outcomes) for arm in arms]
+    streams = [_stream(arm, trials) for arm in arms]
     kept = [s.rate for s in streams if s.kept_up]
     most = f"it kept up at {max(kept):,} events/s" if kept else "it kept up at none of the rates"
     times = ", ".join(f"{s.processing_ms:.0f} ms at {s.rate:,}/s" for s in streams)
@@ -358,9 +358,9 @@ def _rates(
     return MeasuredAnswer(sentence, streams=streams)
 
 
-def _stream(arm: ComparedArm, outcomes: Sequence[Outcome]) -> StreamedRate:
-    counted = [o for o in outcomes if o.arm == arm.name and o.counted_s is not None]
-    reports = [o.streaming for o in counted if o.streaming is not None]
+def _stream(arm: ComparedArm, trials: Sequence[Trial]) -> StreamedRate:
+    counted = [t for t in trials if t.arm == arm.name and t.counted_s is not None]
+    reports = [t.streaming for t in counted if t.streaming is not None]
     delays = [t["scheduling_delay_ms"].get("max") for t in reports]
     return StreamedRate(
         rate=int(arm.name.removesuffix("/s")),
@@ -371,7 +371,7 @@ def _stream(arm: ComparedArm, outcomes: Sequence[Outcome]) -> StreamedRate:
     )
 
 
-_Question = Callable[[Compared, Sequence[ComparedArm], Sequence[Outcome]], MeasuredAnswer]
+_Question = Callable[[Compared, Sequence[ComparedArm], Sequence[Trial]], MeasuredAnswer]
 _ANSWERS: dict[str, _Question] = {
     "sweep": _sweep,
     "cores": _cores,

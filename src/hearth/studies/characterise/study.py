@@ -164,7 +164,7 @@ class Characterisation(StudyDirectory[CharacterisationHead, QuestionLine]):
             return
         runs = settings.of(subject)
         begun = self._comparison(line, subject, question, runs)
-        following.ended(sum(outcome.failure is None for outcome in begun.outcomes))
+        following.ended(sum(trial.failure is None for trial in begun.trials))
         self._comparisons[begun.head.id] = begun
         line = replace(line, comparison=begun.head.id)
         self.keep(line)
@@ -218,10 +218,10 @@ def _question(line: QuestionLine, comparison: Callable[[str], Comparison]) -> An
         return replace(asked, reason=why)
     try:
         found = comparison(line.comparison)
-        result = what_it_says(found.head, found.outcomes)
+        result = what_it_says(found.head, found.trials)
         if line.reason is not None:
             return replace(asked, reason=line.reason, comparison=result)
-        answer = answered(line.key, result, found.outcomes)
+        answer = answered(line.key, result, found.trials)
         return replace(asked, comparison=result, **vars(answer))
     except UserError as problem:
         why = str(problem)

@@ -20,7 +20,7 @@ from hearth.base.codec import parse, to_json, typed
 from hearth.base.errors import UserError
 from hearth.base.processes import die_with
 from hearth.base.progress import tick
-from hearth.studies.engine.trial import Outcome, OutcomeLine, Turn
+from hearth.studies.engine.trial import Trial, TrialLine, Turn
 
 _LOOK_S = 0.2
 #: Longer than a run takes that is asked to end, and is killed if it does not.
@@ -37,7 +37,7 @@ class Lane:
     """
 
     turn: Turn
-    run: Callable[[int], Outcome]
+    run: Callable[[int], Trial]
     cpus: tuple[int, ...] | None = None
 
 
@@ -66,7 +66,7 @@ class ConcurrentRun:
     lane: int
     start_s: float
     end_s: float
-    outcome: Outcome
+    trial: Trial
 
 
 @dataclass
@@ -111,10 +111,10 @@ class _Watch:
         code = os.waitstatus_to_exitcode(os.waitpid(one.pid, 0)[1])
         os.close(one.pipe)
         self.running.remove(one)
-        outcome = _outcome(self.lanes[one.lane].turn, one.output, code)
+        trial = _trial(self.lanes[one.lane].turn, one.output, code)
         if one.stopped:
-            outcome = replace(outcome, seconds=None, failure=STOPPED, stopped=True)
-        self.ran.append(ConcurrentRun(one.lane, one.start_s, self.now_s, outcome))
+            trial = replace(trial, seconds=None, failure=STOPPED, stopped=True)
+        self.ran.append(ConcurrentRun(one.lane, one.start_s, self.now_s, trial))
         return self.ran[-1]
 
     def stop(self) -> None:
@@ -152,7 +152,7 @@ def together(
             look(watch.now_s)
             for ran, number in watch.look():
                 goes_on = loop is not None and watch.now_s < loop.length_s
-                if goes_on and ran.outcome.failure is None:
+                if goes_on and ran.trial.failure is None:
                     watch.start(ran.lane, number + 1)
             if loop is not None and watch.now_s >= loop.length_s:
                 watch.stop()
@@ -184,7 +184,7 @@ def _in_child(lane: Lane, number: int, dies: Callable[[], None], writing: int) -
         sys.stdout = sys.stderr = io.StringIO()  # what is to be known comes back through the pipe
         if lane.cpus is not None:
             os.sched_setaffinity(0, lane.cpus)
-        line = json.dumps(to_json(OutcomeLine.of(_run(lane, number))))
+        line = json.dumps(to_json(TrialLine.of(_run(lane, number))))
         with os.fdopen(writing, "w", encoding="utf-8") as pipe:
             pipe.write(line)
         code = 0
@@ -194,13 +194,13 @@ def _in_child(lane: Lane, number: int, dies: Callable[[], None], writing: int) -
         os._exit(code)
 
 
-def _run(lane: Lane, number: int) -> Outcome:
+def _run(lane: Lane, number: int) -> Trial:
     try:
         return lane.run(number)
     except UserError as error:
-        return Outcome(lane.turn, failure=str(error))
+        return Trial(lane.turn, failure=str(error))
     except Exception as fault:  # of hearth's: it is one application's, not the others'
-        return Outcome(
+        return Trial(
             lane.turn, failure=f"internal error in hearth: {type(fault).__name__}: {fault}"
         )
 
@@ -210,9 +210,9 @@ def _interrupt(_number: int, _frame: Any) -> None:
     raise KeyboardInterrupt
 
 
-def _outcome(turn: Turn, output: bytes, code: int) -> Outcome:
+def _trial(turn: Turn, output: bytes, code: int) -> Trial:
     try:
-        return typed(parse(output), OutcomeLine).outcome(turn.subject)
+        return typed(parse(output), TrialLine).trial(turn.subject)
     except (ValueError, KeyError):
         ended = f"signal {-code}" if code < 0 else f"exit code {code}"
-        return Outcome(turn, failure=f"the process that watched over it ended with {ended}")
+        return Trial(turn, failure=f"the process that watched over it ended with {ended}")

@@ -25,7 +25,7 @@ from hearth.studies.engine.measures import measures
 from hearth.studies.engine.progress import Following
 from hearth.studies.engine.schedule import Experiment, Repetitions, conduct
 from hearth.studies.engine.store import COLOCATE, StudyDirectory
-from hearth.studies.engine.trial import Outcome, Turn
+from hearth.studies.engine.trial import Trial, Turn
 from hearth.studies.models.colocation import Curve, Estimate, Objective
 
 #: The arms, and what each is.
@@ -154,9 +154,9 @@ class RoundLine:
         return Turn(self.subject, self.arm, self.repetition)
 
     @property
-    def outcome(self) -> Outcome:
+    def trial(self) -> Trial:
         seconds = None if self.failure else self.elapsed_s
-        return Outcome(self.turn, seconds=seconds, failure=self.failure)
+        return Trial(self.turn, seconds=seconds, failure=self.failure)
 
 
 class Colocation(StudyDirectory[ColocationHead, RoundLine]):
@@ -277,15 +277,15 @@ def _conduct(
     """Run the rounds of an experiment that are missing."""
     made: list[RoundLine] = []
 
-    def run(turn: Turn) -> Outcome:
+    def run(turn: Turn) -> Trial:
         made.append(make(turn))
-        return made[-1].outcome
+        return made[-1].trial
 
-    earlier = [line.outcome for line in colocation.lines if line.subject in experiment.arms]
+    earlier = [line.trial for line in colocation.lines if line.subject in experiment.arms]
     conduct(
         Repetitions(replace(experiment, budget_s=budget_s)),
         run,
-        lambda _outcome: colocation.keep(made.pop()),
+        lambda _trial: colocation.keep(made.pop()),
         earlier=earlier,
         following=following,
     )
@@ -355,28 +355,28 @@ def _round(
 
 
 def _lane(colocation: Colocation, turn: Turn, at: int, guest: Guest, way: Way) -> Lane:
-    def make(number: int) -> Outcome:
+    def make(number: int) -> Trial:
         name = f"{slug(turn.arm)}-{turn.repetition}-{at}-{number}.log"
         log = colocation.directory / name
         with claimed(colocation.state_home, name_of(guest)) as record:
-            outcome = guest.subject.run(turn, way.arm, record, log)
-        if outcome.failure is None:
+            trial = guest.subject.run(turn, way.arm, record, log)
+        if trial.failure is None:
             log.unlink(missing_ok=True)
-        return replace(outcome, streaming=None, result=None)
+        return replace(trial, streaming=None, result=None)
 
     return Lane(turn, make, way.cpus)
 
 
 def _member_run(colocation: Colocation, at: int, ran: ConcurrentRun) -> MemberRun:
-    """Return one run's outcome; its seconds are the application's, from start to end."""
-    outcome = ran.outcome
+    """Return one application's run; its seconds are the application's, from start to end."""
+    trial = ran.trial
     times = (round(ran.start_s, 3), round(ran.end_s, 3))
-    found = MemberRun(at, *times, outcome.record, failure=outcome.failure, stopped=outcome.stopped)
-    if outcome.failure is not None:
+    found = MemberRun(at, *times, trial.record, failure=trial.failure, stopped=trial.stopped)
+    if trial.failure is not None:
         return found
-    if outcome.record is None:
+    if trial.record is None:
         return replace(found, failure="left no record")
-    record = read_record(records_home(colocation.state_home) / outcome.record)
+    record = read_record(records_home(colocation.state_home) / trial.record)
     colocation.check_alike(record)
     return replace(found, seconds=record.wall_s, measures=measures(record))
 

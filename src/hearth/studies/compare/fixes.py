@@ -48,7 +48,7 @@ def _results(state_home: Path, root: Path, problems: list[str]) -> Iterator[Comp
 
 def _result(directory: Path) -> Compared:
     comparison = read_comparison(directory)
-    return compared(comparison.head, comparison.outcomes)
+    return compared(comparison.head, comparison.trials)
 
 
 def _worth(result: Compared, arm: ComparedArm, ratio: PairedRatio) -> Worth:

@@ -27,17 +27,17 @@ from hearth.studies.engine.progress import Following
 from hearth.studies.engine.schedule import Experiment, Repetitions, StopRule, conduct
 from hearth.studies.engine.store import COMPARE, StudyDirectory
 from hearth.studies.engine.target import Target
-from hearth.studies.engine.trial import Outcome, OutcomeLine, Turn
+from hearth.studies.engine.trial import Trial, TrialLine, Turn
 
 #: Settings by which CPUs come online: the CPUs of a record differ as well.
 _BRINGS_CPUS = re.compile(r"/sys/devices/system/cpu/(smt/control|cpu\d+/online)")
 DROP_CACHES = Path("/proc/sys/vm/drop_caches")
 
 
-class Comparison(StudyDirectory[ComparisonHead, OutcomeLine]):
-    """One comparison on disk, and the outcomes in it."""
+class Comparison(StudyDirectory[ComparisonHead, TrialLine]):
+    """One comparison on disk, and the trials in it."""
 
-    kind, head_type, line_type = COMPARE, ComparisonHead, OutcomeLine
+    kind, head_type, line_type = COMPARE, ComparisonHead, TrialLine
 
     @staticmethod
     def begin(
@@ -84,9 +84,9 @@ class Comparison(StudyDirectory[ComparisonHead, OutcomeLine]):
         return {"application": self.head.application, "arms": names, **vars(self.head.settings)}
 
     @property
-    def outcomes(self) -> list[Outcome]:
+    def trials(self) -> list[Trial]:
         """In the order of time."""
-        return [line.outcome(self.head.application) for line in self.lines]
+        return [line.trial(self.head.application) for line in self.lines]
 
     def records(self) -> Iterable[str | None]:
         return [line.record for line in self.lines if not line.failure]
@@ -123,8 +123,8 @@ def run(
     conduct(
         Repetitions(experiment, _stop_rule(head)),
         lambda turn: _run_arm(comparison, ways, subject, turn),
-        lambda outcome: comparison.keep(OutcomeLine.of(outcome)),
-        earlier=comparison.outcomes,
+        lambda trial: comparison.keep(TrialLine.of(trial)),
+        earlier=comparison.trials,
         following=following,
     )
 
@@ -134,12 +134,10 @@ def _stop_rule(head: ComparisonHead) -> StopRule:
 
     Each look is one more chance to be wrong, and the intervals are made for so many.
     """
-    return lambda done, outcomes: done in (head.settings.looks or ()) and certain(head, outcomes)
+    return lambda done, trials: done in (head.settings.looks or ()) and certain(head, trials)
 
 
-def _run_arm(
-    comparison: Comparison, arms: Mapping[str, Arm], subject: Target, turn: Turn
-) -> Outcome:
+def _run_arm(comparison: Comparison, arms: Mapping[str, Arm], subject: Target, turn: Turn) -> Trial:
     """Return one run; the id of its record is chosen here, and the run is given it."""
     arm = arms[turn.arm]
     log = comparison.directory / f"{slug(arm.name)}-{turn.repetition}.log"
@@ -147,14 +145,14 @@ def _run_arm(
         drop_caches()
     state = comparison.state_home
     with claimed(state, Path(subject.name).stem) as record, _machine_as_wanted(arm, state):
-        outcome = subject.run(turn, arm, record, log)
-    if outcome.failure is not None:
-        return outcome
+        trial = subject.run(turn, arm, record, log)
+    if trial.failure is not None:
+        return trial
     kept = read_record(record)
     comparison.check_alike(kept, _switched(kept, arms))
     log.unlink(missing_ok=True)
-    found = measures(kept, outcome.ramp_up_end_ms)
-    return replace(outcome, measures=found, plan=_executors(kept.head.plan))
+    found = measures(kept, trial.ramp_up_end_ms)
+    return replace(trial, measures=found, plan=_executors(kept.head.plan))
 
 
 def _switched(record: Record, arms: Mapping[str, Arm]) -> set[str]:

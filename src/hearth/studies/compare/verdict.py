@@ -28,7 +28,7 @@ from hearth.studies.engine.statistics import (
     paired_ratio,
     reached,
 )
-from hearth.studies.engine.trial import Outcome
+from hearth.studies.engine.trial import Trial
 from hearth.studies.engine.validity import Doubt, TimedRun, doubts
 
 #: A measure has changed when its median changed by this share and the ranges do not overlap, which
@@ -162,15 +162,15 @@ class _Claims:
 
 
 def compared(
-    head: ComparisonHead, outcomes: Sequence[Outcome], confidence: float = CONFIDENCE
+    head: ComparisonHead, trials: Sequence[Trial], confidence: float = CONFIDENCE
 ) -> Compared:
-    """Return the result of these outcomes, which are in the order of time.
+    """Return the result of these trials, which are in the order of time.
 
     confidence: of all that is claimed together.
     """
     asked = _Claims.of(head, confidence)
     arms = [
-        replace(_arm(arm.name, arm.skipped, asked, outcomes), setting=arm.setting)
+        replace(_arm(arm.name, arm.skipped, asked, trials), setting=arm.setting)
         for arm in head.arms
     ]
     return Compared(
@@ -183,22 +183,22 @@ def compared(
         confidence=confidence,
         confidence_each=asked.each,
         arms=arms,
-        verdict=_verdict(arms, asked, outcomes, head.id),
+        verdict=_verdict(arms, asked, trials, head.id),
         warnings=[
-            *_other_load(outcomes),
-            *doubts(_timed(outcomes), asked.baseline),
-            *_other_plans(outcomes),
+            *_other_load(trials),
+            *doubts(_timed(trials), asked.baseline),
+            *_other_plans(trials),
         ],
     )
 
 
-def _timed(outcomes: Sequence[Outcome]) -> list[TimedRun]:
-    return [TimedRun(o.arm, o.repetition, o.counted_s) for o in outcomes if o.counted_s is not None]
+def _timed(trials: Sequence[Trial]) -> list[TimedRun]:
+    return [TimedRun(t.arm, t.repetition, t.counted_s) for t in trials if t.counted_s is not None]
 
 
-def _other_load(outcomes: Sequence[Outcome]) -> list[Doubt]:
-    """Return where other programs used much of the machine during measured runs."""
-    counted = [(o.measures or {}).get("other_load") for o in outcomes if o.counted_s is not None]
+def _other_load(trials: Sequence[Trial]) -> list[Doubt]:
+    """Return where other programs used much of the machine during runs that count."""
+    counted = [(t.measures or {}).get("other_load") for t in trials if t.counted_s is not None]
     shares = [share for share in counted if isinstance(share, float)]
     disturbed = [share for share in shares if share > OTHER_LOAD_SHARE]
     if not disturbed:
@@ -213,13 +213,13 @@ def _other_load(outcomes: Sequence[Outcome]) -> list[Doubt]:
     ]
 
 
-def _other_plans(outcomes: Sequence[Outcome]) -> list[Doubt]:
+def _other_plans(trials: Sequence[Trial]) -> list[Doubt]:
     """Warn of each arm whose executors were not the same in all its runs."""
     plans: dict[str, list[str]] = {}
-    for outcome in outcomes:
-        own = plans.setdefault(outcome.arm, [])
-        if outcome.counted_s is not None and outcome.plan is not None and outcome.plan not in own:
-            own.append(outcome.plan)
+    for trial in trials:
+        own = plans.setdefault(trial.arm, [])
+        if trial.counted_s is not None and trial.plan is not None and trial.plan not in own:
+            own.append(trial.plan)
     return [
         Doubt(
             "other-plan",
@@ -232,25 +232,23 @@ def _other_plans(outcomes: Sequence[Outcome]) -> list[Doubt]:
     ]
 
 
-def certain(head: ComparisonHead, outcomes: Sequence[Outcome]) -> bool:
+def certain(head: ComparisonHead, trials: Sequence[Trial]) -> bool:
     """Whether each arm that runs is shown to be faster or slower than the baseline, or equal."""
     asked = _Claims.of(head, CONFIDENCE)
-    judged = [_arm(n, None, asked, outcomes) for n in head.running if n != head.baseline]
+    judged = [_arm(n, None, asked, trials) for n in head.running if n != head.baseline]
     return bool(judged) and all(arm.against in _CERTAIN for arm in judged)
 
 
 _CERTAIN = ("faster", "slower", "equal")
 
 
-def _arm(
-    name: str, skipped: str | None, asked: _Claims, outcomes: Sequence[Outcome]
-) -> ComparedArm:
-    """Return one arm, of its measured runs; a failure counts in a warm-up too."""
+def _arm(name: str, skipped: str | None, asked: _Claims, trials: Sequence[Trial]) -> ComparedArm:
+    """Return one arm, of its runs that count; a failure counts in a warm-up too."""
     if skipped:
         return ComparedArm(name, [], skipped=skipped)
-    own = [outcome for outcome in outcomes if outcome.arm == name]
-    failures = [outcome.failure for outcome in own if outcome.failure is not None] or None
-    seconds = [outcome.counted_s for outcome in own if outcome.counted_s is not None]
+    own = [trial for trial in trials if trial.arm == name]
+    failures = [trial.failure for trial in own if trial.failure is not None] or None
+    seconds = [trial.counted_s for trial in own if trial.counted_s is not None]
     if not seconds:
         return ComparedArm(name, [], failures=failures)
     arm = ComparedArm(
@@ -260,11 +258,11 @@ def _arm(
         median_s=statistics.median(seconds),
         min_s=min(seconds),
         max_s=max(seconds),
-        measures=_medians(name, outcomes),
-        cpu=_cpu(name, asked, outcomes),
-        counts=_counts(name, asked, outcomes) or None,
+        measures=_medians(name, trials),
+        cpu=_cpu(name, asked, trials),
+        counts=_counts(name, asked, trials) or None,
     )
-    ratio, kind = _against(name, asked, counted_times(outcomes))
+    ratio, kind = _against(name, asked, counted_times(trials))
     return replace(arm, ratio=ratio, against=kind)
 
 
@@ -280,9 +278,9 @@ def _against(
     return PairedRatio(ratio.value, number, low, high), against(ratio)
 
 
-def _cpu(name: str, asked: _Claims, outcomes: Sequence[Outcome]) -> ArmCpu | None:
+def _cpu(name: str, asked: _Claims, trials: Sequence[Trial]) -> ArmCpu | None:
     """Return what the arm's runs used of the CPUs; None where that is not on record."""
-    used = {(o.arm, o.repetition): _user_and_system(o) for o in outcomes}
+    used = {(t.arm, t.repetition): _user_and_system(t) for t in trials}
     known = {at: cpu for at, cpu in used.items() if cpu is not None and sum(cpu) > 0}
     own = [cpu for (arm, _), cpu in known.items() if arm == name]
     if not own:
@@ -297,15 +295,15 @@ def _cpu(name: str, asked: _Claims, outcomes: Sequence[Outcome]) -> ArmCpu | Non
     )
 
 
-def _counts(name: str, asked: _Claims, outcomes: Sequence[Outcome]) -> dict[str, ArmCount]:
+def _counts(name: str, asked: _Claims, trials: Sequence[Trial]) -> dict[str, ArmCount]:
     """Return of each count its median and its ratio; none where a run of either counted nothing."""
     found = {}
     for one in COUNTS:
         known = {
-            (o.arm, o.repetition): float(value)
-            for o in outcomes
-            if o.counted_s is not None
-            and isinstance(value := (o.measures or {}).get(one.key), int | float)
+            (t.arm, t.repetition): float(value)
+            for t in trials
+            if t.counted_s is not None
+            and isinstance(value := (t.measures or {}).get(one.key), int | float)
         }
         own = [value for (arm, _), value in known.items() if arm == name]
         if own:
@@ -315,19 +313,19 @@ def _counts(name: str, asked: _Claims, outcomes: Sequence[Outcome]) -> dict[str,
     return found
 
 
-def _user_and_system(outcome: Outcome) -> tuple[float, float] | None:
-    measures = outcome.measures or {}
+def _user_and_system(trial: Trial) -> tuple[float, float] | None:
+    measures = trial.measures or {}
     user, system = measures.get("cpu_user_s"), measures.get("cpu_system_s")
-    if outcome.counted_s is None:
+    if trial.counted_s is None:
         return None
     if not isinstance(user, int | float) or not isinstance(system, int | float):
         return None
     return float(user), float(system)
 
 
-def pairs(name: str, baseline: str, outcomes: Sequence[Outcome]) -> tuple[list[float], list[float]]:
+def pairs(name: str, baseline: str, trials: Sequence[Trial]) -> tuple[list[float], list[float]]:
     """Return the times of two arms in those repetitions that both finished."""
-    return _paired(name, baseline, counted_times(outcomes))
+    return _paired(name, baseline, counted_times(trials))
 
 
 def _paired(
@@ -337,59 +335,59 @@ def _paired(
     return [values[name, r] for r in both], [values[baseline, r] for r in both]
 
 
-def counted_times(outcomes: Sequence[Outcome]) -> dict[tuple[str, int], float]:
-    """Return the seconds of the measured runs, by arm and repetition."""
-    return {(o.arm, o.repetition): o.counted_s for o in outcomes if o.counted_s is not None}
+def counted_times(trials: Sequence[Trial]) -> dict[tuple[str, int], float]:
+    """Return the seconds of the runs that count, by arm and repetition."""
+    return {(t.arm, t.repetition): t.counted_s for t in trials if t.counted_s is not None}
 
 
-def _medians(name: str, outcomes: Sequence[Outcome]) -> dict[str, Measured[float]]:
+def _medians(name: str, trials: Sequence[Trial]) -> dict[str, Measured[float]]:
     found: dict[str, Measured[float]] = {}
     for measure in MEASURES:
-        values = _values(name, measure.key, outcomes)
+        values = _values(name, measure.key, trials)
         if values:
             found[measure.key] = statistics.median(values)
             continue
-        measured = [(o.measures or {}).get(measure.key) for o in _counted(name, outcomes)]
+        measured = [(t.measures or {}).get(measure.key) for t in _counted(name, trials)]
         reasons = [value for value in measured if isinstance(value, Absent)]
         found[measure.key] = reasons[0] if reasons else Absent("not recorded")
     for measure in (*COUNTED, *KEPT):
-        values = _values(name, measure.key, outcomes)
+        values = _values(name, measure.key, trials)
         if values:
             found[measure.key] = statistics.median(values)
     return found
 
 
-def _counted(name: str, outcomes: Sequence[Outcome]) -> list[Outcome]:
-    return [o for o in outcomes if o.arm == name and o.counted_s is not None]
+def _counted(name: str, trials: Sequence[Trial]) -> list[Trial]:
+    return [t for t in trials if t.arm == name and t.counted_s is not None]
 
 
-def _values(name: str, key: str, outcomes: Sequence[Outcome]) -> list[float]:
-    values = [(o.measures or {}).get(key) for o in _counted(name, outcomes)]
+def _values(name: str, key: str, trials: Sequence[Trial]) -> list[float]:
+    values = [(t.measures or {}).get(key) for t in _counted(name, trials)]
     return [float(value) for value in values if isinstance(value, int | float)]
 
 
 def _verdict(
-    arms: Sequence[ComparedArm], asked: _Claims, outcomes: Sequence[Outcome], number: str
+    arms: Sequence[ComparedArm], asked: _Claims, trials: Sequence[Trial], number: str
 ) -> ComparisonVerdict:
     baseline, confidence = asked.baseline, asked.confidence
     failures = _failures(arms)
     if not any(arm.seconds for arm in arms if arm.name == baseline):
-        return ComparisonVerdict(None, _without_baseline(baseline, outcomes, number), failures)
+        return ComparisonVerdict(None, _without_baseline(baseline, trials, number), failures)
     judged = [(arm, arm.ratio) for arm in arms if arm.ratio is not None]
     faster = [(arm, ratio) for arm, ratio in judged if arm.against == "faster"]
     if faster:
         best, ratio = min(faster, key=lambda found: found[1].value)
         sentence = f"{_advice(best.name)}: {claim(best, ratio, baseline, confidence)}."
-        binding = _binding(best, arms, outcomes, asked)
+        binding = _binding(best, arms, trials, asked)
         why = [binding] if binding else []
-        why += moved(best.name, baseline, outcomes)
+        why += moved(best.name, baseline, trials)
         return ComparisonVerdict(best.name, sentence, why + failures)
     if not judged:
         sentence = f"No verdict: no other arm finished in a repetition in which {baseline} did."
         return ComparisonVerdict(None, sentence, failures)
     claims = "; ".join(claim(arm, ratio, baseline, confidence) for arm, ratio in judged)
     slower = [arm.name for arm, _ in judged if arm.against == "slower"]
-    why = [line for name in slower for line in moved(name, baseline, outcomes)]
+    why = [line for name in slower for line in moved(name, baseline, trials)]
     undecided = [(arm, ratio) for arm, ratio in judged if arm.against == "undecided"]
     if undecided:
         why += [line for arm, ratio in undecided for line in _more(arm, ratio)]
@@ -403,10 +401,10 @@ def _verdict(
     return ComparisonVerdict(baseline, sentence, why + failures)
 
 
-def _without_baseline(baseline: str, outcomes: Sequence[Outcome], number: str) -> str:
-    if outcomes and all(o.failure is not None and not o.turn.counts for o in outcomes):
+def _without_baseline(baseline: str, trials: Sequence[Trial], number: str) -> str:
+    if trials and all(t.failure is not None and not t.turn.counts for t in trials):
         return "No verdict: every warm-up failed, so nothing was measured."
-    if any(outcome.arm == baseline for outcome in outcomes):
+    if any(trial.arm == baseline for trial in trials):
         return f"No verdict: {baseline} never finished, so there is nothing to compare with."
     goes_on = f"'hearth compare --resume {number}' goes on with it"
     return f"No verdict yet: no run of {baseline} has ended; {goes_on}."
@@ -484,7 +482,7 @@ def _more(arm: ComparedArm, ratio: PairedRatio) -> list[str]:
 
 
 def _binding(
-    best: ComparedArm, arms: Sequence[ComparedArm], outcomes: Sequence[Outcome], asked: _Claims
+    best: ComparedArm, arms: Sequence[ComparedArm], trials: Sequence[Trial], asked: _Claims
 ) -> str | None:
     """Return whether the binding itself pays, or only the partitioning.
 
@@ -494,7 +492,7 @@ def _binding(
     names = [arm.name for arm in arms if arm.seconds]
     if best.name not in _BINDING or "unbound" not in names:
         return None
-    mine, base = pairs(best.name, "unbound", outcomes)
+    mine, base = pairs(best.name, "unbound", trials)
     if not base:
         return None
     ratio, _ = asked.ratio(mine, base)
@@ -507,15 +505,15 @@ def _binding(
     return f"{words}: the partitioning pays; that the binding does is not shown"
 
 
-def moved(name: str, baseline: str, outcomes: Sequence[Outcome]) -> list[str]:
+def moved(name: str, baseline: str, trials: Sequence[Trial]) -> list[str]:
     """Return a sentence for each measure that changed by more than its spread between two arms."""
-    ran = [len(_counted(arm, outcomes)) for arm in (name, baseline)]
+    ran = [len(_counted(arm, trials)) for arm in (name, baseline)]
     if min(ran) < _FEWEST_TO_MOVE:
         few = f"{min(ran)} run{'s' * (min(ran) != 1)} of {name} and {baseline} are too few"
         return [f"{few} to say what changed: {_FEWEST_TO_MOVE} of each are needed"]
     sentences = []
     for measure in MEASURES:
-        mine, base = _values(name, measure.key, outcomes), _values(baseline, measure.key, outcomes)
+        mine, base = _values(name, measure.key, trials), _values(baseline, measure.key, trials)
         if not mine or not base:
             continue
         new, old = statistics.median(mine), statistics.median(base)

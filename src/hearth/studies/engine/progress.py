@@ -18,7 +18,7 @@ from hearth.analysis.findings import OTHER_LOAD_SHARE
 from hearth.base.durations import show_seconds
 from hearth.base.progress import Work, tick, working
 from hearth.record.kernel import CPU_FIELDS, parse_cpus
-from hearth.studies.engine.trial import Outcome, Turn
+from hearth.studies.engine.trial import Trial, Turn
 
 _LOOK_S = 1.0
 #: Not used by a program of this machine.
@@ -151,7 +151,7 @@ class Following:
         with working("", left=lambda: None) as self._work:
             yield
 
-    def run(self, turn: Turn, ahead: Sequence[Turn], run: Callable[[Turn], Outcome]) -> Outcome:
+    def run(self, turn: Turn, ahead: Sequence[Turn], run: Callable[[Turn], Trial]) -> Trial:
         """Make a run, and show it meanwhile."""
         if self._quiet is not None:
             self._quiet.before_run(self._work)
@@ -163,11 +163,11 @@ class Following:
             self._work.title = f"run {number}{limit}: {name}{turn.shown}"
             self._work.left = lambda: self._pace.left_s(turn, self._clock() - start, ahead)
             self._work.show(self._ended - 1, self._ended + len(ahead))
-        outcome = run(turn)
+        trial = run(turn)
         self._pace.taken.append((turn, self._clock() - start))
-        self.failed = self.failed or outcome.failure is not None
-        print(f"hearth: {number}  {name}{outcome.shown}", file=sys.stderr, flush=True)
-        return outcome
+        self.failed = self.failed or trial.failure is not None
+        print(f"hearth: {number}  {name}{trial.shown}", file=sys.stderr, flush=True)
+        return trial
 
     def _before(self, turn: Turn) -> str:
         names = [turn.subject] if self.with_subject else []

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from hearth.studies.engine.progress import Following
-from hearth.studies.engine.trial import Outcome, Turn
+from hearth.studies.engine.trial import Trial, Turn
 
 #: Makes one run; what it raises ends the experiment.
-Runner = Callable[[Turn], Outcome]
-#: Whether so many repetitions, with these outcomes, are enough.
-StopRule = Callable[[int, Sequence[Outcome]], bool]
+Runner = Callable[[Turn], Trial]
+#: Whether so many repetitions, with these trials, are enough.
+StopRule = Callable[[int, Sequence[Trial]], bool]
 
 
 @dataclass(frozen=True)
@@ -55,13 +55,13 @@ class Experiment:
         """Return all turns, in their order."""
         return [turn for turns in self.rounds() for turn in turns]
 
-    def missing(self, turns: Sequence[Turn], outcomes: Sequence[Outcome]) -> list[Turn]:
-        """Return those of a repetition's turns that are still to be run, after these outcomes."""
-        done = {outcome.turn for outcome in outcomes if outcome.failure is None}
+    def missing(self, turns: Sequence[Turn], trials: Sequence[Trial]) -> list[Turn]:
+        """Return those of a repetition's turns that are still to be run, after these trials."""
+        done = {trial.turn for trial in trials if trial.failure is None}
         left = [turn for turn in turns if turn not in done]
         if self.failed_again:
             return left
-        failed = {(o.turn.subject, o.arm) for o in outcomes if o.failure is not None}
+        failed = {(t.turn.subject, t.arm) for t in trials if t.failure is not None}
         return [
             turn
             for turn in left
@@ -76,17 +76,17 @@ class Experiment:
         return self.baseline not in running or len(running) < 2
 
 
-def _never(repetition: int, outcomes: Sequence[Outcome]) -> bool:
+def _never(repetition: int, trials: Sequence[Trial]) -> bool:
     return False
 
 
 class TrialSchedule(Protocol):
-    """Decides which trials come next from the outcomes so far."""
+    """Decides which trials come next from those so far."""
 
-    def next_turns(self, outcomes: Sequence[Outcome]) -> Sequence[Turn]:
+    def next_turns(self, trials: Sequence[Trial]) -> Sequence[Turn]:
         """Return those to make before it is asked again; none at the end."""
 
-    def after(self, turn: Turn, outcomes: Sequence[Outcome]) -> Sequence[Turn]:
+    def after(self, turn: Turn, trials: Sequence[Trial]) -> Sequence[Turn]:
         """Return those that are expected to follow one, for progress."""
 
 
@@ -106,45 +106,45 @@ class Repetitions:
         self._start, self._made = clock(), 0
         self._rounds, self._turns = experiment.rounds(), experiment.turns()
 
-    def next_turns(self, outcomes: Sequence[Outcome]) -> Sequence[Turn]:
+    def next_turns(self, trials: Sequence[Trial]) -> Sequence[Turn]:
         for turns in self._rounds:
-            missing = self.experiment.missing(turns, outcomes)
+            missing = self.experiment.missing(turns, trials)
             if missing:
-                return [] if self._ends_before(missing[0].repetition, outcomes) else missing
+                return [] if self._ends_before(missing[0].repetition, trials) else missing
         return []
 
-    def _ends_before(self, repetition: int, outcomes: Sequence[Outcome]) -> bool:
+    def _ends_before(self, repetition: int, trials: Sequence[Trial]) -> bool:
         spent, made = self._clock() - self._start, self._made
         self._made += 1
         over = _over(self.experiment.budget_s, spent, made)
-        return repetition > 0 and (over or self._enough(repetition, outcomes))
+        return repetition > 0 and (over or self._enough(repetition, trials))
 
-    def after(self, turn: Turn, outcomes: Sequence[Outcome]) -> Sequence[Turn]:
+    def after(self, turn: Turn, trials: Sequence[Trial]) -> Sequence[Turn]:
         later = self._turns[self._turns.index(turn) + 1 :]
-        return self.experiment.missing(later, outcomes)
+        return self.experiment.missing(later, trials)
 
 
 def conduct(
     schedule: TrialSchedule,
     run: Runner,
-    keep: Callable[[Outcome], None],
+    keep: Callable[[Trial], None],
     *,
-    earlier: Sequence[Outcome] = (),
+    earlier: Sequence[Trial] = (),
     following: Following | None = None,
 ) -> None:
-    """Make the trials of a schedule, and hand each outcome to `keep` before the next begins.
+    """Make the trials of a schedule, and hand each to `keep` before the next begins.
 
-    earlier: the outcomes that a study cut short has kept. following: shows how far it is.
+    earlier: the trials that a study cut short has kept. following: shows how far it is.
     """
-    outcomes = list(earlier)
-    while turns := schedule.next_turns(outcomes):
+    trials = list(earlier)
+    while turns := schedule.next_turns(trials):
         for turn in turns:
             if following is None:
-                outcome = run(turn)
+                trial = run(turn)
             else:
-                outcome = following.run(turn, schedule.after(turn, outcomes), run)
-            outcomes.append(outcome)
-            keep(outcome)
+                trial = following.run(turn, schedule.after(turn, trials), run)
+            trials.append(trial)
+            keep(trial)
 
 
 def _over(budget_s: float | None, spent_s: float, rounds: int) -> bool:

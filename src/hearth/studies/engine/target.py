@@ -19,7 +19,7 @@ from hearth.spark.saved_configs import application, workload_named
 from hearth.spark.submission import check_application
 from hearth.spark.submit_args import SubmitLine, is_application
 from hearth.studies.engine.arms import Arm, profile_words, properties_words
-from hearth.studies.engine.trial import Outcome, Turn
+from hearth.studies.engine.trial import Trial, Turn
 from hearth.workloads import cases, catalogue, datasets, logs, runner, suites
 from hearth.workloads.catalogue import Catalogue, Job
 from hearth.workloads.parameters import pairs
@@ -36,7 +36,7 @@ class Target(Protocol):
     @property
     def timed(self) -> str: ...
 
-    def run(self, turn: Turn, arm: Arm, record: Path, log: Path) -> Outcome:
+    def run(self, turn: Turn, arm: Arm, record: Path, log: Path) -> Trial:
         """Run it once, on record in this new directory, its output in `log`."""
 
 
@@ -62,16 +62,16 @@ class ApplicationTarget:
     def name(self) -> str:
         return Path(self.line.application[0]).name
 
-    def run(self, turn: Turn, arm: Arm, record: Path, log: Path) -> Outcome:
+    def run(self, turn: Turn, arm: Arm, record: Path, log: Path) -> Trial:
         with working(f"{self.name} runs"):
             code = run_child([*on_record(arm, record), *profile_words(arm, self.line)], {}, log)
         kept = kept_id(record)
         if code:
             why = f"ended with {code}: {logs.reason(logs.lines_of(log))} (log: {log})"
-            return Outcome(turn, failure=why, record=kept)
+            return Trial(turn, failure=why, record=kept)
         if kept is None:
-            return Outcome(turn, failure=f"left no record (log: {log})")
-        return Outcome(turn, seconds=read_record(record).wall_s, record=kept)
+            return Trial(turn, failure=f"left no record (log: {log})")
+        return Trial(turn, seconds=read_record(record).wall_s, record=kept)
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ class WorkloadTarget:
         )
         return sum(one.size_bytes for one in wanted.values())
 
-    def run(self, turn: Turn, arm: Arm, record: Path, log: Path) -> Outcome:
+    def run(self, turn: Turn, arm: Arm, record: Path, log: Path) -> Trial:
         job = self.offer.job(arm.job) if arm.job else self.case.job
         parameters = {**({} if arm.job else self.case.parameters), **dict(arm.parameters)}
         conf = {**self.case.conf, **dict(arm.conf)}
@@ -110,22 +110,22 @@ class WorkloadTarget:
         try:
             done = cases.run(self.offer, case, arm.master or self.master, program=program)
         except runner.RunError as failure:
-            return Outcome(turn, failure=str(failure), record=kept_id(record))
-        found = _outcome(turn, done.document)
+            return Trial(turn, failure=str(failure), record=kept_id(record))
+        found = _trial(turn, done.document)
         return replace(found, record=kept_id(record))
 
 
-def _outcome(turn: Turn, document: dict[str, Any]) -> Outcome:
+def _trial(turn: Turn, document: dict[str, Any]) -> Trial:
     verdict, stream = document["verdict"], document.get("streaming")
     if verdict["status"] == "wrong":
-        return Outcome(turn, failure=f"its answer is wrong: {verdict['detail']}")
+        return Trial(turn, failure=f"its answer is wrong: {verdict['detail']}")
     if stream is None:
-        return Outcome(turn, seconds=document["seconds"], answer=verdict["status"])
+        return Trial(turn, seconds=document["seconds"], answer=verdict["status"])
     median = stream["processing_ms"].get("median")
     if median is None:
-        return Outcome(turn, failure="no batch was measured: give a longer --duration-s")
+        return Trial(turn, failure="no batch was measured: give a longer --duration-s")
     due = [batch["time_ms"] for batch in stream.get("batches", ()) if not batch["warm_up"]]
-    return Outcome(
+    return Trial(
         turn, seconds=median / 1000, answer=verdict["status"], streaming=stream,
         ramp_up_end_ms=min(due, default=None),
     )  # fmt: skip

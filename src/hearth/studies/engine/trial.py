@@ -31,7 +31,7 @@ class Turn:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class Trial:
     """A run that ended: its seconds, or why it failed.
 
     record: the id of its record. plan: the executors that ran, in a few words. answer: what the
@@ -61,7 +61,7 @@ class Outcome:
 
     @property
     def shown(self) -> str:
-        """The outcome in a few words, for progress."""
+        """The trial in a few words, for progress."""
         if self.stopped:
             return f"{self.turn.shown}: {self.failure}"
         if self.seconds is None:
@@ -77,7 +77,7 @@ class Outcome:
 
 
 @dataclass(frozen=True)
-class OutcomeLine:
+class TrialLine:
     """A run that ended, as a journal keeps it: its seconds, or why it failed."""
 
     arm: str
@@ -91,13 +91,13 @@ class OutcomeLine:
     streaming: Streaming | None = field(default=None, metadata=LEFT_OUT)
 
     @staticmethod
-    def of(outcome: Outcome) -> "OutcomeLine":
-        kept = {name: getattr(outcome, name) for name in _KEPT}
-        return OutcomeLine(outcome.arm, outcome.repetition, **kept)
+    def of(trial: Trial) -> "TrialLine":
+        kept = {name: getattr(trial, name) for name in _KEPT}
+        return TrialLine(trial.arm, trial.repetition, **kept)
 
-    def outcome(self, subject: str) -> Outcome:
+    def trial(self, subject: str) -> Trial:
         turn = Turn(subject, self.arm, self.repetition)
-        return Outcome(turn, **{name: getattr(self, name) for name in _KEPT})
+        return Trial(turn, **{name: getattr(self, name) for name in _KEPT})
 
 
 _KEPT = ("record", "seconds", "failure", "measures", "plan", "answer", "streaming")

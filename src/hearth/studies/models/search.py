@@ -38,7 +38,7 @@ _REPEATS_FROM = 5
 
 
 @dataclass(frozen=True)
-class Trial:
+class SearchTrial:
     """A trial that ended. value: what is minimised, in seconds or core-seconds; None: it failed.
 
     stopped: it ran longer than was worth it; the value is what it had reached. evidence: what was
@@ -138,7 +138,7 @@ class Outlook:
         return float(t.ppf((1 + CONFIDENCE) / 2, self.pairs + _WORTH_PAIRS))
 
 
-def outlook(task: Task, trials: Sequence[Trial]) -> Outlook | None:
+def outlook(task: Task, trials: Sequence[SearchTrial]) -> Outlook | None:
     """Return the forecasts after these trials; None if none has ended."""
     ended = [trial for trial in trials if trial.ended]
     if not ended:
@@ -157,7 +157,7 @@ def outlook(task: Task, trials: Sequence[Trial]) -> Outlook | None:
     return Outlook(found, best, scatter, pairs)
 
 
-def _scatter(ended: Sequence[Trial]) -> tuple[float, int]:
+def _scatter(ended: Sequence[SearchTrial]) -> tuple[float, int]:
     """Return the standard deviation of repeated runs' logs, with what is assumed, and its pairs."""
     squares, pairs = 0.0, 0
     for index in {trial.index for trial in ended}:
@@ -167,7 +167,7 @@ def _scatter(ended: Sequence[Trial]) -> tuple[float, int]:
     return math.sqrt((squares + _WORTH_PAIRS * _SCATTER**2) / (pairs + _WORTH_PAIRS)), pairs
 
 
-def measured_scatter(trials: Sequence[Trial]) -> float | None:
+def measured_scatter(trials: Sequence[SearchTrial]) -> float | None:
     """Return the scatter of the repeated runs alone; None where none was repeated."""
     ended = [trial for trial in trials if trial.ended]
     scatter, pairs = _scatter(ended)
@@ -178,7 +178,7 @@ def measured_scatter(trials: Sequence[Trial]) -> float | None:
     )
 
 
-def next_step(task: Task, trials: Sequence[Trial]) -> SearchStep | Stop:
+def next_step(task: Task, trials: Sequence[SearchTrial]) -> SearchStep | Stop:
     """Return the next trial, or why there is none.
 
     What to do where nothing ended is the caller's.
@@ -222,14 +222,14 @@ def _worth(task: Task, now: Outlook, left: Sequence[int]) -> SearchStep | None:
     return None
 
 
-def _repeats(task: Task, trials: Sequence[Trial], now: Outlook) -> list[int]:
+def _repeats(task: Task, trials: Sequence[SearchTrial], now: Outlook) -> list[int]:
     """Return the configurations to repeat: the best, and the user's own, if measured only once."""
     ended = [trial.index for trial in trials if trial.ended]
     both = dict.fromkeys((now.best, task.current))
     return [index for index in both if ended.count(index) == 1]
 
 
-def _ruled_out(task: Task, trials: Sequence[Trial], index: int) -> bool:
+def _ruled_out(task: Task, trials: Sequence[SearchTrial], index: int) -> bool:
     """Return whether earlier trials rule a configuration out.
 
     Its executors failed, executors with as much memory for each task slot ran out of it, or a

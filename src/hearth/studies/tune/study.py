@@ -33,7 +33,7 @@ from hearth.studies.engine.progress import Following
 from hearth.studies.engine.schedule import conduct
 from hearth.studies.engine.store import TUNE, StudyDirectory
 from hearth.studies.engine.target import Target
-from hearth.studies.engine.trial import Measures, Outcome, Turn
+from hearth.studies.engine.trial import Measures, Trial, Turn
 from hearth.studies.models import search
 from hearth.studies.models.performance_model import MechanismEvidence
 from hearth.studies.models.space import (
@@ -84,7 +84,7 @@ class TuneHead:
 
 
 @dataclass(frozen=True)
-class TrialLine:
+class TuneLine:
     """A line of `trials.jsonl`.
 
     configuration: its index. expected: low, middle and high of the forecast before, in the
@@ -107,10 +107,10 @@ class TrialLine:
         return self.failure is not None and any(word in self.failure for word in _OUT_OF_MEMORY)
 
 
-class Tune(StudyDirectory[TuneHead, TrialLine]):
+class Tune(StudyDirectory[TuneHead, TuneLine]):
     """One tune on disk, and the trials in it."""
 
-    kind, head_type, line_type = TUNE, TuneHead, TrialLine
+    kind, head_type, line_type = TUNE, TuneHead, TuneLine
 
     def __init__(self, directory: Path, head: TuneHead, redaction: Redaction | None = None) -> None:
         super().__init__(directory, head, redaction)
@@ -170,7 +170,7 @@ class Tune(StudyDirectory[TuneHead, TrialLine]):
     def asked(self) -> dict[str, object]:
         return {"command": self.head.command, "objective": self.head.settings.objective}
 
-    def fits(self, line: TrialLine) -> bool:
+    def fits(self, line: TuneLine) -> bool:
         return 0 <= line.configuration < len(self.head.configurations)
 
     def records(self) -> Iterable[str | None]:
@@ -195,15 +195,15 @@ class Tune(StudyDirectory[TuneHead, TrialLine]):
         limits = (head.settings.budget, head.settings.runs)
         return search.Task(head.machine, *ways, *limits, self.related, by_cores)
 
-    def trials(self, by_cores: bool) -> list[search.Trial]:
+    def trials(self, by_cores: bool) -> list[search.SearchTrial]:
         """Return the trials so far, as the search reads them."""
-        return [trial_of(self.head, line, by_cores) for line in self.lines]
+        return [search_trial(self.head, line, by_cores) for line in self.lines]
 
 
 _OF_SPACE = ("configurations", "proposal", "current", "refused", "fixed", "offered")
 
 
-def trial_of(head: TuneHead, line: TrialLine, by_cores: bool = False) -> search.Trial:
+def search_trial(head: TuneHead, line: TuneLine, by_cores: bool = False) -> search.SearchTrial:
     """Return a trial in what is minimised: seconds, or core-seconds."""
     slots = head.configurations[line.configuration].slots
     scale = slots if by_cores else 1
@@ -211,7 +211,7 @@ def trial_of(head: TuneHead, line: TrialLine, by_cores: bool = False) -> search.
     value = None if reached is None else reached * scale
     stopped, measured = line.stopped_s is not None, line.measures or {}
     seen, idle = evidence_of(measured), _idle(measured) & set(head.offered)
-    return search.Trial(line.configuration, value, stopped, line.out_of_memory, seen, idle)
+    return search.SearchTrial(line.configuration, value, stopped, line.out_of_memory, seen, idle)
 
 
 def _idle(measures: Measures) -> frozenset[str]:
@@ -288,12 +288,12 @@ def run(
 
     Raises UserError where neither the plan's proposal nor the user's configuration ends.
     """
-    trials = _Trials(tune, subject, settings, typed, following)
-    conduct(trials, trials.run, trials.keep, following=following)
-    return trials.end
+    schedule = _TuneSchedule(tune, subject, settings, typed, following)
+    conduct(schedule, schedule.run, schedule.keep, following=following)
+    return schedule.end
 
 
-class _Trials:
+class _TuneSchedule:
     """The schedule of a tune: one trial at a time, which the search chooses."""
 
     def __init__(
@@ -308,10 +308,10 @@ class _Trials:
         self._settings, self._typed = settings, typed
         self._step: search.SearchStep
         self._arm: Arm
-        self._line: TrialLine
+        self._line: TuneLine
         self.end: search.Stop
 
-    def next_turns(self, _outcomes: Sequence[Outcome]) -> Sequence[Turn]:
+    def next_turns(self, _trials: Sequence[Trial]) -> Sequence[Turn]:
         tune, by_cores = self._tune, self._tune.next_by_cores
         step = search.next_step(tune.task(by_cores), tune.trials(by_cores))
         _refuse_hopeless(tune, step)
@@ -323,14 +323,14 @@ class _Trials:
         before = sum(line.configuration == step.index for line in tune.lines)
         return [Turn(self._subject.name, self._arm.name, before)]
 
-    def after(self, turn: Turn, _outcomes: Sequence[Outcome]) -> Sequence[Turn]:
+    def after(self, turn: Turn, _trials: Sequence[Trial]) -> Sequence[Turn]:
         return [turn] * (self._tune.head.settings.budget - len(self._tune.lines) - 1)
 
-    def run(self, turn: Turn) -> Outcome:
-        outcome, self._line = _trial(self._tune, self._subject, self._arm, self._step, turn)
-        return outcome
+    def run(self, turn: Turn) -> Trial:
+        trial, self._line = _trial(self._tune, self._subject, self._arm, self._step, turn)
+        return trial
 
-    def keep(self, _outcome: Outcome) -> None:
+    def keep(self, _trial: Trial) -> None:
         step = self._step
         now = step.before
         expected = None if now is None else [round(v, 4) for v in now.interval(step.index)]
@@ -342,12 +342,12 @@ class _Trials:
         self._tune.keep(line)
 
 
-def _is_newest_best(tune: Tune, line: TrialLine) -> bool:
+def _is_newest_best(tune: Tune, line: TuneLine) -> bool:
     """Return whether a trial that has ended beats all that ended before, of which there are any."""
     if line.seconds is None:
         return False
     now, *earlier = (
-        trial_of(tune.head, each, tune.by_cores).value
+        search_trial(tune.head, each, tune.by_cores).value
         for each in (line, *tune.lines)
         if each.seconds is not None
     )
@@ -417,31 +417,31 @@ def _hope_s(tune: Tune, way: Configuration, now: search.Outlook | None) -> float
 
 def _trial(
     tune: Tune, subject: Target, arm: Arm, step: search.SearchStep, turn: Turn
-) -> tuple[Outcome, TrialLine]:
+) -> tuple[Trial, TuneLine]:
     """Return one run on record, and what it says of the configuration."""
     log = tune.directory / f"{slug(arm.name)}-{step.index}-{turn.repetition}.log"
     with claimed(tune.state_home, Path(subject.name).stem) as record:
-        outcome = subject.run(turn, arm, record, log)
+        trial = subject.run(turn, arm, record, log)
     kept = read_record(record) if has_begun(record) else None
-    line = TrialLine(step.index, step.role, outcome.record)
-    if outcome.failure is not None:
-        return _ended_early(tune, outcome, line, arm, kept)
+    line = TuneLine(step.index, step.role, trial.record)
+    if trial.failure is not None:
+        return _ended_early(tune, trial, line, arm, kept)
     if kept is not None:
         tune.check_alike(kept)
         line = replace(line, wall_s=kept.wall_s, measures=measures(kept))
     log.unlink(missing_ok=True)
-    return outcome, replace(line, seconds=outcome.seconds)
+    return trial, replace(line, seconds=trial.seconds)
 
 
 def _ended_early(
-    tune: Tune, outcome: Outcome, line: TrialLine, arm: Arm, kept: Record | None
-) -> tuple[Outcome, TrialLine]:
+    tune: Tune, trial: Trial, line: TuneLine, arm: Arm, kept: Record | None
+) -> tuple[Trial, TuneLine]:
     wall = kept.wall_s if kept is not None else None
     if arm.limit_s is None or wall is None or wall < arm.limit_s:
-        return outcome, replace(line, failure=outcome.failure, wall_s=wall)
+        return trial, replace(line, failure=trial.failure, wall_s=wall)
     if arm.limit_s < tune.head.settings.limit_s:
         reason = f"stopped after {wall:.1f} s: it cannot be the best any more"
-        outcome = replace(outcome, failure=reason, stopped=True)
-        return outcome, replace(line, stopped_s=arm.limit_s, wall_s=wall)
+        trial = replace(trial, failure=reason, stopped=True)
+        return trial, replace(line, stopped_s=arm.limit_s, wall_s=wall)
     reason = f"was not over after {arm.limit_s:g} s: give a longer --limit"
-    return replace(outcome, failure=reason), replace(line, failure=reason, wall_s=wall)
+    return replace(trial, failure=reason), replace(line, failure=reason, wall_s=wall)

@@ -17,7 +17,7 @@ from hearth.studies.tune.result import (
     TunedSpace,
     TunedTrial,
 )
-from hearth.studies.tune.study import TrialLine, Tune, trial_of
+from hearth.studies.tune.study import Tune, TuneLine, search_trial
 
 #: A measure explains a difference where it differs by more than this share.
 _WORTH_SAYING = 0.1
@@ -91,7 +91,7 @@ def _times_and_loads(tune: Tune, configuration: int) -> list[tuple[float, float]
     """Return the value of each run of a configuration that ended, and others' share of CPUs."""
     found = []
     for line in tune.lines:
-        trial = trial_of(tune.head, line, tune.by_cores)
+        trial = search_trial(tune.head, line, tune.by_cores)
         if line.configuration == configuration and trial.ended and trial.value is not None:
             load = (line.measures or {}).get("other_load")
             found.append((trial.value, load if isinstance(load, int | float) else 0.0))
@@ -100,7 +100,7 @@ def _times_and_loads(tune: Tune, configuration: int) -> list[tuple[float, float]
 
 def _trial(tune: Tune, number: int, now: search.Outlook | None) -> TunedTrial:
     head, line = tune.head, tune.lines[number]
-    way, trial = head.configurations[line.configuration], trial_of(head, line, tune.by_cores)
+    way, trial = head.configurations[line.configuration], search_trial(head, line, tune.by_cores)
     return TunedTrial(
         number=number + 1,
         role=line.role,
@@ -117,10 +117,10 @@ def _trial(tune: Tune, number: int, now: search.Outlook | None) -> TunedTrial:
     )
 
 
-def _is_pareto(tune: Tune, line: TrialLine) -> bool:
+def _is_pareto(tune: Tune, line: TuneLine) -> bool:
     """Return whether no other trial took less time and fewer core-seconds."""
 
-    def place(one: TrialLine) -> tuple[float, float]:
+    def place(one: TuneLine) -> tuple[float, float]:
         seconds = one.seconds or 0.0
         return seconds, seconds * tune.head.configurations[one.configuration].slots
 
@@ -132,7 +132,7 @@ def _is_pareto(tune: Tune, line: TrialLine) -> bool:
     return not any(o[0] <= mine[0] and o[1] <= mine[1] and o != mine for o in others)
 
 
-def _why_slower(tune: Tune, line: TrialLine, now: search.Outlook) -> str | None:
+def _why_slower(tune: Tune, line: TuneLine, now: search.Outlook) -> str | None:
     """Classify a configuration that loses (Baig), by its measures against the best's."""
     best = [o for o in tune.lines if o.configuration == now.best and o.seconds is not None]
     if line.seconds is None or line.configuration == now.best or not best:
@@ -157,7 +157,7 @@ def _best(tune: Tune, now: search.Outlook) -> Best:
     )
 
 
-def _saving(tune: Tune, now: search.Outlook, ended: list[search.Trial]) -> Measured[Interval]:
+def _saving(tune: Tune, now: search.Outlook, ended: list[search.SearchTrial]) -> Measured[Interval]:
     """Return the share of the user's own configuration's value that the best saves."""
     current = tune.head.current
     if now.best == current:
@@ -208,7 +208,7 @@ def _apart(one: float, other: float) -> bool:
     return abs(one - other) > _WORTH_SAYING * max(one, other)
 
 
-def _scatter(trials: list[search.Trial]) -> Measured[Scatter]:
+def _scatter(trials: list[search.SearchTrial]) -> Measured[Scatter]:
     share = search.measured_scatter(trials)
     return Absent("no configuration was run twice") if share is None else Scatter(share)
 
