@@ -33,7 +33,7 @@ from scipy import special
 
 from hearth import Ratio
 from hearth.studies.engine.statistics import CONFIDENCE, LOOKS, against, each_confidence, intervals
-from hearth.studies.engine.validity import TimedRun, doubts
+from hearth.studies.engine.validity import TimedRun, validity_warnings
 
 ROOT = Path(__file__).resolve().parents[1]
 PAIRS = (3, 4, 5, 6, 7, 8, 10, 15, 20, 30)
@@ -215,7 +215,7 @@ def warned(draw: np.random.Generator, name: str, pairs: int) -> set[str]:
         for repetition in range(pairs)
         for slot in (0, 1)
     ]
-    return {doubt.kind for doubt in doubts(runs, "arm 0")}
+    return {warning.kind for warning in validity_warnings(runs, "arm 0")}
 
 
 def simulated(seed: int, number: int) -> Iterator[Row]:

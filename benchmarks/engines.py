@@ -29,7 +29,7 @@ from results import loads, table
 
 from hearth import topology
 from hearth.base.sizes import show_bytes
-from hearth.studies.engine.schedule import Experiment, Repetitions, conduct
+from hearth.studies.engine.schedule import Repetitions, StudyDesign, conduct
 from hearth.studies.engine.store import Journal
 from hearth.studies.engine.trial import Trial, Turn
 from hearth.workloads import catalogue, datasets, suites, tpch
@@ -91,8 +91,8 @@ def measured(options: argparse.Namespace, out: Path) -> list[Run]:
         print(trial.shown, flush=True)
         return trial
 
-    plan = Experiment({subject: ["duckdb", *ARMS]}, options.repeat, 1, options.seed)
-    conduct(Repetitions(plan), run, lambda _: None, earlier=[trial_of(row) for row in runs])
+    design = StudyDesign({subject: ["duckdb", *ARMS]}, options.repeat, 1, options.seed)
+    conduct(Repetitions(design), run, lambda _: None, earlier=[trial_of(row) for row in runs])
     return runs
 
 

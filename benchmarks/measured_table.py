@@ -37,7 +37,7 @@ from hearth.report.terminal.screen import Screen, table
 from hearth.studies.bench.study import machine_facts
 from hearth.studies.characterise.questions import steps
 from hearth.studies.engine.progress import busy_share
-from hearth.studies.engine.schedule import Experiment, Repetitions, conduct
+from hearth.studies.engine.schedule import Repetitions, StudyDesign, conduct
 from hearth.studies.engine.store import Journal
 from hearth.studies.engine.trial import Trial, Turn
 from hearth.workloads import cases, catalogue, suites
@@ -183,8 +183,8 @@ def measured(
         return trial_of(row)
 
     arms = {label: list(places) for label in entries}
-    plan = Experiment(arms, options.repeat, options.warmup, seed)
-    conduct(Repetitions(plan), run, lambda _: None, earlier=[trial_of(row) for row in runs])
+    design = StudyDesign(arms, options.repeat, options.warmup, seed)
+    conduct(Repetitions(design), run, lambda _: None, earlier=[trial_of(row) for row in runs])
     return runs, places
 
 
@@ -231,7 +231,7 @@ def one(
 
 
 def trial_of(row: Mapping[str, Any]) -> Trial:
-    """Return a row of the results as a run of an experiment."""
+    """Return a row of the results as a trial."""
     turn = Turn(row["subject"], row["arm"], row["repetition"])
     return Trial(turn, seconds=row.get("seconds"), failure=row.get("failure"))
 

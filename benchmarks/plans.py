@@ -45,7 +45,7 @@ from hearth.base.processes import die_with
 from hearth.base.sizes import parse_bytes
 from hearth.machine import paths
 from hearth.spark import cds
-from hearth.studies.engine.schedule import Experiment, Repetitions, conduct
+from hearth.studies.engine.schedule import Repetitions, StudyDesign, conduct
 from hearth.studies.engine.store import Journal
 from hearth.studies.engine.trial import Trial, Turn
 from hearth.workloads import cases, catalogue, suites
@@ -224,8 +224,8 @@ def measured(
         print(f"{turn.subject}: {trial.shown}", flush=True)
         return trial
 
-    plan = Experiment(dict.fromkeys(subjects, chosen), options.repeat, 1, options.seed)
-    conduct(Repetitions(plan), run, lambda _: None, earlier=[trial_of(row) for row in runs])
+    design = StudyDesign(dict.fromkeys(subjects, chosen), options.repeat, 1, options.seed)
+    conduct(Repetitions(design), run, lambda _: None, earlier=[trial_of(row) for row in runs])
     return runs
 
 
@@ -262,7 +262,7 @@ def pairs_of(entry: suites.SuiteEntry, size: int) -> dict[str, str]:
 
 
 def trial_of(row: Mapping[str, Any]) -> Trial:
-    """Return a row of the results as a run of an experiment: its seconds from start to end."""
+    """Return a row of the results as a trial: its seconds from start to end."""
     turn = Turn(row["subject"], row["arm"], row["repetition"])
     return Trial(turn, seconds=row.get("wall_s"), failure=row.get("failure"))
 

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from hearth.report.terminal.screen import Screen, table
-from hearth.studies.models.performance_model import MechanismEvidence
+from hearth.studies.models.performance_model import ModelEvidence
 from hearth.studies.models.search import Outlook, SearchTrial, Stop, Task, next_step, outlook
 from hearth.studies.models.space import (
     SHUFFLE_PARTITIONS,
@@ -122,25 +122,25 @@ class Application:
             slower += self.choices[number]
         return 100 * (work + collecting + alone) * math.exp(slower)
 
-    def evidence(self, way: Configuration, noise: np.random.Generator) -> MechanismEvidence:
+    def evidence(self, way: Configuration, noise: np.random.Generator) -> ModelEvidence:
         """As it would be measured."""
         work, collecting, alone, busy, bandwidth = self.parts(way.cell)
         whole = work + collecting + alone
         blocked = 1 - 1 / (1 + self.within * (way.cores - 1) ** 1.2)
         off = [float(one) for one in np.exp(MEASURED_OFF * noise.standard_normal(4))]
         cpu = (work * busy + collecting * busy + alone) / (whole * self.machine.threads)
-        return MechanismEvidence(
+        return ModelEvidence(
             collecting / work * off[0], min(cpu * off[1], 1.0),
             bandwidth * work / whole * off[2], self.switches * (0.3 + blocked) * off[3],
         )  # fmt: skip
 
 
-def told(what: str, seen: MechanismEvidence) -> MechanismEvidence:
+def told(what: str, seen: ModelEvidence) -> ModelEvidence:
     """Return the part of the evidence that an arm is given."""
     if what in ("times alone", CHOICES):
-        return MechanismEvidence()
+        return ModelEvidence()
     if what == "garbage collection":
-        return MechanismEvidence(collecting=seen.collecting)
+        return ModelEvidence(collecting=seen.collecting)
     if what == "without switches":
         return replace(seen, switching=None)
     return seen

@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 
 from hearth.base.progress import Work, tick, working
-from hearth.studies.engine.progress import Following, Pace
+from hearth.studies.engine.progress import Pace, StudyProgress
 from hearth.studies.engine.trial import Trial, Turn
 
 #: Three runs of two arms, each drawn a few times, the last one interrupted where that is asked for.
 PROGRAM = """
 import os, signal, sys
-from hearth.studies.engine.schedule import Experiment, Repetitions, conduct
-from hearth.studies.engine.progress import Following, continued_with
+from hearth.studies.engine.schedule import StudyDesign, Repetitions, conduct
+from hearth.studies.engine.progress import StudyProgress, continued_with
 from hearth.studies.engine.trial import Trial
 from hearth.base.progress import tick, working
 from hearth.base.terminal import escaping_output
@@ -32,10 +32,10 @@ def run(turn):
     return Trial(turn, seconds=1.5)
 
 with escaping_output():
-    following = Following()
-    with continued_with("compare --resume c-1"), following.shown():
-        schedule = Repetitions(Experiment({"app": ["bound"]}, 3))
-        conduct(schedule, run, lambda _: None, following=following)
+    progress = StudyProgress()
+    with continued_with("compare --resume c-1"), progress.shown():
+        schedule = Repetitions(StudyDesign({"app": ["bound"]}, 3))
+        conduct(schedule, run, lambda _: None, progress=progress)
 print("after")
 """
 DRAWN = re.compile(r"\x1b\[[0-9;]*[A-Za-z]|\r")
@@ -116,13 +116,13 @@ def test_time_left_follows_from_runs_that_ended_and_none_is_claimed_before() -> 
 def test_runs_that_ended_before_are_counted_and_those_of_later_questions_too(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    following = Following(with_subject=True)
-    following.ended(2)
-    following.question, following.later = "sweep", [Turn("app", "1x2", 0)] * 3
+    progress = StudyProgress(with_subject=True)
+    progress.ended(2)
+    progress.question, progress.later = "sweep", [Turn("app", "1x2", 0)] * 3
     turn = Turn("app", "2x1", -1)
-    following.run(turn, [turn], lambda turn: Trial(turn, failure="broken"))
+    progress.run(turn, [turn], lambda turn: Trial(turn, failure="broken"))
     assert capsys.readouterr().err == "hearth: 3/7  app, sweep: 2x1, warm-up: failed: broken\n"
-    assert following.failed
+    assert progress.failed
 
 
 def test_parts_of_a_known_number_tell_the_time_left() -> None:

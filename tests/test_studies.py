@@ -279,8 +279,8 @@ def test_the_page_cache_is_dropped_where_the_study_did_so_unless_it_is_to_stay_w
     assert [["--cold" in one.command for one in way] for way in ways] == [[True] * 3, [False] * 3]
     refused = Here(TWO, {"cold": lambda: "only root can"})
     assert "--cold" not in ready(preset("baig-sweep"), Request(0.01), refused)[0].command
-    subject: Any = SimpleNamespace(name="a", timed="all of it")
-    assert CharacterisationRuns(repeat=1, warmup=0, seed=1, cold=True).of(subject).cold
+    target: Any = SimpleNamespace(name="a", timed="all of it")
+    assert CharacterisationRuns(repeat=1, warmup=0, seed=1, cold=True).of(target).cold
 
 
 def test_jobs_of_a_series_may_have_parameters_and_settings_of_their_own() -> None:

@@ -76,7 +76,7 @@ def described(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
     monkeypatch.setattr(compare, "_run_arm", compared)
     monkeypatch.setattr(bench, "_trial", timed)
     monkeypatch.setattr(colocate, "_round", together)
-    monkeypatch.setattr(colocate_command, "with_data", lambda guests: guests)
+    monkeypatch.setattr(colocate_command, "with_data", lambda applications: applications)
     monkeypatch.setattr(applications, "_allowed", lambda cpus: nullcontext())
     return become
 
@@ -93,7 +93,7 @@ def checked(ask: Any) -> Any:
     return lambda verb, *words: None if verb == "check" else ask(verb, *words)
 
 
-def compared(comparison: Any, ways: Any, subject: Any, turn: Any) -> Trial:
+def compared(comparison: Any, ways: Any, target: Any, turn: Any) -> Trial:
     return Trial(turn, seconds=1.0, measures=MEASURES, streaming=STREAM)  # type: ignore[arg-type]
 
 

@@ -1,4 +1,4 @@
-"""A characterisation that was interrupted goes on where it was, on subjects that end at once."""
+"""A characterisation that was interrupted goes on where it was, on targets that end at once."""
 
 from pathlib import Path
 
@@ -15,7 +15,7 @@ from hearth.studies.engine.trial import Trial, Turn
 
 
 class Quick:
-    """A subject whose runs are over at once; Ctrl-C comes instead of the run of this number."""
+    """A target whose runs are over at once; Ctrl-C comes instead of the run of this number."""
 
     name, timed = "quick", "nothing"
 
@@ -31,10 +31,10 @@ class Quick:
         return Trial(turn, seconds=1.0, record=record.name)
 
 
-def asked(subject: Quick) -> list[AskedTarget]:
+def asked(target: Quick) -> list[AskedTarget]:
     arms = [Arm("1x2"), Arm("2x1")]
     keys = ("executors", "smt")
-    return [AskedTarget(subject, [Question(key, key, "a paper", arms) for key in keys])]
+    return [AskedTarget(target, [Question(key, key, "a paper", arms) for key in keys])]
 
 
 ONCE = CharacterisationRuns(repeat=2, warmup=0, seed=1)

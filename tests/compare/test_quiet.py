@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from hearth.studies.engine.progress import Following, Quiet, busy_share
+from hearth.studies.engine.progress import Quiet, StudyProgress, busy_share
 from hearth.studies.engine.trial import Trial, Turn
 
 TURN = Turn("job", "native", 0)
@@ -24,9 +24,9 @@ def ticking() -> Callable[[], float]:
 
 
 def runs(quiet: Quiet, number: int = 1) -> None:
-    following = Following(quiet=quiet)
+    progress = StudyProgress(quiet=quiet)
     for _ in range(number):
-        following.run(TURN, [], lambda turn: Trial(turn, seconds=1.0))
+        progress.run(TURN, [], lambda turn: Trial(turn, seconds=1.0))
 
 
 def test_a_busy_machine_is_said_once_before_the_first_run_with_what_to_do(

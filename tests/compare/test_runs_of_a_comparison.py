@@ -1,4 +1,4 @@
-"""The order and the count of a comparison's runs, on subjects that end at once."""
+"""The order and the count of a comparison's runs, on targets that end at once."""
 
 import json
 from pathlib import Path
@@ -38,7 +38,7 @@ def only_comparison(state: Path) -> Comparison:
 
 
 class Quick:
-    """A subject whose runs are over at once, on record, each in a known time; `bound` may fail."""
+    """A target whose runs are over at once, on record, each in a known time; `bound` may fail."""
 
     name, timed = "quick", "nothing"
 
@@ -55,7 +55,7 @@ class Quick:
 
 
 def quick_comparison(
-    state: Path, subject: Quick, warmup: int, repeat: int, *, against_baseline: bool = True
+    state: Path, target: Quick, warmup: int, repeat: int, *, against_baseline: bool = True
 ) -> Comparison:
     arms = [Arm("native"), Arm("bound")]
     settings = ComparisonSettings(warmup, seed=1, command=["quick"], repeat=repeat)
@@ -63,7 +63,7 @@ def quick_comparison(
     run(
         comparison,
         arms,
-        subject,
+        target,
         against_baseline=against_baseline,
     )
     return read_comparison(comparison.directory)

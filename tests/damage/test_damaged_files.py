@@ -47,7 +47,7 @@ from hearth.spark.saved_configs import (
     tuned_choice,
 )
 from hearth.studies.bench import study as series
-from hearth.studies.bench.result import bench_result, doubted, is_good, summarised
+from hearth.studies.bench.result import bench_result, is_good, job_warnings, summarised
 from hearth.studies.characterise.study import Characterisation
 from hearth.studies.compare.study import read_comparison
 from hearth.studies.compare.verdict import compared
@@ -500,7 +500,7 @@ def test_a_damaged_series_is_named_or_read_without_the_damaged_cases(tmp_path: P
     def read() -> None:
         results = series.read(file)
         bench_result(results)
-        show_rows(summarised(results), doubted(results), results.head.settings, SCREEN)
+        show_rows(summarised(results), job_warnings(results), results.head.settings, SCREEN)
         is_good(results)
 
     try_all(file, b"".join(json.dumps(line).encode() + b"\n" for line in lines), of_lines, read)

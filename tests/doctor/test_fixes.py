@@ -219,7 +219,7 @@ def test_a_fix_is_kept_by_the_doctor_and_not_by_compare(refused: Callable[..., s
 
 
 class Recorded:
-    """A subject that records what a setting is during each run."""
+    """A target that records what a setting is during each run."""
 
     name, timed = "job.py", "nothing"
 
@@ -241,9 +241,9 @@ def test_the_setting_is_switched_for_the_runs_of_its_arm_alone(
     planned = switch.plan(CHECK, machine, persist=False)
     both = [Arm("as-is"), Arm("fixed:memory-maps", fix=planned)]
     settings = ComparisonSettings(1, seed=1, command=["job.py"], repeat=2)
-    subject = Recorded(root)
-    run(Comparison.begin(tmp_path / "state", "job.py", both, settings), both, subject)
-    assert subject.seen == {"as-is": {"65530"}, "fixed:memory-maps": {"262144"}}
+    target = Recorded(root)
+    run(Comparison.begin(tmp_path / "state", "job.py", both, settings), both, target)
+    assert target.seen == {"as-is": {"65530"}, "fixed:memory-maps": {"262144"}}
     assert now(root) == "65530"
 
 

@@ -25,7 +25,7 @@ from hearth.studies.compare.result import (
     ComparisonVerdict,
     PairedRatio,
 )
-from hearth.studies.engine.validity import Doubt
+from hearth.studies.engine.validity import ValidityWarning
 
 WALL_S = 60.0
 
@@ -309,5 +309,5 @@ def comparison() -> Compared:
             "Bind: the plan takes 0.80 of native's time.",
             ["GC share fell from 20 % to 8 %"],
         ),
-        warnings=[Doubt("drift", "all became 9% slower: let it come to rest")],
+        warnings=[ValidityWarning("drift", "all became 9% slower: let it come to rest")],
     )

@@ -20,9 +20,9 @@ from hearth.studies.models.schedule_simulation import (
     Move,
     RecordedWork,
     StageWork,
-    doubts,
     part,
     predict,
+    prediction_warnings,
     scheduled,
     work_of,
 )
@@ -106,7 +106,10 @@ def test_other_programs_during_the_run_widen_the_interval_and_are_named() -> Non
     quiet, loaded = (predict(one, MACHINE, [Cell(1, 4, 32)])[0] for one in (work, busy))
     assert loaded.value == pytest.approx(quiet.value)
     assert loaded.high / loaded.low > 1.5 * quiet.high / quiet.low
-    assert doubts(work) == [] and "other programs used 60%" in doubts(busy)[0]
+    assert (
+        prediction_warnings(work) == []
+        and "other programs used 60%" in prediction_warnings(busy)[0]
+    )
 
 
 def test_an_event_log_that_hearth_never_saw_is_enough(hearth: Command) -> None:

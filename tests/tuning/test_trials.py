@@ -30,11 +30,11 @@ from hearth.report.terminal.tune import next_steps, sentence, show_tune, to_copy
 from hearth.spark.saved_configs import TunedChoice, keep_tuned, tuned_choice, workload_named
 from hearth.spark.submit_args import SubmitLine, SubmitOptions
 from hearth.studies.engine.arms import Arm, profile_words
-from hearth.studies.engine.progress import Following
+from hearth.studies.engine.progress import StudyProgress
 from hearth.studies.engine.target import tuned_as
 from hearth.studies.engine.trial import Trial, Turn
 from hearth.studies.listing import list_studies
-from hearth.studies.models.performance_model import MechanismEvidence
+from hearth.studies.models.performance_model import ModelEvidence
 from hearth.studies.models.search import SearchStep, SearchTrial, Task, next_step, outlook
 from hearth.studies.models.space import Configuration, MachineSize
 from hearth.studies.tune import search_space
@@ -91,7 +91,7 @@ def shape(best: tuple[int, int], own: float = 2.0) -> Times:
 
 
 class Quick:
-    """A subject whose runs are over at once, on record, each in the time that it is given."""
+    """A target whose runs are over at once, on record, each in the time that it is given."""
 
     name, timed = "quick.py", "the application, from start to end"
 
@@ -130,11 +130,11 @@ def begin(state: Path, space: SearchSpace = SPACE, settings: TuneSettings = SETT
 
 
 def made(
-    state: Path, subject: Quick, space: SearchSpace = SPACE, settings: TuneSettings = SETTINGS
+    state: Path, target: Quick, space: SearchSpace = SPACE, settings: TuneSettings = SETTINGS
 ) -> dict[str, Any]:
     """The document of a whole tune."""
     kept = begin(state, space, settings)
-    tune.run(kept, subject, {}, Following())
+    tune.run(kept, target, {}, StudyProgress())
     return dict(to_json(tuned(read_tune(kept.directory))))
 
 
@@ -160,7 +160,7 @@ def test_it_ends_near_the_best_and_says_what_that_saves(tmp_path: Path) -> None:
     assert not best["is_current"]
 
 
-class Heard(Following):
+class Heard(StudyProgress):
     """Keeps what progress said before each run."""
 
     def __init__(self) -> None:
@@ -203,12 +203,12 @@ def test_a_trial_beyond_hope_is_stopped_early_and_counted(tmp_path: Path) -> Non
     def times(name: str) -> float:
         return 50.0 if name.startswith(("4x8 P", "local[*]")) else 400.0
 
-    subject = Quick(times)
-    document = made(tmp_path, subject)
+    target = Quick(times)
+    document = made(tmp_path, target)
     searched = [trial for trial in document["trials"] if trial["role"] == "search"]
     assert searched
     assert all(trial["stopped_s"] == pytest.approx(75) for trial in searched)
-    assert all(arm.limit_s == 3600 for arm in subject.arms[:2]), "your own is measured to its end"
+    assert all(arm.limit_s == 3600 for arm in target.arms[:2]), "your own is measured to its end"
     assert "stopped after 1 min 15 s: too slow to win" in "\n".join(
         show_tune(typed(document, Tuned), Screen(160))
     )
@@ -217,8 +217,8 @@ def test_a_trial_beyond_hope_is_stopped_early_and_counted(tmp_path: Path) -> Non
 
 def test_a_failed_trial_is_information_and_not_an_end(tmp_path: Path) -> None:
     failing = {"8x2 ParallelGC": "ended with 1: java.lang.OutOfMemoryError: Java heap space"}
-    subject = Quick(shape((8, 2)), failing)
-    document = made(tmp_path, subject, settings=TuneSettings("time", 12, 3600, 1000))
+    target = Quick(shape((8, 2)), failing)
+    document = made(tmp_path, target, settings=TuneSettings("time", 12, 3600, 1000))
     failed = [trial for trial in document["trials"] if trial["failure"]]
     assert len(failed) == 1
     per_slot = 96_000 / 8 / 2
@@ -244,10 +244,10 @@ def test_a_proposal_that_fails_leaves_your_own_to_be_measured(tmp_path: Path) ->
 def test_an_application_that_fails_from_the_first_is_an_error(
     tmp_path: Path, space: SearchSpace, runs: int
 ) -> None:
-    subject = Quick(shape((8, 2)), {"": "ended with 1: FileNotFoundError: 'data.csv'"})
+    target = Quick(shape((8, 2)), {"": "ended with 1: FileNotFoundError: 'data.csv'"})
     with pytest.raises(UserError, match="nothing to tune: ended with 1: FileNotFoundError") as said:
-        made(tmp_path, subject, space)
-    assert len(subject.arms) == runs
+        made(tmp_path, target, space)
+    assert len(target.arms) == runs
     assert "\n" not in str(said.value)
 
 
@@ -258,14 +258,14 @@ def test_one_that_never_ends_is_ended_by_the_limit(tmp_path: Path) -> None:
 
 def test_where_runs_scatter_too_much_nothing_is_kept_and_it_is_said(tmp_path: Path) -> None:
     kept = begin(tmp_path)
-    tune.run(kept, Quick(shape((8, 2), own=1.3), noise=0.9, seed=3), {}, Following())
+    tune.run(kept, Quick(shape((8, 2), own=1.3), noise=0.9, seed=3), {}, StudyProgress())
     document = to_json(tuned(kept))
     assert document["scatter"]["share"] > 0.3
     assert winner(kept) is None
     said = f"repeated runs scatter by {document['scatter']['share']:.0%}, so that chance decides"
     assert any(said in text for text in document["warnings"])
     calm = begin(tmp_path)
-    tune.run(calm, Quick(shape((8, 2))), {}, Following())
+    tune.run(calm, Quick(shape((8, 2))), {}, StudyProgress())
     assert winner(calm) is not None and not tuned(calm).warnings
 
 
@@ -280,14 +280,14 @@ def _loaded(kept: Tune, own: float, others: float = 0.0) -> Tune:
 
 def test_single_runs_have_no_interval_and_no_share_that_they_save(tmp_path: Path) -> None:
     kept = begin(tmp_path, settings=TuneSettings("time", 3, 3600.0, 100))
-    tune.run(kept, Quick(shape((8, 2))), {}, Following())
+    tune.run(kept, Quick(shape((8, 2))), {}, StudyProgress())
     found = tuned(kept)
     said = sentence(found)
     assert "your own configuration 200.00 s: no configuration was run twice" in said
     assert "expected to save" not in said and "interval" not in said
     assert next_steps(found) == [f"hearth tune --resume {found.id} --budget 5: it repeats the best"]
     whole = begin(tmp_path)
-    tune.run(whole, Quick(shape((8, 2))), {}, Following())
+    tune.run(whole, Quick(shape((8, 2))), {}, StudyProgress())
     assert "expected to save" in sentence(tuned(whole))
 
 
@@ -295,7 +295,7 @@ def test_what_other_programs_load_explains_is_not_kept_and_what_it_does_not_is(
     tmp_path: Path,
 ) -> None:
     kept = begin(tmp_path)
-    tune.run(kept, Quick(shape((8, 2))), {}, Following())  # your own takes twice as long
+    tune.run(kept, Quick(shape((8, 2))), {}, StudyProgress())  # your own takes twice as long
     assert winner(_loaded(kept, own=0.4)) is not None
     assert tuned(kept).not_kept is None
     assert winner(_loaded(kept, own=0.84)) is None
@@ -311,7 +311,7 @@ def test_a_later_nothing_withdraws_what_was_kept(
 ) -> None:
     monkeypatch.setenv("HEARTH_STATE", str(tmp_path))
     line, kept = read_line(["quick.py"]), begin(tmp_path)
-    tune.run(kept, Quick(shape((8, 2))), {}, Following())
+    tune.run(kept, Quick(shape((8, 2))), {}, StudyProgress())
     command.keep_or_withdraw(line, kept, tuned(kept))
     assert tuned_choice(tmp_path, tuned_as(line)) is not None
     loaded = _loaded(kept, own=0.84)
@@ -324,7 +324,7 @@ def test_a_later_nothing_withdraws_what_was_kept(
 
 def test_the_best_is_shown_as_words_to_copy(tmp_path: Path) -> None:
     kept = begin(tmp_path)
-    tune.run(kept, Quick(shape((8, 2))), {}, Following())
+    tune.run(kept, Quick(shape((8, 2))), {}, StudyProgress())
     found = tuned(kept)
     best = found.best
     assert not isinstance(best, Absent)
@@ -335,8 +335,8 @@ def test_the_best_is_shown_as_words_to_copy(tmp_path: Path) -> None:
 
 
 def killed_in_a_trial(state: Path) -> None:
-    subject = Quick(shape((8, 2)), ends_at=3, ends_by=lambda: os.kill(os.getpid(), signal.SIGKILL))
-    tune.run(begin(state), subject, {}, Following())
+    target = Quick(shape((8, 2)), ends_at=3, ends_by=lambda: os.kill(os.getpid(), signal.SIGKILL))
+    tune.run(begin(state), target, {}, StudyProgress())
 
 
 def test_after_kill_9_no_finished_trial_is_lost_or_made_again(tmp_path: Path) -> None:
@@ -354,7 +354,7 @@ def test_after_kill_9_no_finished_trial_is_lost_or_made_again(tmp_path: Path) ->
     again = Quick(shape((8, 2)))
     words = ["quick.py", "--date", "today"]
     resumed = Tune.resume(tmp_path, directory.name, SETTINGS, words)
-    tune.run(resumed, again, {}, Following())
+    tune.run(resumed, again, {}, StudyProgress())
     whole = read_tune(directory)
     assert whole.lines[:3] == before
     assert len(whole.lines) == 3 + len(again.arms)
@@ -369,7 +369,7 @@ def test_a_first_line_that_a_kill_cut_short_does_not_swallow_the_next_trial(tmp_
     begun.journal.file.write_text('{"configuration": 3, "ro')
     words = ["quick.py", "--date", "today"]
     resumed = Tune.resume(tmp_path, begun.head.id, SETTINGS, words)
-    tune.run(resumed, Quick(shape((8, 2))), {}, Following())
+    tune.run(resumed, Quick(shape((8, 2))), {}, StudyProgress())
     assert len(read_tune(begun.directory).lines) == len(resumed.lines)
 
 
@@ -377,7 +377,7 @@ def test_progress_names_each_trial_that_beats_all_before(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     begun = begin(tmp_path)
-    tune.run(begun, Quick(shape((8, 2))), {}, Following())
+    tune.run(begun, Quick(shape((8, 2))), {}, StudyProgress())
     told = re.findall(r"^hearth: best so far: (.*), (.*)$", capsys.readouterr().err, re.MULTILINE)
     ended = [(line.configuration, line.seconds) for line in begun.lines if line.seconds]
     best = [
@@ -408,17 +408,17 @@ def test_what_another_application_taught_is_known(tmp_path: Path) -> None:
     assert first["space"]["known_before"] == 0
     second = begin(tmp_path)
     assert len(second.related) == 1
-    subject = Quick(shape((2, 4)))
-    tune.run(second, subject, {}, Following())
+    target = Quick(shape((2, 4)))
+    tune.run(second, target, {}, StudyProgress())
     alone = Quick(shape((2, 4)))
-    tune.run(begin(tmp_path / "apart"), alone, {}, Following())
+    tune.run(begin(tmp_path / "apart"), alone, {}, StudyProgress())
 
-    def needed(subject: Quick) -> float:
-        names = [arm.name for arm in subject.arms]
-        near = (at for at, name in enumerate(names) if subject.times(name) <= 105)
+    def needed(target: Quick) -> float:
+        names = [arm.name for arm in target.arms]
+        near = (at for at, name in enumerate(names) if target.times(name) <= 105)
         return next(near, math.inf)
 
-    assert needed(subject) < needed(alone)
+    assert needed(target) < needed(alone)
 
 
 def test_core_seconds_prefer_fewer_slots_than_time(tmp_path: Path) -> None:
@@ -467,18 +467,18 @@ def test_what_a_trial_measured_besides_its_time_changes_what_is_expected() -> No
     task = Task(MACHINE, tuple(WAYS), 0, CURRENT, 8, 100)
     wide = next(at for at, way in enumerate(WAYS) if way.shown == "1x32 ParallelGC")
     idle, busy = (
-        outlook(
-            task, [SearchTrial(0, 100.0, evidence=MechanismEvidence(cpu_use=use))]
-        ).forecast.mean[wide]
+        outlook(task, [SearchTrial(0, 100.0, evidence=ModelEvidence(cpu_use=use))]).forecast.mean[
+            wide
+        ]
         for use in (0.4, 0.95)
     )
     assert busy < idle - 0.02
     loaded = {"cpu_use": 0.9, "other_load": 0.5, "gc_share": 0.2, "voluntary": 50, "cpu_s": 10.0,
               "bandwidth_share": Absent("no counter")}  # fmt: skip
-    assert tune.evidence_of(loaded) == MechanismEvidence(collecting=0.25, switching=5.0)
+    assert tune.evidence_of(loaded) == ModelEvidence(collecting=0.25, switching=5.0)
     alone = {"cpu_use": 0.9, "other_load": 0.0, "bandwidth_share": 0.7}
-    assert tune.evidence_of(alone) == MechanismEvidence(cpu_use=0.9, bandwidth=0.7)
-    assert tune.evidence_of({}) == MechanismEvidence(), "times alone"
+    assert tune.evidence_of(alone) == ModelEvidence(cpu_use=0.9, bandwidth=0.7)
+    assert tune.evidence_of({}) == ModelEvidence(), "times alone"
 
 
 def test_it_is_listed_and_reported_again_as_at_its_end(tmp_path: Path) -> None:
@@ -507,8 +507,8 @@ def test_an_interval_holds_the_gain_as_often_as_it_says(tmp_path: Path) -> None:
     for number in range(12):
         best = (2 ** int(draw.integers(0, 5)), 2 ** int(draw.integers(1, 5)))
         times = shape(best, own=float(draw.uniform(1.3, 2)))
-        subject = Quick(times, noise=0.05, seed=number)
-        document = made(tmp_path / str(number), subject)
+        target = Quick(times, noise=0.05, seed=number)
+        document = made(tmp_path / str(number), target)
         saving = document["best"]["saving"]
         if "absent" not in saving:
             name = document["best"]["configuration"]["shown"]
@@ -674,15 +674,15 @@ def test_trials_show_no_java_option_of_a_private_file_on_a_command_line(
     """One that the user typed stays where it was typed, where it counts."""
     key, flag = "spark.executor.extraJavaOptions", "-XX:+UseParallelGC"
     space = SearchSpace([replace(way, java=flag) for way in WAYS], 0, CURRENT, [], [])
-    subject = Quick(shape((8, 2)))
+    target = Quick(shape((8, 2)))
     keys = {key} if typed else set()
     with_both = f"-Dpassword=hush {flag}"
-    tune.run(begin(tmp_path, space), subject, {key: "-Dpassword=hush"}, Following(), keys)
-    arm = next(arm for arm in subject.arms if "x" in arm.name.split()[0])
+    tune.run(begin(tmp_path, space), target, {key: "-Dpassword=hush"}, StudyProgress(), keys)
+    arm = next(arm for arm in target.arms if "x" in arm.name.split()[0])
     if typed:
         assert (dict(arm.conf)[key], arm.properties) == (with_both, None)
         return
-    assert "hush" not in f"{[other.conf for other in subject.arms]}"
+    assert "hush" not in f"{[other.conf for other in target.arms]}"
     assert arm.properties is not None
     assert arm.properties.read_text() == f"{key}={with_both}\n"
     words = profile_words(arm, read_line(["--extra-properties-file", "mine", "x.py"]))
@@ -768,7 +768,7 @@ def test_garbage_collection_that_was_seen_changes_what_is_expected() -> None:
     few = next(at for at, way in enumerate(WAYS) if way.shown == "4x2 ParallelGC")
     calm, busy = (
         outlook(
-            task, [SearchTrial(0, 100.0, evidence=MechanismEvidence(share / (1 - share)))]
+            task, [SearchTrial(0, 100.0, evidence=ModelEvidence(share / (1 - share)))]
         ).forecast.mean[few]
         for share in (0.02, 0.5)
     )
@@ -830,12 +830,12 @@ def test_ctrl_c_says_how_to_go_on_and_going_on_ends_the_tune(
     monkeypatch.setenv("HEARTH_STATE", str(tmp_path / "state"))
     monkeypatch.setattr(command, "_space", lambda *of: (SPACE, MACHINE))
     first, then = Quick(shape((8, 2)), ends_at=3, ends_by=interrupted), Quick(shape((8, 2)))
-    monkeypatch.setattr(command, "_subject", lambda options: (first, SubmitLine()))
+    monkeypatch.setattr(command, "_target", lambda options: (first, SubmitLine()))
     assert main(["tune", str(job)]) == 130
     (number,) = (folder.name for folder in (tmp_path / "state" / "studies" / "tune").iterdir())
     said = f"'hearth tune --resume {number}' continues from here"
     assert said in capsys.readouterr().err
-    monkeypatch.setattr(command, "_subject", lambda options: (then, SubmitLine()))
+    monkeypatch.setattr(command, "_target", lambda options: (then, SubmitLine()))
     assert main(["tune", "--resume", number]) == 0
     assert len(first.arms) == 3
     assert len(read_tune(tmp_path / "state" / "studies" / "tune" / number).lines) == 3 + len(

@@ -14,7 +14,7 @@ from hearth.report.html.series import series_view
 from hearth.report.terminal.bench import show_rows
 from hearth.report.terminal.screen import Screen
 from hearth.studies.bench import study as running
-from hearth.studies.bench.result import bench_result, doubted, is_good, summarised
+from hearth.studies.bench.result import bench_result, is_good, job_warnings, summarised
 from hearth.studies.bench.study import CaseLine, Results, Series, SeriesHead, read
 from hearth.studies.engine.store import BENCH, Journal
 from hearth.studies.engine.trial import Turn
@@ -84,7 +84,7 @@ def rows(kept: Results) -> Any:
 
 
 def test_every_repetition_has_every_pair_and_the_two_of_a_pair_stand_together() -> None:
-    plan = series().experiment().turns()
+    plan = series().design().turns()
     assert [turn.repetition for turn in plan] == [-1] * 4 + [0] * 4 + [1] * 4 + [2] * 4
     for start in range(0, len(plan), 2):
         one, other = plan[start : start + 2]
@@ -98,9 +98,9 @@ def test_every_repetition_has_every_pair_and_the_two_of_a_pair_stand_together() 
 
 
 def test_the_order_is_drawn_and_follows_from_the_seed() -> None:
-    turns = series(repeat=20).experiment().turns()
-    assert turns == series(repeat=20).experiment().turns()
-    assert turns != series(repeat=20, seed=2).experiment().turns()
+    turns = series(repeat=20).design().turns()
+    assert turns == series(repeat=20).design().turns()
+    assert turns != series(repeat=20, seed=2).design().turns()
     first = [turn.arm for turn in turns[::2]]
     assert 5 < first.count("local[2]") < 37, "one master nearly always goes first"
 
@@ -315,7 +315,7 @@ def test_a_job_whose_machine_was_not_at_rest_is_named_with_what_to_do(tmp_path: 
         for slot in (0, 1)
     ]
     kept = results(tmp_path, *cases)
-    (warning,) = doubted(kept)
+    (warning,) = job_warnings(kept)
     assert (warning.label, warning.kind) == ("alpha", "drift")
     lines = show_rows(summarised(kept), [warning], kept.head.settings, Screen(200))
     assert any(

@@ -36,7 +36,7 @@ from hearth.report.terminal.screen import Screen, table
 from hearth.studies.bench import study as running
 from hearth.studies.bench.result import bench_result, is_good
 from hearth.studies.bench.study import Results, Series, begun, machine_facts, resumed_by
-from hearth.studies.engine.progress import Following, Quiet, continued_with
+from hearth.studies.engine.progress import Quiet, StudyProgress, continued_with
 from hearth.studies.engine.store import BENCH
 from hearth.workloads import cases, catalogue, suites
 from hearth.workloads.masters import split_masters
@@ -111,9 +111,9 @@ def _listed(series: Series) -> list[str]:
     for entry in series.entries:
         parameters = " ".join(f"--{name} {value}" for name, value in entry.parameters.items())
         rows.append([entry.label, parameters or "-", ", ".join(series.masters)])
-    each = f"{series.warmup} warm-up, {series.repeat} measured"
-    runs = len(series.experiment().turns())
-    return [*table(Screen.of(), head, rows), "", f"{runs} runs; of each job and master: {each}"]
+    each = f"{series.warmup} warm-up and {series.repeat} counted"
+    runs = len(series.design().turns())
+    return [*table(Screen.of(), head, rows), "", f"{runs} runs; of each job and master {each}"]
 
 
 def _series(options: Namespace, offer: catalogue.Catalogue) -> Series:
@@ -140,15 +140,15 @@ def _file(options: Namespace, series: Series) -> Path:
 
 
 def _go(offer: catalogue.Catalogue, series: Series, results: Results, quiet: Quiet) -> None:
-    turns = set(series.experiment().turns())
+    turns = set(series.design().turns())
     kept = sum(trial.turn in turns for trial in results.trials if trial.failure is None)
     found = f", {kept} of them already in the file" if kept else ""
     runs = f"{len(turns)} runs{found}; results in {results.path}"
     print(f"hearth: {runs}", file=sys.stderr, flush=True)
-    following = Following(with_subject=True, quiet=quiet)
-    following.ended(kept)
-    with continued_with(f"bench --resume {resumed_by(results.path)}"), following.shown():
-        running.run(offer, series, results, following)
+    progress = StudyProgress(with_subject=True, quiet=quiet)
+    progress.ended(kept)
+    with continued_with(f"bench --resume {resumed_by(results.path)}"), progress.shown():
+        running.run(offer, series, results, progress)
 
 
 def _show(results: Results, options: Namespace) -> None:

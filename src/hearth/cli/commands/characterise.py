@@ -52,7 +52,7 @@ from hearth.studies.compare.study import check_cold
 from hearth.studies.engine.arms import refuse_levelling
 from hearth.studies.engine.progress import Quiet, continued_with
 from hearth.studies.engine.store import CHARACTERISE
-from hearth.studies.engine.target import subjects
+from hearth.studies.engine.target import targets
 
 _EACH_QUESTION = "set by each question: leave it out"
 _NODES = "set by the question 'nodes': leave it out"
@@ -175,7 +175,7 @@ def _check(line: SubmitLine, spark: Mapping[str, str]) -> None:
 def _asked(
     options: CharacteriseCommand, spark: Mapping[str, str]
 ) -> tuple[list[AskedTarget], CharacterisationRuns]:
-    """Return the questions and their subjects, from the command line and this machine."""
+    """Return the questions and their targets, from the command line and this machine."""
     runs, line = options.runs, options.line
     keys = KEYS if options.questions is None else [k.strip() for k in options.questions.split(",")]
     switching = options.change_prefetchers
@@ -185,8 +185,8 @@ def _asked(
         search_nodes=options.search_nodes, smt_ladder=options.smt_ladder,
     )  # fmt: skip
     asked = [
-        AskedTarget(subject, questions(replace(here, job=job), keys))
-        for subject, job in subjects(line)
+        AskedTarget(target, questions(replace(here, job=job), keys))
+        for target, job in targets(line)
     ]
     all_questions = [q for a in asked for q in a.questions]
     counts = any(q.key == "bandwidth" and q.unanswerable is None for q in all_questions)
@@ -207,9 +207,9 @@ def _listed(asked: list[AskedTarget], settings: CharacterisationRuns) -> list[st
     """List what would run, and what this machine cannot answer."""
     lines = []
     for one in asked:
-        lines += [one.subject.name, *show_questions(one.questions, Screen.of()), ""]
-    each = f"{settings.warmup} warm-up, {settings.repeat} measured"
-    return [*lines, f"{settings.runs(asked)} runs; of each arm: {each}"]
+        lines += [one.target.name, *show_questions(one.questions, Screen.of()), ""]
+    each = f"{settings.warmup} warm-up and {settings.repeat} counted"
+    return [*lines, f"{settings.runs(asked)} runs; for each way {each}"]
 
 
 def _show(found: Characterised, options: CharacteriseCommand) -> None:

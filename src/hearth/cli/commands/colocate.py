@@ -51,7 +51,7 @@ from hearth.machine.topology import Topology
 from hearth.report.terminal.colocate import show_colocation
 from hearth.report.terminal.screen import Screen, table
 from hearth.spark.submit_args import SubmitLine
-from hearth.studies.colocate.applications import Guest, read_guests, with_data
+from hearth.studies.colocate.applications import ColocatedApplication, applications_of, with_data
 from hearth.studies.colocate.partition import Units
 from hearth.studies.colocate.prediction import from_runs, from_table, known_of
 from hearth.studies.colocate.result import SCHEMA, Colocated, Predicted, colocated, predicted
@@ -67,7 +67,7 @@ from hearth.studies.colocate.study import (
 )
 from hearth.studies.colocate.study import run as run_study
 from hearth.studies.engine.arms import profile_words
-from hearth.studies.engine.progress import Following, Quiet, continued_with
+from hearth.studies.engine.progress import Quiet, StudyProgress, continued_with
 from hearth.studies.engine.store import COLOCATE
 from hearth.studies.engine.target import ApplicationTarget
 from hearth.studies.models.colocation import Objective, parse_split, splits
@@ -234,19 +234,19 @@ def run(options: ColocateCommand) -> int:
     if options.scaling is not None or options.machine is not None:
         return _elsewhere(options)
     settings = _settings(options)
-    guests = read_guests(options.lines)
+    applications = applications_of(options.lines)
     machine = topology(debug=options.debug)
     units = Units.of(machine)
     ways = _ways(options, len(units.cpus))
-    known = _known_before(options, [guest.name for guest in guests], units, machine)
+    known = _known_before(options, [one.name for one in applications], units, machine)
     _warn_of_leases(units, options.debug)
     if options.dry_run and options.profile_first and len(ways) > 1:
-        print("\n".join(_listed_alone(guests, units, settings, ways)))
+        print("\n".join(_listed_alone(applications, units, settings, ways)))
         return 0
     if options.dry_run:
-        _dry(options, guests, units, settings, known, ways)
+        _dry(options, applications, units, settings, known, ways)
         return 0
-    return _colocate(options, with_data(guests), units, settings, known, ways)
+    return _colocate(options, with_data(applications), units, settings, known, ways)
 
 
 def _warn_of_leases(units: Units, debug: bool) -> None:
@@ -413,7 +413,7 @@ def _chosen(
 
 def _dry(
     options: ColocateCommand,
-    guests: Sequence[Guest],
+    applications: Sequence[ColocatedApplication],
     units: Units,
     settings: ColocationSettings,
     known: PriorCurves | None,
@@ -424,28 +424,33 @@ def _dry(
     found = predicted(known, ways, options.objective) if known is not None else None
     split = _chosen(options, found, ways)
     result = Colocated(
-        schema=SCHEMA, id=None, started=None, applications=_members(guests), kind=units.kind,
+        schema=SCHEMA, id=None, started=None, applications=_members(applications), kind=units.kind,
         units=[show_ids(cpus) for cpus in units.cpus], objective=options.objective,
         confidence=0.95, split=split, prediction=found, settings=settings,
     )  # fmt: skip
     _show(result, options.json)
     if not options.json:
-        _list(guests, units, settings, split)
+        _list(applications, units, settings, split)
 
 
-def _list(guests: Sequence[Guest], units: Units, settings: ColocationSettings, split: str) -> None:
-    """List what each arm would run, and where."""
+def _list(
+    applications: Sequence[ColocatedApplication],
+    units: Units,
+    settings: ColocationSettings,
+    split: str,
+) -> None:
+    """List what each way would run, and where."""
 
     shares = tuple(int(word) for word in split.split("-"))
     rows = []
-    for arm, ways in ways_of(guests, units, shares, settings).items():
-        for guest, way in zip(guests, ways, strict=True):
+    for arm, ways in ways_of(applications, units, shares, settings).items():
+        for application, way in zip(applications, ways, strict=True):
             words = [*way.arm.words, *(("--master", way.arm.master) if way.arm.master else ())]
-            if isinstance(guest.subject, ApplicationTarget):
-                words = profile_words(way.arm, guest.line)
-            shown = Redaction.of(guest.settings).words(words)
+            if isinstance(application.target, ApplicationTarget):
+                words = profile_words(way.arm, application.line)
+            shown = Redaction.of(application.settings).words(words)
             where = show_ids(way.cpus if way.cpus is not None else units.all)
-            name = guest.name if not isinstance(guest.subject, ApplicationTarget) else ""
+            name = application.name if not isinstance(application.target, ApplicationTarget) else ""
             rows.append(
                 [arm, where, shlex.join(["hearth", "profile", *shown]) + f" {name}".rstrip()]
             )
@@ -454,30 +459,30 @@ def _list(guests: Sequence[Guest], units: Units, settings: ColocationSettings, s
 
 
 def _listed_alone(
-    guests: Sequence[Guest],
+    applications: Sequence[ColocatedApplication],
     units: Units,
     settings: ColocationSettings,
     ways: Sequence[tuple[int, ...]],
 ) -> list[str]:
     """List what runs before a split is chosen."""
     whole, rows = len(units.cpus), []
-    for number, guest in enumerate(guests):
+    for number, application in enumerate(applications):
         shares = sorted({way[number] for way in ways} | {whole}, reverse=True)
-        rows.append([guest.name, ", ".join(map(str, shares))])
+        rows.append([application.name, ", ".join(map(str, shares))])
     head = ["application", f"{units.kind}s that it gets alone"]
     each = f"runs of each: {settings.warmup} warm-up, {settings.repeat} measured"
     then = f"then the best predicted split of {len(ways)}"
     return [*table(Screen.of(), head, rows), "", f"{each}; {then}"]
 
 
-def _members(guests: Sequence[Guest]) -> list[Member]:
+def _members(applications: Sequence[ColocatedApplication]) -> list[Member]:
 
-    return [Member(guest.name, guest.command) for guest in guests]
+    return [Member(one.name, one.command) for one in applications]
 
 
 def _colocate(
     options: ColocateCommand,
-    guests: Sequence[Guest],
+    applications: Sequence[ColocatedApplication],
     units: Units,
     settings: ColocationSettings,
     known: PriorCurves | None,
@@ -485,8 +490,8 @@ def _colocate(
 ) -> int:
 
     home = paths.state_home()
-    secrets = {key: value for guest in guests for key, value in guest.settings.items()}
-    redaction, members = Redaction.of(secrets), _members(guests)
+    secrets = {key: value for one in applications for key, value in one.settings.items()}
+    redaction, members = Redaction.of(secrets), _members(applications)
     if options.resume is None:
         if known is None and not settings.profile_first:
             _chosen(options, None, ways)  # before anything is kept
@@ -495,18 +500,18 @@ def _colocate(
     else:
         place = Colocation.resume(home, options.resume, members, units, settings, redaction)
     budget_s = options.runs.budget_s
-    following = Following(
+    progress = StudyProgress(
         budget_s is not None, with_subject=True, quiet=Quiet(options.runs.wait_idle_s)
     )
-    following.ended(sum(line.failure is None for line in place.lines))
-    with continued_with(f"colocate --resume {place.head.id}"), following.shown():
+    progress.ended(sum(line.failure is None for line in place.lines))
+    with continued_with(f"colocate --resume {place.head.id}"), progress.shown():
         if settings.profile_first:
-            profile_alone(place, guests, units, ways, following)
+            profile_alone(place, applications, units, ways, progress)
         known = known_of(place)
         found = predicted(known, ways, settings.objective) if known is not None else None
         split = _chosen(options, found, ways)
         shares = tuple(int(word) for word in split.split("-"))
-        run_study(place, guests, units, shares, following, budget_s)
+        run_study(place, applications, units, shares, progress, budget_s)
     result = colocated(place, found, split)
     _show(result, options.json)
     if options.html:

@@ -65,10 +65,10 @@ from hearth.studies.compare.study import run as run_study
 from hearth.studies.compare.verdict import compared
 from hearth.studies.engine import arms as ways
 from hearth.studies.engine.arms import Arm, profile_words, tuned_arm, workload_words
-from hearth.studies.engine.progress import Following, Quiet, continued_with
+from hearth.studies.engine.progress import Quiet, StudyProgress, continued_with
 from hearth.studies.engine.statistics import LOOKS
 from hearth.studies.engine.store import COMPARE
-from hearth.studies.engine.target import Target, WorkloadTarget, subject_of, tuned_as
+from hearth.studies.engine.target import Target, WorkloadTarget, target_of, tuned_as
 from hearth.workloads import runner
 
 _EACH_ARM = "set by each arm: leave it out, and see --arms"
@@ -106,7 +106,7 @@ class PlannedTarget:
     line: what is planned: the user's, with what is known of a workload.
     """
 
-    subject: Target
+    target: Target
     line: SubmitLine
     settings: Mapping[str, str]
 
@@ -195,12 +195,12 @@ def run(options: CompareCommand) -> int:
     _check(options, settings, arms)
     if not options.dry_run:
         import_module("scipy.special")  # for the intervals: missed before the runs, not after them
-    target = _target(options, settings)
+    planned = _planned(options, settings)
     if all(arm.runs_as_one_jvm or arm.skipped for arm in arms):
-        return _compare(options, target, arms)
-    because = _why_native(target, options.debug)
+        return _compare(options, planned, arms)
+    because = _why_native(planned, options.debug)
     if because is None:
-        return _compare(options, target, arms)
+        return _compare(options, planned, arms)
     if options.arms:
         print(
             f"Do not bind: the plan for this machine is native ({because}), so it has no executors "
@@ -208,7 +208,7 @@ def run(options: CompareCommand) -> int:
         )
         return 0
     print(f"hearth: the plan is native ({because}): native is compared with plan", file=sys.stderr)
-    return _compare(options, target, ways.chosen(list(ways.DEFAULT_NATIVE)))
+    return _compare(options, planned, ways.chosen(list(ways.DEFAULT_NATIVE)))
 
 
 def _fixes(options: CompareCommand, names: list[str]) -> list[Arm]:
@@ -235,7 +235,7 @@ def _versions(options: CompareCommand, settings: Mapping[str, str]) -> int:
     _check(options, settings, arms)
     if not options.dry_run:
         import_module("scipy.special")
-    return _compare(options, _target(options, settings), arms)
+    return _compare(options, _planned(options, settings), arms)
 
 
 def _tuned(line: SubmitLine, settings: Mapping[str, str]) -> Arm:
@@ -251,22 +251,22 @@ def _tuned(line: SubmitLine, settings: Mapping[str, str]) -> Arm:
     return tuned_arm(found, line.application[0], settings, keys, home)
 
 
-def _target(options: CompareCommand, settings: Mapping[str, str]) -> PlannedTarget:
+def _planned(options: CompareCommand, settings: Mapping[str, str]) -> PlannedTarget:
     """Return the application, or the workload; its kind of work is known to the planner."""
     line = options.line
-    subject, job = subject_of(line, "compare")
+    target, job = target_of(line, "compare")
     if job is None:
-        return PlannedTarget(subject, line, settings)
+        return PlannedTarget(target, line, settings)
     # Their checks need packages that an application does without.
 
-    assert isinstance(subject, WorkloadTarget)
+    assert isinstance(target, WorkloadTarget)
     given = {*line.asked.given, *(["--keep"] if options.keep else [])}
     for option in ("--input", "--workload", "--keep"):
         if option in given:
             raise UserError(f"{option}: not accepted for a workload: leave it out")
-    kind, size = runner.KINDS[job.family], f"{subject.input_bytes}b"
+    kind, size = runner.KINDS[job.family], f"{target.input_bytes}b"
     asked = replace(line.asked, workload=kind, input=size)
-    return PlannedTarget(subject, replace(line, asked=asked), settings)
+    return PlannedTarget(target, replace(line, asked=asked), settings)
 
 
 def _check(options: CompareCommand, settings: Mapping[str, str], arms: list[Arm]) -> None:
@@ -285,11 +285,11 @@ def _check(options: CompareCommand, settings: Mapping[str, str], arms: list[Arm]
         )
 
 
-def _why_native(target: PlannedTarget, debug: bool) -> str | None:
+def _why_native(planned: PlannedTarget, debug: bool) -> str | None:
     """Why the plan is one JVM, which the arms with executors cannot be; None where it is not."""
     plans: list[Plan] = []
     occasion = Occasion(dry_run=True, named=False, debug=debug)
-    prepare(target.line, target.settings, plans.append, occasion)
+    prepare(planned.line, planned.settings, plans.append, occasion)
     if not plans or not plans[0].is_native:
         return None
     return next(reason.because for reason in plans[0].reasons if reason.decision == "partition")
@@ -312,20 +312,20 @@ def _list(options: CompareCommand, redaction: Redaction, arms: list[Arm]) -> Non
     print(f"\nruns of each arm: {options.runs.warmup} warm-up, {measured} measured")
 
 
-def _compare(options: CompareCommand, target: PlannedTarget, arms: list[Arm]) -> int:
+def _compare(options: CompareCommand, planned: PlannedTarget, arms: list[Arm]) -> int:
     if not is_application(options.line.application[0]):
         own = options.line.asked.to_words()
         arms = [replace(one, words=(*own, *one.words)) if one.is_planned else one for one in arms]
     if options.dry_run:
-        _list(options, target.redaction, arms)
+        _list(options, planned.redaction, arms)
         return 0
-    comparison = _begun(options, target, arms)
+    comparison = _begun(options, planned, arms)
     runs = options.runs
     at_most = options.until_certain or runs.budget_s is not None
-    following = Following(at_most, quiet=Quiet(runs.wait_idle_s))
-    following.ended(sum(trial.failure is None for trial in comparison.trials))
-    with continued_with(f"compare --resume {comparison.head.id}"), following.shown():
-        run_study(comparison, arms, target.subject, following, budget_s=runs.budget_s)
+    progress = StudyProgress(at_most, quiet=Quiet(runs.wait_idle_s))
+    progress.ended(sum(trial.failure is None for trial in comparison.trials))
+    with continued_with(f"compare --resume {comparison.head.id}"), progress.shown():
+        run_study(comparison, arms, planned.target, progress, budget_s=runs.budget_s)
     result = compared(comparison.head, comparison.trials)
     _show(result, options.json)
     if options.html:
@@ -337,7 +337,7 @@ def _compare(options: CompareCommand, target: PlannedTarget, arms: list[Arm]) ->
     return 1 if any(trial.failure for trial in comparison.trials) else 0
 
 
-def _begun(options: CompareCommand, target: PlannedTarget, arms: list[Arm]) -> Comparison:
+def _begun(options: CompareCommand, planned: PlannedTarget, arms: list[Arm]) -> Comparison:
     """Begin or resume the comparison."""
     line, runs, certain = options.line, options.runs, options.until_certain
     vs = ["--vs", *options.vs] if options.vs else []
@@ -346,17 +346,17 @@ def _begun(options: CompareCommand, target: PlannedTarget, arms: list[Arm]) -> C
         warmup=runs.warmup,
         seed=runs.seed,
         cold=options.cold,
-        command=list(target.redaction.words(words)),
-        options=list(target.redaction.words(line.option_words)),
+        command=list(planned.redaction.words(words)),
+        options=list(planned.redaction.words(line.option_words)),
         repeat=None if certain else runs.repeat,
         looks=list(LOOKS) if certain else None,
     )
-    name, home = target.subject.name, paths.state_home()
+    name, home = planned.target.name, paths.state_home()
     if options.resume is None:
-        begun = Comparison.begin(home, name, arms, settings, target.redaction)
+        begun = Comparison.begin(home, name, arms, settings, planned.redaction)
         begun.keep_command(options.typed)
         return begun
-    return Comparison.resume(home, options.resume, name, arms, settings, target.redaction)
+    return Comparison.resume(home, options.resume, name, arms, settings, planned.redaction)
 
 
 def _show(result: Compared, as_json: bool) -> None:

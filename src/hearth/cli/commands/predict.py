@@ -120,7 +120,12 @@ def _partitionings(options: Namespace) -> "PredictedPartitionings":
         PredictedPlace,
         PredictedRun,
     )
-    from hearth.studies.models.schedule_simulation import CONFIDENCE, doubts, predict, work_of
+    from hearth.studies.models.schedule_simulation import (
+        CONFIDENCE,
+        predict,
+        prediction_warnings,
+        work_of,
+    )
 
     for name in ("executors", "cores", "nodes"):
         value = getattr(options, name)
@@ -151,7 +156,7 @@ def _partitionings(options: Namespace) -> "PredictedPartitionings":
         tasks=sum(len(stage.tasks) * stage.each for stage in work.stages),
         scheduling_error_s=work.error_s,
     )
-    more = [*notes, *placed.notes, *doubts(work)]
+    more = [*notes, *placed.notes, *prediction_warnings(work)]
     return PredictedPartitionings(run, PredictedPlace.of(placed), CONFIDENCE, rows, more)
 
 

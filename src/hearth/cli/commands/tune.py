@@ -46,9 +46,9 @@ from hearth.spark.conf import read_settings, user_master
 from hearth.spark.saved_configs import TunedChoice, keep_tuned, machine_key, withdraw_tuned
 from hearth.spark.submission import leave_reserved
 from hearth.spark.submit_args import SubmitLine, is_application
-from hearth.studies.engine.progress import Following, Quiet, continued_with
+from hearth.studies.engine.progress import Quiet, StudyProgress, continued_with
 from hearth.studies.engine.store import TUNE
-from hearth.studies.engine.target import Target, subject_of, tuned_as
+from hearth.studies.engine.target import Target, target_of, tuned_as
 from hearth.studies.models.space import DRIVERS_JAVA_OPTIONS, JAVA_OPTIONS, MachineSize
 from hearth.studies.tune.result import Objective, Tuned, TuneSettings
 from hearth.studies.tune.search_space import SearchSpace, parse_vary, space
@@ -180,17 +180,17 @@ def _tune(options: TuneCommand) -> int:
     from hearth.studies.tune.verdict import tuned
 
     asked, settings = _settings(options), read_settings(options.line)
-    subject, line = _subject(options.line)
+    target, line = _target(options.line)
     if options.dry_run:
         if options.resume is not None:
             raise UserError("--dry-run: cannot be combined with --resume: leave one of them out")
         _list(_space(options, line, settings)[0], asked)
         return 0
-    tune = _begun(options, line, subject, settings, asked)
-    following = Following(at_most=True, quiet=Quiet(options.wait_quiet_s))
-    following.ended(len(tune.lines))
-    with continued_with(f"tune --resume {tune.head.id}"), following.shown():
-        run_study(tune, subject, settings, following, {option.key for option in line.options})
+    tune = _begun(options, line, target, settings, asked)
+    progress = StudyProgress(at_most=True, quiet=Quiet(options.wait_quiet_s))
+    progress.ended(len(tune.lines))
+    with continued_with(f"tune --resume {tune.head.id}"), progress.shown():
+        run_study(tune, target, settings, progress, {option.key for option in line.options})
     found = tuned(tune)
     keep_or_withdraw(options.line, tune, found)
     _show(found, options)
@@ -200,7 +200,7 @@ def _tune(options: TuneCommand) -> int:
 def _begun(
     options: TuneCommand,
     line: SubmitLine,
-    subject: Target,
+    target: Target,
     settings: Mapping[str, str],
     asked: "TuneSettings",
 ) -> "Tune":
@@ -214,22 +214,22 @@ def _begun(
         return Tune.resume(home, options.resume, asked, command, redaction)
     found, machine = _space(options, line, settings)
     given = (asked, command, machine, machine_key())
-    begun = Tune.begin(home, subject, found, *given, redaction)
+    begun = Tune.begin(home, target, found, *given, redaction)
     begun.keep_command(options.typed)
     return begun
 
 
-def _subject(line: SubmitLine) -> tuple[Target, SubmitLine]:
+def _target(line: SubmitLine) -> tuple[Target, SubmitLine]:
     """Return the application or workload, and the line as planned: with its kind of work."""
-    subject, job = subject_of(line, "tune")
+    target, job = target_of(line, "tune")
     if job is None:
-        return subject, line
+        return target, line
     for option in ("--memory", "--docker", "--hosts", "--input", "--workload"):
         if option in line.asked.given:
             raise UserError(f"{option}: not accepted for a workload: leave it out")
 
     asked = replace(line.asked, workload=runner.KINDS[job.family])
-    return subject, replace(line, asked=asked)
+    return target, replace(line, asked=asked)
 
 
 def _space(

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from hearth.report.terminal.screen import Screen, table
-from hearth.studies.bench.result import BenchResult, Doubted, JobSummary, StreamSummary
+from hearth.studies.bench.result import BenchResult, JobSummary, JobWarning, StreamSummary
 from hearth.studies.bench.study import SeriesSettings
 from hearth.studies.engine.statistics import FEWEST_PAIRS
 
@@ -23,7 +23,7 @@ def show_series(found: BenchResult, screen: Screen) -> list[str]:
 
 def show_rows(
     rows: Sequence[JobSummary],
-    warnings: Sequence[Doubted],
+    warnings: Sequence[JobWarning],
     settings: SeriesSettings,
     screen: Screen,
 ) -> list[str]:
@@ -32,8 +32,8 @@ def show_rows(
     streams = stream_cells(rows)
     if streams:
         lines += ["", *table(screen, STREAM_HEAD, streams, right="events unsent batch p95 delay")]
-    doubts = [f"warning: {warned.label}: {warned.sentence}." for warned in warnings]
-    lines += ["", *(screen.paragraph(text, "  ", "    ") for text in doubts)] if doubts else []
+    texts = [f"warning: {warned.label}: {warned.sentence}." for warned in warnings]
+    lines += ["", *(screen.paragraph(text, "  ", "    ") for text in texts)] if texts else []
     return [*lines, "", screen.paragraph(note(rows, settings), indent="  ")]
 
 

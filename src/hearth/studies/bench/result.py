@@ -12,7 +12,7 @@ from hearth.studies.bench.study import CaseLine, Results, SeriesHead
 from hearth.studies.compare.verdict import pairs
 from hearth.studies.engine.statistics import CONFIDENCE, Spread, each_confidence, paired_ratio
 from hearth.studies.engine.trial import Trial
-from hearth.studies.engine.validity import TimedRun, doubts
+from hearth.studies.engine.validity import TimedRun, validity_warnings
 from hearth.workloads.shapes import AnswerVerdict, CaseResult, Streaming
 
 
@@ -74,7 +74,7 @@ class JobSummary:
 
 
 @dataclass(frozen=True)
-class Doubted:
+class JobWarning:
     """A reason to doubt the times of a job."""
 
     label: str
@@ -147,7 +147,7 @@ def _ratio(trials: Sequence[Trial], master: str, masters: Sequence[str]) -> Mast
     return MasterRatio(ratio.value, interval, len(base))
 
 
-def doubted(results: Results) -> list[Doubted]:
+def job_warnings(results: Results) -> list[JobWarning]:
     """Return warnings about the times of each job, which were run in the order of the file."""
     first = results.head.masters[0]
     found = []
@@ -157,7 +157,9 @@ def doubted(results: Results) -> list[Doubted]:
             for trial in of(results, entry.label)
             if trial.counted_s is not None
         ]
-        found += [Doubted(entry.label, d.kind, d.sentence) for d in doubts(runs, first)]
+        found += [
+            JobWarning(entry.label, w.kind, w.sentence) for w in validity_warnings(runs, first)
+        ]
     return found
 
 
@@ -180,11 +182,11 @@ class BenchResult:
     series: SeriesHead
     cases: list[CaseLine]
     rows: list[JobSummary]
-    warnings: list[Doubted]  #: reasons to doubt the times of a job, with the remedy
+    warnings: list[JobWarning]  #: reasons to doubt the times of a job, with the remedy
 
 
 def bench_result(results: Results) -> BenchResult:
     """Return the result of a series so far."""
     cases = [CaseLine.of(trial) for trial in results.trials]
-    rows, warnings = summarised(results), doubted(results)
+    rows, warnings = summarised(results), job_warnings(results)
     return BenchResult("hearth/bench-result/2", results.head, cases, rows, warnings)

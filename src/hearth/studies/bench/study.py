@@ -20,8 +20,8 @@ from hearth.base.limits import Count, NonEmpty, Positive
 from hearth.base.redaction import Redaction
 from hearth.machine import class_data, paths
 from hearth.machine.topology import Topology
-from hearth.studies.engine.progress import Following
-from hearth.studies.engine.schedule import Experiment, Repetitions, conduct
+from hearth.studies.engine.progress import StudyProgress
+from hearth.studies.engine.schedule import Repetitions, StudyDesign, conduct
 from hearth.studies.engine.store import BENCH, Journal, Study, TypedCommand, to_resume
 from hearth.studies.engine.trial import Trial, Turn
 from hearth.workloads import cases, catalogue, runner, suites
@@ -121,10 +121,10 @@ class Series:
     def redaction(self) -> Redaction:
         return Redaction.of(self.conf)
 
-    def experiment(self) -> Experiment:
+    def design(self) -> StudyDesign:
         """Return each job under each master; one that failed is tried again."""
         arms = {entry.label: self.masters for entry in self.entries}
-        return Experiment(
+        return StudyDesign(
             arms, self.repeat, self.warmup, self.seed, self.budget_s, failed_again=True
         )
 
@@ -283,9 +283,9 @@ def run(
     offer: catalogue.Catalogue,
     series: Series,
     results: Results,
-    following: Following | None = None,
+    progress: StudyProgress | None = None,
 ) -> None:
-    """Run what is not in the results yet; following: show how far it is."""
+    """Run what is not in the results yet; progress: show how far it is."""
     entries = {entry.label: entry for entry in series.entries}
 
     def make(turn: Turn) -> Trial:
@@ -294,8 +294,8 @@ def run(
     def keep(trial: Trial) -> None:
         results.keep(CaseLine.of(trial))
 
-    schedule = Repetitions(series.experiment())
-    conduct(schedule, make, keep, earlier=results.trials, following=following)
+    schedule = Repetitions(series.design())
+    conduct(schedule, make, keep, earlier=results.trials, progress=progress)
 
 
 def _trial(

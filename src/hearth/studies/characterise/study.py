@@ -26,8 +26,8 @@ from hearth.studies.compare.result import ComparisonSettings
 from hearth.studies.compare.study import Comparison, read_comparison
 from hearth.studies.compare.study import run as run_comparison
 from hearth.studies.compare.verdict import compared as what_it_says
-from hearth.studies.engine.progress import Following, Quiet
-from hearth.studies.engine.schedule import Experiment
+from hearth.studies.engine.progress import Quiet, StudyProgress
+from hearth.studies.engine.schedule import StudyDesign
 from hearth.studies.engine.store import CHARACTERISE, COMPARE, StudyDirectory
 from hearth.studies.engine.target import Target
 from hearth.studies.engine.trial import Turn
@@ -35,9 +35,9 @@ from hearth.studies.engine.trial import Turn
 
 @dataclass(frozen=True)
 class AskedTarget:
-    """One subject with its questions."""
+    """One target with its questions."""
 
-    subject: Target
+    target: Target
     questions: Sequence[Question]
 
 
@@ -59,26 +59,26 @@ class CharacterisationRuns:
         often = (self.repeat, self.warmup, self.seed)
         return CharacterisationSettings(*often, self.cold, self.command)
 
-    def of(self, subject: Target) -> ComparisonSettings:
+    def of(self, target: Target) -> ComparisonSettings:
         """Return how the comparison of one question runs its arms."""
         return ComparisonSettings(
             warmup=self.warmup,
             seed=self.seed,
             cold=self.cold,
-            command=[subject.name],
+            command=[target.name],
             repeat=self.repeat,
-            timed=subject.timed,
+            timed=target.timed,
             sustained_gb_s=self.sustained_gb_s,
         )
 
-    def turns(self, subject: Target, question: Question) -> list[Turn]:
+    def turns(self, target: Target, question: Question) -> list[Turn]:
         """Return the runs that a question takes; none of one that this machine cannot answer."""
         arms = [arm.name for arm in question.arms if question.unanswerable is None]
-        return Experiment({subject.name: arms}, self.repeat, self.warmup, self.seed).turns()
+        return StudyDesign({target.name: arms}, self.repeat, self.warmup, self.seed).turns()
 
     def runs(self, asked: Sequence[AskedTarget]) -> int:
         """Return how many runs all the questions take."""
-        return sum(len(self.turns(a.subject, q)) for a in asked for q in a.questions)
+        return sum(len(self.turns(a.target, q)) for a in asked for q in a.questions)
 
 
 class Characterisation(StudyDirectory[CharacterisationHead, QuestionLine]):
@@ -117,7 +117,7 @@ class Characterisation(StudyDirectory[CharacterisationHead, QuestionLine]):
     ) -> "Characterisation":
         """Return the one of this id below `home`, to go on with.
 
-        Raises UserError, naming what differs, for one of other subjects or settings.
+        Raises UserError, naming what differs, for one of other targets or settings.
         """
         now = {"subjects": _names(asked), **vars(settings.kept)}
         return Characterisation.reopen(home, number, now, redaction)
@@ -133,38 +133,38 @@ class Characterisation(StudyDirectory[CharacterisationHead, QuestionLine]):
     ) -> bool:
         """Answers all that is not answered yet, one after the other; whether a run failed."""
         start = time.monotonic()
-        all_asked = [(a.subject, q) for a in asked for q in a.questions]
-        following = Following(settings.budget_s is not None, with_subject=True, quiet=quiet)
-        with following.shown():
-            for number, (subject, question) in enumerate(all_asked, start=1):
+        all_asked = [(a.target, q) for a in asked for q in a.questions]
+        progress = StudyProgress(settings.budget_s is not None, with_subject=True, quiet=quiet)
+        with progress.shown():
+            for number, (target, question) in enumerate(all_asked, start=1):
                 left = None
                 if settings.budget_s is not None:
                     left = settings.budget_s - (time.monotonic() - start)
                 later = [settings.turns(*other) for other in all_asked[number:]]
-                following.later = [turn for turns in later for turn in turns]
-                following.question = question.key
-                self._ask(subject, question, settings, left, following)
-        return following.failed
+                progress.later = [turn for turns in later for turn in turns]
+                progress.question = question.key
+                self._ask(target, question, settings, left, progress)
+        return progress.failed
 
     def _ask(
         self,
-        subject: Target,
+        target: Target,
         question: Question,
         settings: CharacterisationRuns,
         left_s: float | None,
-        following: Following,
+        progress: StudyProgress,
     ) -> None:
         notes = list(question.notes)
-        line = QuestionLine(subject.name, question.key, question.title, question.source, notes)
+        line = QuestionLine(target.name, question.key, question.title, question.source, notes)
         reason = question.unanswerable
         if reason is None and left_s is not None and left_s <= 0:
             reason = "the budget ran out before it: give a longer --budget"
         if reason is not None:
             self.keep(replace(line, reason=reason))
             return
-        runs = settings.of(subject)
-        begun = self._comparison(line, subject, question, runs)
-        following.ended(sum(trial.failure is None for trial in begun.trials))
+        runs = settings.of(target)
+        begun = self._comparison(line, target, question, runs)
+        progress.ended(sum(trial.failure is None for trial in begun.trials))
         self._comparisons[begun.head.id] = begun
         line = replace(line, comparison=begun.head.id)
         self.keep(line)
@@ -172,8 +172,8 @@ class Characterisation(StudyDirectory[CharacterisationHead, QuestionLine]):
             run_comparison(
                 begun,
                 question.arms,
-                subject,
-                following,
+                target,
+                progress,
                 budget_s=left_s,
                 against_baseline=False,
             )
@@ -183,12 +183,12 @@ class Characterisation(StudyDirectory[CharacterisationHead, QuestionLine]):
     def _comparison(
         self,
         line: QuestionLine,
-        subject: Target,
+        target: Target,
         question: Question,
         runs: ComparisonSettings,
     ) -> Comparison:
         """Return a new one, or that of the same question, where what was cut short goes on."""
-        place = (subject.name, question.arms, runs, self.journal.redaction)
+        place = (target.name, question.arms, runs, self.journal.redaction)
         same = [o for o in self.lines if (o.subject, o.key) == (line.subject, line.key)]
         if same and same[-1].comparison is not None:
             return Comparison.resume(self.state_home, same[-1].comparison, *place)
@@ -207,7 +207,7 @@ class Characterisation(StudyDirectory[CharacterisationHead, QuestionLine]):
 
 
 def _names(asked: Sequence[AskedTarget]) -> list[str]:
-    return [a.subject.name for a in asked]
+    return [a.target.name for a in asked]
 
 
 def _question(line: QuestionLine, comparison: Callable[[str], Comparison]) -> AnsweredQuestion:

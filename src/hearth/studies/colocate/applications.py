@@ -26,7 +26,7 @@ from hearth.spark.run_files import private_properties
 from hearth.spark.submit_args import SubmitLine, SubmitOptions
 from hearth.studies.colocate.partition import Units
 from hearth.studies.engine.arms import Arm, refuse_levelling
-from hearth.studies.engine.target import Target, WorkloadTarget, subject_of
+from hearth.studies.engine.target import Target, WorkloadTarget, target_of
 from hearth.workloads import cases, datasets, runner
 
 _HEAPS = ("spark.executor.memory", "spark.driver.memory")
@@ -36,14 +36,14 @@ _IGNORED = ("spark.hearth.neighbours", "ignore")
 
 
 @dataclass(frozen=True)
-class Guest:
+class ColocatedApplication:
     """An application that takes part. name: no other has it. settings: the user's own.
 
     asked: what it is planned with: the user's options, and what is known of a workload.
     """
 
     name: str
-    subject: Target
+    target: Target
     line: SubmitLine
     asked: SubmitOptions
     settings: dict[str, str]
@@ -73,31 +73,33 @@ class _Sized:
     off_heap_mb: int = 0
 
 
-def read_guests(lines: Sequence[SubmitLine]) -> list[Guest]:
+def applications_of(lines: Sequence[SubmitLine]) -> list[ColocatedApplication]:
     """Read the command line of each application; raise UserError for what cannot take part."""
-    found: list[Guest] = []
+    found: list[ColocatedApplication] = []
     for line in lines:
-        guest = _guest(line)
-        number = sum(one.subject.name == guest.name for one in found)
-        found.append(replace(guest, name=f"{guest.name} {number + 1}") if number else guest)
+        new = _application(line)
+        number = sum(one.target.name == new.name for one in found)
+        found.append(replace(new, name=f"{new.name} {number + 1}") if number else new)
     return found
 
 
-def _guest(line: SubmitLine) -> Guest:
+def _application(line: SubmitLine) -> ColocatedApplication:
     settings = read_settings(line)
     refuse_levelling(settings)
-    subject, job = subject_of(line, "name")
+    target, job = target_of(line, "name")
     if job is not None:
         _refuse_hints(line)
         asked = replace(line.asked, workload=runner.KINDS[job.family])
-        return Guest(subject.name, subject, line, asked, settings)
+        return ColocatedApplication(target.name, target, line, asked, settings)
     master = user_master(line, settings, os.environ)
     if master is not None and not master.startswith("local-numa"):
         raise UserError(
             f"--master: {line.application[0]}: '{master}' cannot be given a share: leave it out, "
             "or give local-numa[NxM]"
         )
-    return Guest(subject.name, subject, line, sized_by_master(line.asked, master), settings)
+    return ColocatedApplication(
+        target.name, target, line, sized_by_master(line.asked, master), settings
+    )
 
 
 def _refuse_hints(line: SubmitLine) -> None:
@@ -107,41 +109,46 @@ def _refuse_hints(line: SubmitLine) -> None:
             raise UserError(f"{option}: {name}: a workload is run without it: leave it out")
 
 
-def with_data(guests: Sequence[Guest]) -> list[Guest]:
-    """Make the data of workloads that is missing, before anything is timed; the guests with the
-    size of their input.
+def with_data(applications: Sequence[ColocatedApplication]) -> list[ColocatedApplication]:
+    """Make the data of workloads that is missing, before anything is timed; return the applications
+    with the size of their input.
     """
-    return [_with_data(guest) for guest in guests]
+    return [_with_data(application) for application in applications]
 
 
-def _with_data(guest: Guest) -> Guest:
-    if not isinstance(guest.subject, WorkloadTarget):
-        return guest
-    data = cases.data_of(guest.subject.offer, guest.subject.case)
+def _with_data(application: ColocatedApplication) -> ColocatedApplication:
+    if not isinstance(application.target, WorkloadTarget):
+        return application
+    data = cases.data_of(application.target.offer, application.target.case)
     size = sum(int(datasets.manifest(place)["bytes"]) for place in data.values())
-    return replace(guest, asked=replace(guest.asked, input=f"{size}b" if size else None))
+    asked = replace(application.asked, input=f"{size}b" if size else None)
+    return replace(application, asked=asked)
 
 
-def alone(guest: Guest, name: str, limit_s: float) -> Way:
+def alone(application: ColocatedApplication, name: str, limit_s: float) -> Way:
     """Return the application alone on the whole machine, as planned for it."""
-    return Way(Arm(name, _own(guest), limit_s=limit_s))
+    return Way(Arm(name, _own(application), limit_s=limit_s))
 
 
-def _own(guest: Guest) -> tuple[str, ...]:
+def _own(application: ColocatedApplication) -> tuple[str, ...]:
     """Return a workload's planning options, which an application's line has itself."""
-    return tuple(guest.line.asked.to_words()) if isinstance(guest.subject, WorkloadTarget) else ()
+    if not isinstance(application.target, WorkloadTarget):
+        return ()
+    return tuple(application.line.asked.to_words())
 
 
-def on_share(guest: Guest, units: Units, share: Sequence[int], name: str, limit_s: float) -> Way:
+def on_share(
+    application: ColocatedApplication, units: Units, share: Sequence[int], name: str, limit_s: float
+) -> Way:
     """Bound to these CPUs, as planned for them."""
-    sized = _sized(guest, units, share)
+    sized = _sized(application, units, share)
     words = () if sized.heap_mb is None else ("--memory", f"{sized.heap_mb}m")
-    conf = tuple(_off_heap(guest, sized).items())
-    return Way(Arm(name, (*_own(guest), *words), conf=conf, limit_s=limit_s), tuple(share))
+    conf = tuple(_off_heap(application, sized).items())
+    return Way(Arm(name, (*_own(application), *words), conf=conf, limit_s=limit_s), tuple(share))
 
 
 def unbound(
-    guest: Guest,
+    application: ColocatedApplication,
     units: Units,
     share: Sequence[int],
     like: Sequence[int],
@@ -152,27 +159,27 @@ def unbound(
 
     Its memory is that of the share, so that all fit.
     """
-    sized = _sized(guest, units, share, like)
+    sized = _sized(application, units, share, like)
     if sized.plan.is_native:
-        return Way(_one_jvm(guest, sized, name, limit_s))
+        return Way(_one_jvm(application, sized, name, limit_s))
     words = () if sized.heap_mb is None else ("--memory", f"{sized.heap_mb}m")
-    conf = {**_off_heap(guest, sized), _IGNORED[0]: _IGNORED[1]}
-    words = (*_own(guest), "--unbound", *words)
+    conf = {**_off_heap(application, sized), _IGNORED[0]: _IGNORED[1]}
+    words = (*_own(application), "--unbound", *words)
     master = sized.plan.master
     return Way(Arm(name, words, master=master, conf=tuple(conf.items()), limit_s=limit_s))
 
 
-def _one_jvm(guest: Guest, sized: _Sized, name: str, limit_s: float) -> Arm:
+def _one_jvm(application: ColocatedApplication, sized: _Sized, name: str, limit_s: float) -> Arm:
     """Return the arm that `hearth submit` would start: plain Spark with the plan's settings."""
     conf = {k: v for k, v in sized.plan.conf.items() if k not in _OFF_HEAP}
     if sized.heap_mb is not None:
         conf["spark.driver.memory"] = f"{sized.heap_mb}m"
-    conf |= _off_heap(guest, sized)
+    conf |= _off_heap(application, sized)
     private = {}
-    if users := guest.settings.get(_JAVA):
+    if users := application.settings.get(_JAVA):
         conf[_JAVA] = " ".join(filter(None, [conf.get(_JAVA), users]))
         # JVM options from the user's files are not for a command line, which every user can read.
-        if _JAVA not in {option.key for option in guest.line.options}:
+        if _JAVA not in {option.key for option in application.line.options}:
             private = {_JAVA: conf.pop(_JAVA)}
     files = private_properties(private, paths.state_home()) if private else None
     master = sized.plan.master
@@ -180,43 +187,48 @@ def _one_jvm(guest: Guest, sized: _Sized, name: str, limit_s: float) -> Arm:
 
 
 def _sized(
-    guest: Guest, units: Units, share: Sequence[int], like: Sequence[int] | None = None
+    application: ColocatedApplication,
+    units: Units,
+    share: Sequence[int],
+    like: Sequence[int] | None = None,
 ) -> _Sized:
     """Return the plan on the CPUs of `like` (by default the share), with the share's memory."""
-    found = _planned(guest, like if like is not None else share)
-    fixed = guest.asked.memory is not None or any(key in guest.settings for key in _HEAPS)
-    if fixed:
+    found = _planned(application, like if like is not None else share)
+    asked, settings = application.asked, application.settings
+    if asked.memory is not None or any(key in settings for key in _HEAPS):
         return _Sized(found)
     others = sorted({*units.all} - {*share})
-    room = _planned(guest, units.all, show_ids(others) if others else None)
+    room = _planned(application, units.all, show_ids(others) if others else None)
     number = len(found.executors)
     heap = sum(executor.heap_mb for executor in room.executors)
     off = sum(executor.off_heap_mb for executor in room.executors)
     return _Sized(found, min(heap // number, found.executors[0].heap_mb), off // number)
 
 
-def _off_heap(guest: Guest, sized: _Sized) -> dict[str, str]:
+def _off_heap(application: ColocatedApplication, sized: _Sized) -> dict[str, str]:
     """Return the off-heap settings of the share's plan, unless the user sets them."""
-    if sized.heap_mb is None or any(key in guest.settings for key in _OFF_HEAP):
+    if sized.heap_mb is None or any(key in application.settings for key in _OFF_HEAP):
         return {}
     if not sized.off_heap_mb:
         return {_OFF_HEAP[0]: "false"}
     return {_OFF_HEAP[0]: "true", _OFF_HEAP[1]: f"{sized.off_heap_mb}m"}
 
 
-def _planned(guest: Guest, cpus: Sequence[int], occupied: str | None = None) -> Plan:
+def _planned(
+    application: ColocatedApplication, cpus: Sequence[int], occupied: str | None = None
+) -> Plan:
     """Return the plan on these CPUs.
 
     Raise UserError, with the application's name, where nothing fits.
     """
-    conf = {key: value for key, value in guest.settings.items() if key != "spark.master"}
-    python = guest.line.is_python
+    conf = {key: value for key, value in application.settings.items() if key != "spark.master"}
+    python = application.line.is_python
     with _allowed(cpus):
         try:
-            request = guest.asked.plan_request(conf, python=python, occupied=occupied).document()
-            return _answered(json.dumps(request), tuple(cpus))
+            request = application.asked.plan_request(conf, python=python, occupied=occupied)
+            return _answered(json.dumps(request.document()), tuple(cpus))
         except UserError as error:
-            raise UserError(f"{guest.name} on CPUs {show_ids(cpus)}: {error}") from error
+            raise UserError(f"{application.name} on CPUs {show_ids(cpus)}: {error}") from error
 
 
 @functools.cache
@@ -235,6 +247,6 @@ def _allowed(cpus: Sequence[int]) -> Iterator[None]:
         os.sched_setaffinity(0, before)
 
 
-def name_of(guest: Guest) -> str:
+def name_of(application: ColocatedApplication) -> str:
     """Return an application's name for files and records."""
-    return Path(guest.subject.name).stem
+    return Path(application.target.name).stem

@@ -25,7 +25,13 @@ from hearth.studies.colocate.study import (
 from hearth.studies.engine.measures import bandwidth_share
 from hearth.studies.models.colocation import Curve, Estimate, Shared, parse_split, splits
 from hearth.studies.models.scaling import read_speedups
-from hearth.studies.models.schedule_simulation import RecordedWork, doubts, part, predict, work_of
+from hearth.studies.models.schedule_simulation import (
+    RecordedWork,
+    part,
+    predict,
+    prediction_warnings,
+    work_of,
+)
 from hearth.studies.models.space import MachineSize
 
 _ALWAYS = "{}, the disks and the page cache are shared, and not in the prediction"
@@ -42,7 +48,7 @@ def from_runs(
         except UserError as error:
             raise UserError(f"{name}: {error}") from error
         curves.append(_curve(name, work, machine, units))
-        notes += [f"{name}: {doubt}" for doubt in doubts(work)]
+        notes += [f"{name}: {warning}" for warning in prediction_warnings(work)]
         if work.cell.slots < machine.threads / 2:
             notes.append(
                 f"{name}: its run had {work.cell.slots} task slots on {machine.threads} hardware "

@@ -17,13 +17,20 @@ from hearth.base.ids import show_ids
 from hearth.base.limits import AboveZero, Count, OneOf, Positive
 from hearth.base.redaction import Redaction
 from hearth.record.store import claimed, read_record, records_home, slug
-from hearth.studies.colocate.applications import Guest, Way, alone, name_of, on_share, unbound
+from hearth.studies.colocate.applications import (
+    ColocatedApplication,
+    Way,
+    alone,
+    name_of,
+    on_share,
+    unbound,
+)
 from hearth.studies.colocate.concurrent_runs import STOPPED, ConcurrentRun, Lane, Loop, together
 from hearth.studies.colocate.machine_counts import Counting
 from hearth.studies.colocate.partition import Units
 from hearth.studies.engine.measures import measures
-from hearth.studies.engine.progress import Following
-from hearth.studies.engine.schedule import Experiment, Repetitions, conduct
+from hearth.studies.engine.progress import StudyProgress
+from hearth.studies.engine.schedule import Repetitions, StudyDesign, conduct
 from hearth.studies.engine.store import COLOCATE, StudyDirectory
 from hearth.studies.engine.trial import Trial, Turn
 from hearth.studies.models.colocation import Curve, Estimate, Objective
@@ -229,10 +236,10 @@ def read_colocation(directory: Path) -> Colocation:
 
 def profile_alone(
     colocation: Colocation,
-    guests: Sequence[Guest],
+    applications: Sequence[ColocatedApplication],
     units: Units,
     ways: Sequence[Sequence[int]],
-    following: Following,
+    progress: StudyProgress,
 ) -> None:
     """Run each application alone on the whole machine, and on each share that it may get.
 
@@ -240,22 +247,22 @@ def profile_alone(
     """
     settings = colocation.head.settings
     whole = len(units.cpus)
-    sizes = [sorted({*(way[at] for way in ways), whole}) for at in range(len(guests))]
-    arms = {g.name: [f"{ALONE}{n}" for n in sizes[at]] for at, g in enumerate(guests)}
+    sizes = [sorted({*(way[at] for way in ways), whole}) for at in range(len(applications))]
+    arms = {one.name: [f"{ALONE}{n}" for n in sizes[at]] for at, one in enumerate(applications)}
     places: dict[tuple[str, str], tuple[int, Way]] = {}
-    for at, guest in enumerate(guests):
-        for arm, size in zip(arms[guest.name], sizes[at], strict=True):
+    for at, application in enumerate(applications):
+        for arm, size in zip(arms[application.name], sizes[at], strict=True):
             (share,) = units.shares((size,))
-            given = (guest, units, share, arm, settings.limit_s)
-            way = alone(guest, arm, settings.limit_s) if size == whole else on_share(*given)
-            places[guest.name, arm] = at, way
+            given = (application, units, share, arm, settings.limit_s)
+            way = alone(application, arm, settings.limit_s) if size == whole else on_share(*given)
+            places[application.name, arm] = at, way
 
     def make(turn: Turn) -> RoundLine:
         at, way = places[turn.subject, turn.arm]
-        return _round(colocation, turn, [(at, guests[at], way)], None, serial=False)
+        return _round(colocation, turn, [(at, applications[at], way)], None, serial=False)
 
-    experiment = _experiment(settings, arms)
-    _conduct(colocation, experiment, make, following)
+    design = _design(settings, arms)
+    _conduct(colocation, design, make, progress)
     for line in colocation.lines:
         if line.failure is not None and line.arm.startswith(ALONE):
             raise UserError(
@@ -263,81 +270,84 @@ def profile_alone(
             )
 
 
-def _experiment(settings: ColocationSettings, arms: Mapping[str, Sequence[str]]) -> Experiment:
-    return Experiment(arms, settings.repeat, settings.warmup, settings.seed)
+def _design(settings: ColocationSettings, arms: Mapping[str, Sequence[str]]) -> StudyDesign:
+    return StudyDesign(arms, settings.repeat, settings.warmup, settings.seed)
 
 
 def _conduct(
     colocation: Colocation,
-    experiment: Experiment,
+    design: StudyDesign,
     make: Callable[[Turn], RoundLine],
-    following: Following,
+    progress: StudyProgress,
     budget_s: float | None = None,
 ) -> None:
-    """Run the rounds of an experiment that are missing."""
+    """Run the rounds of a design that are missing."""
     made: list[RoundLine] = []
 
     def run(turn: Turn) -> Trial:
         made.append(make(turn))
         return made[-1].trial
 
-    earlier = [line.trial for line in colocation.lines if line.subject in experiment.arms]
+    earlier = [line.trial for line in colocation.lines if line.subject in design.arms]
     conduct(
-        Repetitions(replace(experiment, budget_s=budget_s)),
+        Repetitions(replace(design, budget_s=budget_s)),
         run,
         lambda _trial: colocation.keep(made.pop()),
         earlier=earlier,
-        following=following,
+        progress=progress,
     )
 
 
 def run(
     colocation: Colocation,
-    guests: Sequence[Guest],
+    applications: Sequence[ColocatedApplication],
     units: Units,
     split: Sequence[int],
-    following: Following,
+    progress: StudyProgress,
     budget_s: float | None = None,
 ) -> None:
     """Make the rounds that are missing, of the split and of what it is held against."""
     head = colocation.head
     settings = head.settings
-    ways = ways_of(guests, units, split, settings)
+    ways = ways_of(applications, units, split, settings)
     shown = "-".join(map(str, split))
 
     def make(turn: Turn) -> RoundLine:
-        members = [(at, guest, ways[turn.arm][at]) for at, guest in enumerate(guests)]
+        members = [(at, one, ways[turn.arm][at]) for at, one in enumerate(applications)]
         return _round(colocation, turn, members, shown, serial=turn.arm == "serial")
 
-    experiment = _experiment(settings, {head.title: settings.arms})
-    _conduct(colocation, experiment, make, following, budget_s)
+    design = _design(settings, {head.title: settings.arms})
+    _conduct(colocation, design, make, progress, budget_s)
 
 
 def ways_of(
-    guests: Sequence[Guest], units: Units, split: Sequence[int], settings: ColocationSettings
+    applications: Sequence[ColocatedApplication],
+    units: Units,
+    split: Sequence[int],
+    settings: ColocationSettings,
 ) -> dict[str, list[Way]]:
     """Return how each application runs in each arm. Raises UserError where a share is too small."""
     limit = settings.limit_s
-    pairs = list(zip(guests, units.shares(split), strict=True))
-    made: dict[str, Callable[[Guest, tuple[int, ...]], Way]] = {
-        "split": lambda guest, share: on_share(guest, units, share, "split", limit),
-        "unbound": lambda guest, share: unbound(guest, units, share, share, "unbound", limit),
-        "whole": lambda guest, share: unbound(guest, units, share, units.all, "whole", limit),
-        "serial": lambda guest, share: alone(guest, "serial", limit),
+    pairs = list(zip(applications, units.shares(split), strict=True))
+    made: dict[str, Callable[[ColocatedApplication, tuple[int, ...]], Way]] = {
+        "split": lambda one, share: on_share(one, units, share, "split", limit),
+        "unbound": lambda one, share: unbound(one, units, share, share, "unbound", limit),
+        "whole": lambda one, share: unbound(one, units, share, units.all, "whole", limit),
+        "serial": lambda one, share: alone(one, "serial", limit),
     }
-    return {arm: [made[arm](guest, share) for guest, share in pairs] for arm in settings.arms}
+    return {arm: [made[arm](one, share) for one, share in pairs] for arm in settings.arms}
 
 
 def _round(
     colocation: Colocation,
     turn: Turn,
-    members: Sequence[tuple[int, Guest, Way]],
+    members: Sequence[tuple[int, ColocatedApplication, Way]],
     split: str | None,
     *,
     serial: bool,
 ) -> RoundLine:
     """Return one turn: all at once, or one after the other."""
-    lanes = [_lane(colocation, turn, at, guest, way) for at, guest, way in members]
+    lanes = [_lane(colocation, turn, *member) for member in members]
     loop = colocation.head.settings.looped if len(lanes) > 1 and not serial else None
     ran: list[ConcurrentRun] = []
     counting = Counting(loop)
@@ -354,12 +364,14 @@ def _round(
     return RoundLine(turn.subject, turn.arm, turn.repetition, split, runs, failure, machine)
 
 
-def _lane(colocation: Colocation, turn: Turn, at: int, guest: Guest, way: Way) -> Lane:
+def _lane(
+    colocation: Colocation, turn: Turn, at: int, application: ColocatedApplication, way: Way
+) -> Lane:
     def make(number: int) -> Trial:
         name = f"{slug(turn.arm)}-{turn.repetition}-{at}-{number}.log"
         log = colocation.directory / name
-        with claimed(colocation.state_home, name_of(guest)) as record:
-            trial = guest.subject.run(turn, way.arm, record, log)
+        with claimed(colocation.state_home, name_of(application)) as record:
+            trial = application.target.run(turn, way.arm, record, log)
         if trial.failure is None:
             log.unlink(missing_ok=True)
         return replace(trial, streaming=None, result=None)

@@ -55,9 +55,9 @@ def _worth(result: Compared, arm: ComparedArm, ratio: PairedRatio) -> Worth:
     low, high = ratio.interval or (ratio.value, ratio.value)
     interval = f"{result.confidence:.0%} interval {low:.2f} to {high:.2f}, {ratio.pairs} pairs"
     what = f"{result.application} on {result.started[:10]}, {result.id}"
-    doubts = ", ".join(doubt.kind for doubt in result.warnings)
+    kinds = ", ".join(warning.kind for warning in result.warnings)
     figure = f"{ratio.value:.2f} of the time with it ({interval}; {what})"
-    figure += f", in doubt: {doubts}" if doubts else ""
+    figure += f", in doubt: {kinds}" if kinds else ""
     if arm.against not in _WORDS:
         return Worth("undecided", f"measured here, undecided: {figure}")
     gain = 100 * (1 - ratio.value)

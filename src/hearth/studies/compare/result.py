@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 from hearth.base.absent import Measured
 from hearth.base.codec import LEFT_OUT
 from hearth.base.limits import AboveZero, Amount, Confidence, Count, NonEmpty, OneOf, Positive, Time
-from hearth.studies.engine.validity import Doubt
+from hearth.studies.engine.validity import ValidityWarning
 
 SCHEMA: Literal["hearth/comparison/2"] = "hearth/comparison/2"
 
@@ -180,7 +180,7 @@ class Compared:
     confidence_each: Confidence  #: of each interval alone, such that confidence holds
     arms: NonEmpty[ComparedArm]
     verdict: ComparisonVerdict
-    warnings: list[Doubt]  #: reasons to doubt the times, with the remedy
+    warnings: list[ValidityWarning]  #: reasons to doubt the times, with the remedy
 
     @property
     def finished(self) -> list[ComparedArm]:

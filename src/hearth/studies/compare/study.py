@@ -23,8 +23,8 @@ from hearth.studies.compare.verdict import certain
 from hearth.studies.engine.arms import Arm, kernel_setting, setting_words
 from hearth.studies.engine.kernel_settings import prefetchers_off
 from hearth.studies.engine.measures import measures
-from hearth.studies.engine.progress import Following
-from hearth.studies.engine.schedule import Experiment, Repetitions, StopRule, conduct
+from hearth.studies.engine.progress import StudyProgress
+from hearth.studies.engine.schedule import Repetitions, StopRule, StudyDesign, conduct
 from hearth.studies.engine.store import COMPARE, StudyDirectory
 from hearth.studies.engine.target import Target
 from hearth.studies.engine.trial import Trial, TrialLine, Turn
@@ -100,19 +100,19 @@ def read_comparison(directory: Path) -> Comparison:
 def run(
     comparison: Comparison,
     arms: Sequence[Arm],
-    subject: Target,
-    following: Following | None = None,
+    target: Target,
+    progress: StudyProgress | None = None,
     *,
     budget_s: float | None = None,
     against_baseline: bool = True,
 ) -> None:
-    """Make the runs that are not in the comparison yet; following: show how far it is.
+    """Make the runs that are not in the comparison yet; progress: show how far it is.
 
     against_baseline: whether runs count only together with those of the baseline, as in a verdict.
     """
     head, settings = comparison.head, comparison.head.settings
     ways = {arm.name: arm for arm in arms if arm.skipped is None}
-    experiment = Experiment(
+    design = StudyDesign(
         arms={head.application: list(ways)},
         repeat=settings.most,
         warmup=settings.warmup,
@@ -121,11 +121,11 @@ def run(
         baseline=head.baseline if against_baseline else None,
     )
     conduct(
-        Repetitions(experiment, _stop_rule(head)),
-        lambda turn: _run_arm(comparison, ways, subject, turn),
+        Repetitions(design, _stop_rule(head)),
+        lambda turn: _run_arm(comparison, ways, target, turn),
         lambda trial: comparison.keep(TrialLine.of(trial)),
         earlier=comparison.trials,
-        following=following,
+        progress=progress,
     )
 
 
@@ -137,15 +137,15 @@ def _stop_rule(head: ComparisonHead) -> StopRule:
     return lambda done, trials: done in (head.settings.looks or ()) and certain(head, trials)
 
 
-def _run_arm(comparison: Comparison, arms: Mapping[str, Arm], subject: Target, turn: Turn) -> Trial:
+def _run_arm(comparison: Comparison, arms: Mapping[str, Arm], target: Target, turn: Turn) -> Trial:
     """Return one run; the id of its record is chosen here, and the run is given it."""
     arm = arms[turn.arm]
     log = comparison.directory / f"{slug(arm.name)}-{turn.repetition}.log"
     if comparison.head.settings.cold:
         drop_caches()
     state = comparison.state_home
-    with claimed(state, Path(subject.name).stem) as record, _machine_as_wanted(arm, state):
-        trial = subject.run(turn, arm, record, log)
+    with claimed(state, Path(target.name).stem) as record, _machine_as_wanted(arm, state):
+        trial = target.run(turn, arm, record, log)
     if trial.failure is not None:
         return trial
     kept = read_record(record)

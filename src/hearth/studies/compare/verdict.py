@@ -29,7 +29,7 @@ from hearth.studies.engine.statistics import (
     reached,
 )
 from hearth.studies.engine.trial import Trial
-from hearth.studies.engine.validity import Doubt, TimedRun, doubts
+from hearth.studies.engine.validity import TimedRun, ValidityWarning, validity_warnings
 
 #: A measure has changed when its median changed by this share and the ranges do not overlap, which
 #: of two arms of five equal runs happens by chance in 2 of 252 cases: of fewer it says nothing.
@@ -186,7 +186,7 @@ def compared(
         verdict=_verdict(arms, asked, trials, head.id),
         warnings=[
             *_other_load(trials),
-            *doubts(_timed(trials), asked.baseline),
+            *validity_warnings(_timed(trials), asked.baseline),
             *_other_plans(trials),
         ],
     )
@@ -196,7 +196,7 @@ def _timed(trials: Sequence[Trial]) -> list[TimedRun]:
     return [TimedRun(t.arm, t.repetition, t.counted_s) for t in trials if t.counted_s is not None]
 
 
-def _other_load(trials: Sequence[Trial]) -> list[Doubt]:
+def _other_load(trials: Sequence[Trial]) -> list[ValidityWarning]:
     """Return where other programs used much of the machine during runs that count."""
     counted = [(t.measures or {}).get("other_load") for t in trials if t.counted_s is not None]
     shares = [share for share in counted if isinstance(share, float)]
@@ -204,7 +204,7 @@ def _other_load(trials: Sequence[Trial]) -> list[Doubt]:
     if not disturbed:
         return []
     return [
-        Doubt(
+        ValidityWarning(
             "other-load",
             f"other programs used more than {OTHER_LOAD_SHARE:.0%} of the machine's CPUs during "
             f"{len(disturbed)} of {len(shares)} runs ({max(disturbed):.0%} in one of them): "
@@ -213,7 +213,7 @@ def _other_load(trials: Sequence[Trial]) -> list[Doubt]:
     ]
 
 
-def _other_plans(trials: Sequence[Trial]) -> list[Doubt]:
+def _other_plans(trials: Sequence[Trial]) -> list[ValidityWarning]:
     """Warn of each arm whose executors were not the same in all its runs."""
     plans: dict[str, list[str]] = {}
     for trial in trials:
@@ -221,7 +221,7 @@ def _other_plans(trials: Sequence[Trial]) -> list[Doubt]:
         if trial.counted_s is not None and trial.plan is not None and trial.plan not in own:
             own.append(trial.plan)
     return [
-        Doubt(
+        ValidityWarning(
             "other-plan",
             f"{name} did not run with the same executors each time ({own[0]}, and later {own[1]}), "
             "for example because another application started or ended: compare again on an idle "

@@ -118,8 +118,8 @@ def continued_with(words: str) -> Iterator[None]:
         raise
 
 
-class Following:
-    """Follows the runs of one experiment, or of several one after the other.
+class StudyProgress:
+    """Follows the runs of one study, or of several one after the other.
 
     at_most: there may be fewer runs. with_subject: runs are named by subject and arm. quiet: looks
     for other programs before a run; None where nobody does.
@@ -133,16 +133,16 @@ class Following:
         quiet: Quiet | None = None,
     ) -> None:
         self.at_most, self.with_subject, self._quiet = at_most, with_subject, quiet
-        #: What the runs are for, where there are several experiments.
+        #: What the runs are for, where there are several studies.
         self.question = ""
         self.failed = False
-        #: The runs of the experiments that come after the one that runs.
+        #: The runs of the studies that come after the one that runs.
         self.later: Sequence[Turn] = ()
         self._clock, self._pace, self._ended = clock, Pace(), 0
         self._work: Work | None = None
 
     def ended(self, earlier: int) -> None:
-        """Count runs that ended earlier, in an experiment that was cut short."""
+        """Count runs that ended earlier, in a study that was cut short."""
         self._ended += earlier
 
     @contextmanager

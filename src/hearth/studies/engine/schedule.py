@@ -1,7 +1,7 @@
 """The loop that makes the trials of every study, and the schedule of arms that are repeated.
 
 What an arm is, the runner alone knows: a master, a set of settings, two applications at once. The
-order is a pure function of the experiment, so that one that was cut short goes on in it.
+order is a pure function of the design, so that a study that was cut short goes on in it.
 """
 
 import random
@@ -10,18 +10,18 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from hearth.studies.engine.progress import Following
+from hearth.studies.engine.progress import StudyProgress
 from hearth.studies.engine.trial import Trial, Turn
 
-#: Makes one run; what it raises ends the experiment.
+#: Makes one run; what it raises ends the study.
 Runner = Callable[[Turn], Trial]
 #: Whether so many repetitions, with these trials, are enough.
 StopRule = Callable[[int, Sequence[Trial]], bool]
 
 
 @dataclass(frozen=True)
-class Experiment:
-    """An experiment: what is run, how often and in which order.
+class StudyDesign:
+    """The design of a study: what is run, how often and in which order.
 
     arms: the names of the arms of each subject. repeat: the most measured repetitions; warmup:
     those before them. budget_s: a repetition that would not fit into it is not begun.
@@ -91,24 +91,24 @@ class TrialSchedule(Protocol):
 
 
 class Repetitions:
-    """The schedule of an experiment: its repetitions, until the budget or the stop rule ends it.
+    """The schedule of a design: its repetitions, until the budget or the stop rule ends it.
 
     enough: asked before each repetition but the first.
     """
 
     def __init__(
         self,
-        experiment: Experiment,
+        design: StudyDesign,
         enough: StopRule = _never,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self.experiment, self._enough, self._clock = experiment, enough, clock
+        self.design, self._enough, self._clock = design, enough, clock
         self._start, self._made = clock(), 0
-        self._rounds, self._turns = experiment.rounds(), experiment.turns()
+        self._rounds, self._turns = design.rounds(), design.turns()
 
     def next_turns(self, trials: Sequence[Trial]) -> Sequence[Turn]:
         for turns in self._rounds:
-            missing = self.experiment.missing(turns, trials)
+            missing = self.design.missing(turns, trials)
             if missing:
                 return [] if self._ends_before(missing[0].repetition, trials) else missing
         return []
@@ -116,12 +116,12 @@ class Repetitions:
     def _ends_before(self, repetition: int, trials: Sequence[Trial]) -> bool:
         spent, made = self._clock() - self._start, self._made
         self._made += 1
-        over = _over(self.experiment.budget_s, spent, made)
+        over = _over(self.design.budget_s, spent, made)
         return repetition > 0 and (over or self._enough(repetition, trials))
 
     def after(self, turn: Turn, trials: Sequence[Trial]) -> Sequence[Turn]:
         later = self._turns[self._turns.index(turn) + 1 :]
-        return self.experiment.missing(later, trials)
+        return self.design.missing(later, trials)
 
 
 def conduct(
@@ -130,19 +130,19 @@ def conduct(
     keep: Callable[[Trial], None],
     *,
     earlier: Sequence[Trial] = (),
-    following: Following | None = None,
+    progress: StudyProgress | None = None,
 ) -> None:
     """Make the trials of a schedule, and hand each to `keep` before the next begins.
 
-    earlier: the trials that a study cut short has kept. following: shows how far it is.
+    earlier: the trials that a study cut short has kept. progress: shows how far it is.
     """
     trials = list(earlier)
     while turns := schedule.next_turns(trials):
         for turn in turns:
-            if following is None:
+            if progress is None:
                 trial = run(turn)
             else:
-                trial = following.run(turn, schedule.after(turn, trials), run)
+                trial = progress.run(turn, schedule.after(turn, trials), run)
             trials.append(trial)
             keep(trial)
 

@@ -137,7 +137,7 @@ def tuned_as(line: SubmitLine) -> str:
     return application(line) if is_application(name) else workload_named(name)
 
 
-def subject_of(line: SubmitLine, verb: str) -> tuple[Target, Job | None]:
+def target_of(line: SubmitLine, verb: str) -> tuple[Target, Job | None]:
     """Return the target that the line names; verb: what is done with it, for messages.
 
     Raises UserError for a suite, and for an application whose file is not there.
@@ -145,14 +145,14 @@ def subject_of(line: SubmitLine, verb: str) -> tuple[Target, Job | None]:
     name = line.application[0]
     if is_application(name):
         check_application(name)
-    found = subjects(line)
+    found = targets(line)
     if len(found) != 1:
-        names = ", ".join(subject.name for subject, _ in found[:3])
+        names = ", ".join(target.name for target, _ in found[:3])
         raise UserError(f"'{name}' is {len(found)} workloads: {verb} one of them, such as {names}")
     return found[0]
 
 
-def subjects(line: SubmitLine) -> list[tuple[Target, Job | None]]:
+def targets(line: SubmitLine) -> list[tuple[Target, Job | None]]:
     """Return the application, or the workloads of a suite, or the named workload."""
     name, rest = line.application[0], line.application[1:]
     if is_application(name):

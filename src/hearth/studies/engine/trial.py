@@ -1,4 +1,4 @@
-"""A run that ended, of any experiment: the one type in which runs are kept, read and judged."""
+"""A run that ended, of any study: the one type in which runs are kept, read and judged."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

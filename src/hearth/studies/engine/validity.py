@@ -26,7 +26,7 @@ _DRAWS = 20_000
 
 
 @dataclass(frozen=True)
-class Doubt:
+class ValidityWarning:
     """A reason to doubt times."""
 
     #: the last two are of the verdict
@@ -48,7 +48,7 @@ class TimedRun:
     seconds: float
 
 
-def doubts(runs: Sequence[TimedRun], baseline: str) -> list[Doubt]:
+def validity_warnings(runs: Sequence[TimedRun], baseline: str) -> list[ValidityWarning]:
     """Return warnings about these runs, which are in chronological order."""
     import numpy as np
 
@@ -63,7 +63,7 @@ def doubts(runs: Sequence[TimedRun], baseline: str) -> list[Doubt]:
     first = _slow_first(runs, centred)
     later = [i for i, run in enumerate(runs) if first is None or run.repetition > 0]
     drift = _drift([runs[i] for i in later], centred[later])
-    found: list[Doubt | None] = [first, drift]
+    found: list[ValidityWarning | None] = [first, drift]
     chance = CHANCE / len(names)
     for name, own in places.items():
         kept = [i for i in own if i in later]
@@ -71,10 +71,10 @@ def doubts(runs: Sequence[TimedRun], baseline: str) -> list[Doubt]:
         found.append(_two_groups(name, logs[own], chance))
         if name != baseline and baseline in places:
             found.append(_own_state(name, baseline, runs, CHANCE / (len(names) - 1)))
-    return [doubt for doubt in found if doubt is not None]
+    return [warning for warning in found if warning is not None]
 
 
-def _slow_first(runs: Sequence[TimedRun], centred: "Array") -> Doubt | None:
+def _slow_first(runs: Sequence[TimedRun], centred: "Array") -> ValidityWarning | None:
     """Return the first repetition against the others, by the t test of one new observation."""
     import numpy as np
     from scipy import special
@@ -89,14 +89,14 @@ def _slow_first(runs: Sequence[TimedRun], centred: "Array") -> Doubt | None:
     error = float(rest.std(ddof=1)) * math.sqrt(1 + 1 / len(rest))
     if more < math.log1p(WORTH) or more < special.stdtrit(len(rest) - 1, 1 - CHANCE) * error:
         return None
-    return Doubt(
+    return ValidityWarning(
         "slow-first",
         f"the first repetition took {_share(more):.0%} longer than the others: "
         "warm up longer (--warmup, one more than now)",
     )
 
 
-def _drift(runs: Sequence[TimedRun], centred: "Array") -> Doubt | None:
+def _drift(runs: Sequence[TimedRun], centred: "Array") -> ValidityWarning | None:
     """Test whether times, centred by arm, drift with the order of runs: t of a line's slope."""
     import numpy as np
     from scipy import special
@@ -118,7 +118,7 @@ def _drift(runs: Sequence[TimedRun], centred: "Array") -> Doubt | None:
     limit = float(special.stdtrit(freedom, 1 - CHANCE / 2))
     if abs(change) < math.log1p(WORTH) or abs(slope) < limit * error:
         return None
-    return Doubt(
+    return ValidityWarning(
         "drift",
         f"from the first run to the last all became {abs(_share(change)):.0%} "
         f"{'slower' if change > 0 else 'faster'}: the machine was not idle (heat, other work, "
@@ -132,7 +132,7 @@ def _share(change: float) -> float:
     return math.expm1(min(change, 700.0))
 
 
-def _outlier(runs: Sequence[TimedRun], logs: "Array", chance: float) -> Doubt | None:
+def _outlier(runs: Sequence[TimedRun], logs: "Array", chance: float) -> ValidityWarning | None:
     import numpy as np
 
     if len(runs) < 5:
@@ -143,7 +143,7 @@ def _outlier(runs: Sequence[TimedRun], logs: "Array", chance: float) -> Doubt | 
     if abs(away) < math.log1p(WORTH) or _farthest(logs) < _limit(_farthest, len(runs), chance):
         return None
     run = runs[far]
-    return Doubt(
+    return ValidityWarning(
         "outlier",
         f"{run.arm} took {run.seconds:.2f} s in run {run.repetition + 1}, its median is "
         f"{math.exp(middle):.2f} s: check that run's report for other work, and repeat on a quiet "
@@ -160,7 +160,7 @@ def _farthest(logs: "Array") -> "Array":
     return _over(away[..., -1] ** 2, (near**2).mean(axis=-1))
 
 
-def _two_groups(name: str, logs: "Array", chance: float) -> Doubt | None:
+def _two_groups(name: str, logs: "Array", chance: float) -> ValidityWarning | None:
     import numpy as np
 
     if len(logs) < 7:
@@ -170,7 +170,7 @@ def _two_groups(name: str, logs: "Array", chance: float) -> Doubt | None:
     low, high = float(ordered[:cut].mean()), float(ordered[cut:].mean())
     if high - low < math.log1p(WORTH) or _apart(logs) < _limit(_apart, len(logs), chance):
         return None
-    return Doubt(
+    return ValidityWarning(
         "two-groups",
         f"{name} has two kinds of runs, {cut} of about {math.exp(low):.2f} s and "
         f"{len(logs) - cut} of about {math.exp(high):.2f} s: compare the report of one of each to "
@@ -203,7 +203,9 @@ def _apart(logs: "Array") -> "Array":
     return _over((centred**2).sum(axis=-1), _within(centred).min(axis=-1))
 
 
-def _own_state(name: str, baseline: str, runs: Sequence[TimedRun], chance: float) -> Doubt | None:
+def _own_state(
+    name: str, baseline: str, runs: Sequence[TimedRun], chance: float
+) -> ValidityWarning | None:
     """Return whether the ratio of a repetition resembles that of the one before."""
     import numpy as np
 
@@ -216,7 +218,7 @@ def _own_state(name: str, baseline: str, runs: Sequence[TimedRun], chance: float
         _resembling, len(logs), chance
     ):
         return None
-    return Doubt(
+    return ValidityWarning(
         "own-state",
         f"the ratio of {name} to {baseline} is correlated from one repetition to the next, so the "
         "interval is too narrow: something persists between its runs (files, caches, a drift of "

@@ -149,7 +149,7 @@ def collecting(parameters: Array, machine: MachineSize, cells: Sequence[Cell]) -
 
 
 @dataclass(frozen=True)
-class MechanismEvidence:
+class ModelEvidence:
     """Measurements of a configuration besides its time; None for what was not measured.
 
     collecting: time collecting garbage, relative to working. cpu_use: of the machine's hardware
@@ -163,7 +163,7 @@ class MechanismEvidence:
     switching: float | None = None
 
 
-UNSEEN = MechanismEvidence()
+UNSEEN = ModelEvidence()
 
 
 def cpu_use(parameters: Array, machine: MachineSize, cells: Sequence[Cell]) -> Array:
@@ -200,9 +200,7 @@ def switching(parameters: Array, machine: MachineSize, cells: Sequence[Cell]) ->
 _SWITCHING_ANYWAY = 0.1
 
 
-def agreeing(
-    parameters: Array, machine: MachineSize, seen: Mapping[Cell, MechanismEvidence]
-) -> Array:
+def agreeing(parameters: Array, machine: MachineSize, seen: Mapping[Cell, ModelEvidence]) -> Array:
     """Return how well each imagined application agrees with what was measured; sums to 1.
 
     Zero is no evidence, for a short run may not collect at all. Of switches only how they change
@@ -215,7 +213,7 @@ def agreeing(
         "switching": switching,
     }
     log = np.zeros(len(parameters))
-    for name in (field.name for field in fields(MechanismEvidence)):
+    for name in (field.name for field in fields(ModelEvidence)):
         known = {cell: v for cell, of in seen.items() if (v := getattr(of, name)) and v > 0}
         if not known or (name == "switching" and len(known) < 2):
             continue

@@ -2,7 +2,7 @@
 
 A list scheduling of its tasks on other slots, stage after stage as the record has them, so that
 waves, skew and the time that the driver takes stay. How much longer or shorter a task takes beside
-more or fewer others is the mechanism's (`mechanism.slot_work`), for each of many imagined
+more or fewer others is the mechanism's (`performance_model.slot_work`), for each of many imagined
 applications; time in garbage collection grows or shrinks with the heap for each of them. What a
 task waits (for shuffle blocks, for the scheduler) stays as it was. The spread over imagined
 applications, and the error that predictions were seen to have, are the interval.
@@ -21,7 +21,7 @@ from hearth.base.absent import Absent
 from hearth.base.errors import UserError
 from hearth.base.sizes import parse_mb
 from hearth.studies.models import performance_model
-from hearth.studies.models.performance_model import Array, MechanismEvidence
+from hearth.studies.models.performance_model import Array, ModelEvidence
 from hearth.studies.models.space import Cell, MachineSize
 
 #: Of the logarithm of the time of a run that is predicted: what the method itself is off by, beside
@@ -100,7 +100,7 @@ def work_of(analysis: Analysis, machine: MachineSize) -> RecordedWork:
     return RecordedWork(stages, cell, wall, wall - end_s, error_s, other_load(analysis))
 
 
-def doubts(work: RecordedWork) -> list[str]:
+def prediction_warnings(work: RecordedWork) -> list[str]:
     """Return what makes a prediction from this run doubtful."""
     if work.other_load is None:
         return ["it is not known what other programs used meanwhile"]
@@ -217,7 +217,7 @@ def predict(
     draws = max(16, min(_DRAWS, 1 << (max(_MOST_SCHEDULED // max(tasks, 1), 1).bit_length() - 1)))
     drawn = performance_model.draw(draws, 1)
     weights = performance_model.agreeing(
-        drawn, machine, {work.cell: MechanismEvidence(_collecting(work))}
+        drawn, machine, {work.cell: ModelEvidence(_collecting(work))}
     )
     slot_work = performance_model.slot_work(drawn, to.machine, [part(work.cell, to.share), *cells])
     # Live data is the application's, wherever it runs.

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from hearth.studies.models.performance_model import UNSEEN, Array, MechanismEvidence
+from hearth.studies.models.performance_model import UNSEEN, Array, ModelEvidence
 from hearth.studies.models.space import Configuration, MachineSize, Role
 from hearth.studies.models.surrogate import Forecast, PriorRuns, forecast
 
@@ -49,7 +49,7 @@ class SearchTrial:
     value: float | None
     stopped: bool = False
     out_of_memory: bool = False
-    evidence: MechanismEvidence = UNSEEN
+    evidence: ModelEvidence = UNSEEN
     idle: frozenset[str] = frozenset()
 
     @property

@@ -1,9 +1,9 @@
 """Model a workload's completion times by a Gaussian process around the performance model.
 
-Its prior mean and covariance are those of many imagined applications (`mechanism`), so that seeing
-one configuration tells of those that are fast or slow for the same reasons. To that comes what the
-mechanism does not explain: a smooth part, and a part of each configuration alone (how executors
-happen to lie on cores).
+Its prior mean and covariance are those of many imagined applications (`performance_model`), so that
+seeing one configuration tells of those that are fast or slow for the same reasons. To that comes
+what the mechanism does not explain: a smooth part, and a part of each configuration alone (how
+executors happen to lie on cores).
 
 Other workloads, on this machine or another, are other draws of the same process. Whether they say
 anything of this one is not known, so several hypotheses are held: that none does, that one of them
@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from scipy import linalg
 
 from hearth.studies.models import performance_model
-from hearth.studies.models.performance_model import Array, MechanismEvidence
+from hearth.studies.models.performance_model import Array, ModelEvidence
 from hearth.studies.models.space import Cell, MachineSize
 
 Indices = NDArray[np.intp]
@@ -84,7 +84,7 @@ def forecast(
     log_seconds: Sequence[float] = (),
     *,
     noise: float = 0.0,
-    evidence: Mapping[Cell, MechanismEvidence] | None = None,
+    evidence: Mapping[Cell, ModelEvidence] | None = None,
 ) -> Forecast:
     """Return what is believed once the target's configurations `tried` took so long.
 
@@ -154,7 +154,7 @@ class _Prior:
         tried: Sequence[int],
         log_seconds: Sequence[float],
         noise: float,
-        evidence: Mapping[Cell, MechanismEvidence],
+        evidence: Mapping[Cell, ModelEvidence],
     ) -> None:
         sizes = [len(one.cells) for one in tables]
         starts = np.cumsum([0, *sizes])

@@ -29,13 +29,13 @@ from hearth.record.store import (
 )
 from hearth.studies.engine.arms import Arm, configured
 from hearth.studies.engine.measures import measures
-from hearth.studies.engine.progress import Following
+from hearth.studies.engine.progress import StudyProgress
 from hearth.studies.engine.schedule import conduct
 from hearth.studies.engine.store import TUNE, StudyDirectory
 from hearth.studies.engine.target import Target
 from hearth.studies.engine.trial import Measures, Trial, Turn
 from hearth.studies.models import search
-from hearth.studies.models.performance_model import MechanismEvidence
+from hearth.studies.models.performance_model import ModelEvidence
 from hearth.studies.models.space import (
     SHUFFLE_PARTITIONS,
     STORAGE_SHARE,
@@ -119,7 +119,7 @@ class Tune(StudyDirectory[TuneHead, TuneLine]):
     @staticmethod
     def begin(
         home: Path,
-        subject: Target,
+        target: Target,
         found: SearchSpace,
         settings: TuneSettings,
         command: Sequence[str],
@@ -133,8 +133,8 @@ class Tune(StudyDirectory[TuneHead, TuneLine]):
             return TuneHead(
                 schema="hearth/tune-head/1",
                 id=number,
-                application=subject.name,
-                timed=subject.timed,
+                application=target.name,
+                timed=target.timed,
                 started=datetime.now(UTC).isoformat(timespec="microseconds"),
                 command=list(command),
                 settings=settings,
@@ -143,7 +143,7 @@ class Tune(StudyDirectory[TuneHead, TuneLine]):
                 **{name: getattr(found, name) for name in _OF_SPACE},
             )
 
-        tune = Tune.create(home, Path(subject.name).stem, head, redaction)
+        tune = Tune.create(home, Path(target.name).stem, head, redaction)
         tune.related = earlier(home, tune.head)
         return tune
 
@@ -220,7 +220,7 @@ def _idle(measures: Measures) -> frozenset[str]:
     return frozenset(key for key, name in acts.items() if measures.get(name) == 0)
 
 
-def evidence_of(measures: Measures) -> MechanismEvidence:
+def evidence_of(measures: Measures) -> ModelEvidence:
     """Return what a run's measures tell the performance model.
 
     CPU measures are left out where other programs used CPU time.
@@ -228,7 +228,7 @@ def evidence_of(measures: Measures) -> MechanismEvidence:
     known = {name: float(v) for name, v in measures.items() if isinstance(v, int | float)}
     share, switches, cpu_s = (known.get(n) for n in ("gc_share", "voluntary", "cpu_s"))
     alone = known.get("other_load", 0.0) <= OTHER_LOAD_SHARE
-    return MechanismEvidence(
+    return ModelEvidence(
         None if share is None else share / max(1 - share, 0.01),
         known.get("cpu_use") if alone else None,
         known.get("bandwidth_share") if alone else None,
@@ -278,9 +278,9 @@ def _known(tune: Tune) -> PriorRuns | None:
 
 def run(
     tune: Tune,
-    subject: Target,
+    target: Target,
     settings: Mapping[str, str],
-    following: Following,
+    progress: StudyProgress,
     typed: Collection[str | None] = (),
 ) -> search.Stop:
     """Make trials until it is enough; the reason. settings: the user's own. typed: the keys of
@@ -288,8 +288,8 @@ def run(
 
     Raises UserError where neither the plan's proposal nor the user's configuration ends.
     """
-    schedule = _TuneSchedule(tune, subject, settings, typed, following)
-    conduct(schedule, schedule.run, schedule.keep, following=following)
+    schedule = _TuneSchedule(tune, target, settings, typed, progress)
+    conduct(schedule, schedule.run, schedule.keep, progress=progress)
     return schedule.end
 
 
@@ -299,12 +299,12 @@ class _TuneSchedule:
     def __init__(
         self,
         tune: Tune,
-        subject: Target,
+        target: Target,
         settings: Mapping[str, str],
         typed: Collection[str | None],
-        following: Following,
+        progress: StudyProgress,
     ) -> None:
-        self._tune, self._subject, self._following = tune, subject, following
+        self._tune, self._target, self._progress = tune, target, progress
         self._settings, self._typed = settings, typed
         self._step: search.SearchStep
         self._arm: Arm
@@ -319,15 +319,15 @@ class _TuneSchedule:
             self.end = step
             return []
         self._step, self._arm = step, _arm(tune, step, self._settings, self._typed)
-        self._following.question = _question(tune, step)
+        self._progress.question = _question(tune, step)
         before = sum(line.configuration == step.index for line in tune.lines)
-        return [Turn(self._subject.name, self._arm.name, before)]
+        return [Turn(self._target.name, self._arm.name, before)]
 
     def after(self, turn: Turn, _trials: Sequence[Trial]) -> Sequence[Turn]:
         return [turn] * (self._tune.head.settings.budget - len(self._tune.lines) - 1)
 
     def run(self, turn: Turn) -> Trial:
-        trial, self._line = _trial(self._tune, self._subject, self._arm, self._step, turn)
+        trial, self._line = _trial(self._tune, self._target, self._arm, self._step, turn)
         return trial
 
     def keep(self, _trial: Trial) -> None:
@@ -416,12 +416,12 @@ def _hope_s(tune: Tune, way: Configuration, now: search.Outlook | None) -> float
 
 
 def _trial(
-    tune: Tune, subject: Target, arm: Arm, step: search.SearchStep, turn: Turn
+    tune: Tune, target: Target, arm: Arm, step: search.SearchStep, turn: Turn
 ) -> tuple[Trial, TuneLine]:
     """Return one run on record, and what it says of the configuration."""
     log = tune.directory / f"{slug(arm.name)}-{step.index}-{turn.repetition}.log"
-    with claimed(tune.state_home, Path(subject.name).stem) as record:
-        trial = subject.run(turn, arm, record, log)
+    with claimed(tune.state_home, Path(target.name).stem) as record:
+        trial = target.run(turn, arm, record, log)
     kept = read_record(record) if has_begun(record) else None
     line = TuneLine(step.index, step.role, trial.record)
     if trial.failure is not None:

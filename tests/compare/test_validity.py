@@ -10,7 +10,7 @@ from hearth.base.codec import to_json, typed
 from hearth.studies.compare.result import ComparisonHead
 from hearth.studies.compare.verdict import compared
 from hearth.studies.engine.trial import Trial, Turn
-from hearth.studies.engine.validity import TimedRun, doubts
+from hearth.studies.engine.validity import TimedRun, validity_warnings
 
 #: Of arm, repetition, place in time and random numbers: the factor on an undisturbed time.
 Disturbed = Callable[[str, int, int, random.Random], float]
@@ -27,7 +27,7 @@ def times(disturbed: Disturbed, repeat: int = 10, seed: int = 1) -> list[TimedRu
 
 
 def kinds(runs: Sequence[TimedRun]) -> list[str]:
-    return [doubt.kind for doubt in doubts(runs, "native")]
+    return [warning.kind for warning in validity_warnings(runs, "native")]
 
 
 def quiet(arm: str, repetition: int, place: int, draw: random.Random) -> float:
@@ -67,15 +67,15 @@ def own_state(arm: str, repetition: int, place: int, draw: random.Random) -> flo
 def test_a_disturbance_is_named_with_its_remedy(
     disturbed: Disturbed, kind: str, remedy: str
 ) -> None:
-    (doubt,) = doubts(times(disturbed), "native")
-    assert doubt.kind == kind
-    assert remedy in doubt.sentence
+    (warning,) = validity_warnings(times(disturbed), "native")
+    assert warning.kind == kind
+    assert remedy in warning.sentence
 
 
 def test_an_outlier_is_named_by_its_arm_and_run() -> None:
-    (doubt,) = doubts(times(outlier), "native")
-    assert doubt.sentence.startswith("bound took 1")
-    assert "in run 5, its median is " in doubt.sentence
+    (warning,) = validity_warnings(times(outlier), "native")
+    assert warning.sentence.startswith("bound took 1")
+    assert "in run 5, its median is " in warning.sentence
 
 
 def test_undisturbed_runs_are_hardly_ever_doubted() -> None:

@@ -1,4 +1,4 @@
-"""The engine of all experiments and its journal, with runs that are over at once."""
+"""The engine of all studies and its journal, with runs that are over at once."""
 
 import json
 import stat
@@ -13,26 +13,26 @@ from hearth.base.redaction import Redaction
 from hearth.record.store import new_directory
 from hearth.studies.compare.study import read_comparison
 from hearth.studies.compare.verdict import compared
-from hearth.studies.engine.schedule import Experiment, Repetitions, StopRule, conduct
+from hearth.studies.engine.schedule import Repetitions, StopRule, StudyDesign, conduct
 from hearth.studies.engine.store import Journal
 from hearth.studies.engine.trial import Trial, TrialLine, Turn
 
-THREE = Experiment({"job": ["a", "b", "c"]}, repeat=4, warmup=1)
+THREE = StudyDesign({"job": ["a", "b", "c"]}, repeat=4, warmup=1)
 
 
 def made(
-    experiment: Experiment,
+    design: StudyDesign,
     failing: Callable[[Turn], bool] = lambda _: False,
     earlier: Sequence[Trial] = (),
     enough: StopRule | None = None,
 ) -> list[Trial]:
-    """What an experiment runs, in its order."""
+    """What a study runs, in its order."""
     trials: list[Trial] = []
 
     def run(turn: Turn) -> Trial:
         return Trial(turn, failure="broken") if failing(turn) else Trial(turn, seconds=1.0)
 
-    schedule = Repetitions(experiment, **({"enough": enough} if enough else {}))
+    schedule = Repetitions(design, **({"enough": enough} if enough else {}))
     conduct(schedule, run, trials.append, earlier=earlier)
     return trials
 
@@ -48,12 +48,12 @@ def test_each_repetition_runs_each_arm_once_after_the_warm_ups_in_an_order_of_th
     assert all(sorted(arms) == ["a", "b", "c"] for arms in each)
     assert len(set(each)) > 1, "drawn anew in each repetition"
     assert order == turns(made(THREE))
-    other = Experiment({"job": ["a", "b", "c"]}, repeat=4, warmup=1, seed=2)
+    other = StudyDesign({"job": ["a", "b", "c"]}, repeat=4, warmup=1, seed=2)
     assert order != turns(made(other))
 
 
 @pytest.mark.parametrize("cut", range(len(THREE.turns()) + 1))
-def test_an_experiment_cut_short_anywhere_goes_on_where_it_was_and_runs_nothing_twice(
+def test_a_study_cut_short_anywhere_goes_on_where_it_was_and_runs_nothing_twice(
     tmp_path: Path, cut: int
 ) -> None:
     journal = Journal(tmp_path / "runs.jsonl")
@@ -90,7 +90,7 @@ def test_an_arm_that_failed_is_run_no_more_and_the_others_go_on() -> None:
 
 
 def test_where_failures_are_tried_again_an_arm_goes_on_and_a_resumed_one_runs_what_failed() -> None:
-    again = Experiment({"job": ["a", "b"]}, repeat=3, failed_again=True)
+    again = StudyDesign({"job": ["a", "b"]}, repeat=3, failed_again=True)
     trials = made(again, lambda turn: turn.arm == "b")
     assert turns(trials) == again.turns()
     missing = made(again, earlier=trials)
@@ -99,7 +99,7 @@ def test_where_failures_are_tried_again_an_arm_goes_on_and_a_resumed_one_runs_wh
 
 @pytest.mark.parametrize("failing", ["a", "b"])
 def test_without_the_baseline_or_with_it_alone_nothing_more_is_run(failing: str) -> None:
-    pair = Experiment({"job": ["a", "b"]}, repeat=5, baseline="a")
+    pair = StudyDesign({"job": ["a", "b"]}, repeat=5, baseline="a")
     trials = made(pair, lambda turn: turn.arm == failing and turn.repetition == 1)
     assert [turn.repetition for turn in turns(trials)] == [0, 0, 1, 1]
 
@@ -115,8 +115,8 @@ def test_a_repetition_that_does_not_fit_into_the_budget_is_not_begun_but_one_alw
     def run(turn: Turn) -> Trial:
         return Trial(turn, seconds=10.0)
 
-    experiment = Experiment({"job": ["a"]}, repeat=9, budget_s=budget_s)
-    schedule = Repetitions(experiment, clock=lambda: 10.0 * len(trials))
+    design = StudyDesign({"job": ["a"]}, repeat=9, budget_s=budget_s)
+    schedule = Repetitions(design, clock=lambda: 10.0 * len(trials))
     conduct(schedule, run, trials.append)
     assert len(trials) == repetitions
 
@@ -134,7 +134,7 @@ def test_the_stop_rule_is_asked_before_each_repetition_that_counts_but_the_first
 
 
 def test_jobs_are_drawn_and_the_arms_of_a_job_stay_together() -> None:
-    two = Experiment({"j": ["a", "b"], "k": ["a", "b"]}, repeat=12)
+    two = StudyDesign({"j": ["a", "b"], "k": ["a", "b"]}, repeat=12)
     order = turns(made(two))
     assert all(
         one.subject == other.subject for one, other in zip(order[::2], order[1::2], strict=True)
