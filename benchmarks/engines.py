@@ -127,8 +127,8 @@ def page(runs: Sequence[Run]) -> list[str]:
     lines = []
     for arm in ("duckdb", *ARMS):
         mine = [run for run in rows if run["arm"] == arm]
-        warm_up = [_told(run) for run in mine if run["repetition"] < 0]
-        later = [_told(run) for run in mine if run["repetition"] >= 0]
+        warm_up = [_seconds(run) for run in mine if run["repetition"] < 0]
+        later = [_seconds(run) for run in mine if run["repetition"] >= 0]
         lines.append([f"`{arm}`", ", ".join(warm_up), ", ".join(later)])
     failures = [f"- `{r['arm']}`: {r['failure']}" for r in rows if "failure" in r]
     heads = ["Arm", "Warm-up, start to end (queries), s", "Runs after it, s"]
@@ -136,7 +136,7 @@ def page(runs: Sequence[Run]) -> list[str]:
     return [head, "", *table(heads, lines), "", *failures]
 
 
-def _told(run: Run) -> str:
+def _seconds(run: Run) -> str:
     return f"{run['wall_s']:.1f} ({run['seconds']:.1f})" if "wall_s" in run else "failed"
 
 

@@ -21,7 +21,7 @@ from hearth.base.durations import show_seconds
 from hearth.base.errors import UserError
 from hearth.base.rows import Rows, html_table
 from hearth.machine import jvm, paths
-from hearth.machine.applications import Application, read_runs
+from hearth.machine.applications import Application, read_applications
 from hearth.machine.placement import Placement
 from hearth.machine.plan import Plan, PlanRequest
 from hearth.machine.topology import Topology
@@ -147,7 +147,7 @@ class RunningApplication:
 
 def status() -> Rows[RunningApplication]:
     """Return the applications of this user that run under `local-numa`, as `hearth status`."""
-    found, _ = read_runs(paths.state_home())
+    found, _ = read_applications(paths.state_home())
     return Rows([_running(each) for each in found if each.alive])
 
 
@@ -199,7 +199,7 @@ def _compare(words: Sequence[str]) -> Compared:
     """Compare in a process of its own: what its runs need of the environment stays there."""
     command = [sys.executable, "-m", "hearth", "compare", "--json", *words]
     with TemporaryFile() as answer:
-        code, last = _told(subprocess.Popen(command, stdout=answer, stderr=subprocess.PIPE))
+        code, last = _relayed(subprocess.Popen(command, stdout=answer, stderr=subprocess.PIPE))
         if code not in (0, _AN_ARM_FAILED):
             raise (UserError if code == _USER_ERROR else RuntimeError)(
                 last.removeprefix("hearth: ")
@@ -208,7 +208,7 @@ def _compare(words: Sequence[str]) -> Compared:
         return typed(parse(answer.read()), Compared)
 
 
-def _told(child: subprocess.Popen[bytes]) -> tuple[int, str]:
+def _relayed(child: subprocess.Popen[bytes]) -> tuple[int, str]:
     """Pass on what a child tells of its progress; return its exit code and its last line."""
     last = ""
     assert child.stderr is not None

@@ -11,7 +11,7 @@ from made_record import make_record, write
 
 from hearth.analysis import metrics
 from hearth.analysis.analysis import analyse
-from hearth.analysis.counts import Count
+from hearth.analysis.counter_samples import Count
 from hearth.analysis.document import Analysis
 from hearth.base.codec import to_json, typed
 from hearth.record.counters import PERF_METRICS, peak_bandwidth

@@ -10,7 +10,7 @@ from made_record import make_record, write
 
 from hearth.analysis import metrics
 from hearth.analysis.analysis import analyse
-from hearth.analysis.counts import Count
+from hearth.analysis.counter_samples import Count
 from hearth.analysis.document import Analysis
 from hearth.base.absent import Absent
 from hearth.base.codec import to_json

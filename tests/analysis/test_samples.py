@@ -8,7 +8,7 @@ import pytest
 from made_record import CPUS_OF_NODE, make_record, process, write
 
 from hearth.analysis.analysis import analyse
-from hearth.analysis.counts import read_counts
+from hearth.analysis.counter_samples import read_counts
 from hearth.analysis.locality import cpu_share_by_node, local_share, read_memory, read_threads
 from hearth.analysis.samples import last_time_s, read_processes, read_system
 from hearth.base.absent import Absent

@@ -14,13 +14,13 @@ import pytest
 from hearth.base.errors import UserError
 from hearth.cli.options import read_line
 from hearth.spark.saved_configs import (
-    TunedChoice,
+    TunedConfig,
     application,
-    forget_choice,
+    forget_compared,
     keep_choice,
     keep_tuned,
-    kept_choice,
-    tuned_choice,
+    kept_compared,
+    kept_tuned,
 )
 from hearth.studies.engine.arms import chosen, kernel_setting, profile_words, tuned_arm
 from support import ROOT
@@ -49,7 +49,7 @@ def test_package_is_the_same_plan_bound_to_packages() -> None:
     assert profile_words(package, line) == ["--executors", "2", "--bind", "package", "x.py"]
 
 
-TUNED: TunedChoice = {
+TUNED: TunedConfig = {
     "tune": "t", "date": "2026-11-23", "sentence": "2x1 is best.", "master": None, "executors": 2,
     "cores": 1, "unbound": True, "conf": {"spark.sql.shuffle.partitions": "8"},
     "java": {"spark.executor.extraJavaOptions": "-XX:+UseG1GC"},
@@ -82,7 +82,7 @@ def test_jvm_options_of_the_users_files_reach_no_command_line_in_the_arm_tuned(
 
 def test_tuned_as_one_jvm_is_run_under_that_master(tmp_path: Path) -> None:
     one = TUNED | {"master": "local[2]", "executors": None, "cores": None, "unbound": False}
-    tuned = tuned_arm(cast(TunedChoice, one), "x.py", {}, [], tmp_path)
+    tuned = tuned_arm(cast(TunedConfig, one), "x.py", {}, [], tmp_path)
     assert profile_words(tuned, read_line(["--memory", "2g", "x.py"]))[:2] == [
         "--master", "local[2]",
     ]  # fmt: skip
@@ -150,7 +150,7 @@ def test_a_kernel_setting_is_put_back_after_kill_9(tmp_path: Path) -> None:
     assert setting.read_text().strip() == "0"
 
 
-_CHOICE = {
+_COMPARED = {
     "arm": "native",
     "comparison": "c",
     "sentence": "Do not bind.",
@@ -160,38 +160,38 @@ _CHOICE = {
 
 
 def test_a_kept_choice_is_found_for_the_same_application_and_forgotten(tmp_path: Path) -> None:
-    keep_choice(tmp_path, read_line(["job.py"]), _CHOICE)
-    found = kept_choice(tmp_path, read_line(["job.py", "--other", "arguments"]))
+    keep_choice(tmp_path, read_line(["job.py"]), _COMPARED)
+    found = kept_compared(tmp_path, read_line(["job.py", "--other", "arguments"]))
     assert found is not None
     assert found["arm"] == "native"
-    assert kept_choice(tmp_path, read_line(["other.py"])) is None
-    assert forget_choice(tmp_path, read_line(["job.py"]))
-    assert kept_choice(tmp_path, read_line(["job.py"])) is None
+    assert kept_compared(tmp_path, read_line(["other.py"])) is None
+    assert forget_compared(tmp_path, read_line(["job.py"]))
+    assert kept_compared(tmp_path, read_line(["job.py"])) is None
 
 
 def test_a_choice_and_a_tune_of_one_application_are_kept_side_by_side(tmp_path: Path) -> None:
     line = read_line(["job.py"])
-    keep_choice(tmp_path, line, _CHOICE)
+    keep_choice(tmp_path, line, _COMPARED)
     keep_tuned(tmp_path, application(line), TUNED)
     (file,) = tmp_path.rglob("*.json")
-    assert kept_choice(tmp_path, line) == _CHOICE
-    assert tuned_choice(tmp_path, application(line)) == TUNED
-    assert forget_choice(tmp_path, line) and kept_choice(tmp_path, line) is None
-    assert tuned_choice(tmp_path, application(line)) == TUNED and file.is_file()
+    assert kept_compared(tmp_path, line) == _COMPARED
+    assert kept_tuned(tmp_path, application(line)) == TUNED
+    assert forget_compared(tmp_path, line) and kept_compared(tmp_path, line) is None
+    assert kept_tuned(tmp_path, application(line)) == TUNED and file.is_file()
 
 
 def test_what_the_last_release_kept_is_used_and_forgotten(tmp_path: Path) -> None:
     line = read_line(["job.py"])
-    name = keep_choice(tmp_path / "new", line, _CHOICE).name
-    for folder, choice in (("choices", _CHOICE), ("tuned", TUNED)):
+    name = keep_choice(tmp_path / "new", line, _COMPARED).name
+    for folder, config in (("choices", _COMPARED), ("tuned", TUNED)):
         (tmp_path / folder).mkdir()
-        text = json.dumps({"application": application(line), **choice})
+        text = json.dumps({"application": application(line), **config})
         (tmp_path / folder / name).write_text(text)
-    found = kept_choice(tmp_path, line)
-    assert found is not None and found["arm"] == _CHOICE["arm"]
-    assert forget_choice(tmp_path, line)
-    assert kept_choice(tmp_path, line) is None
-    tuned = tuned_choice(tmp_path, application(line))
+    found = kept_compared(tmp_path, line)
+    assert found is not None and found["arm"] == _COMPARED["arm"]
+    assert forget_compared(tmp_path, line)
+    assert kept_compared(tmp_path, line) is None
+    tuned = kept_tuned(tmp_path, application(line))
     assert tuned is not None and tuned["tune"] == TUNED["tune"]
 
 
@@ -199,8 +199,8 @@ def test_what_the_last_release_kept_is_used_and_forgotten(tmp_path: Path) -> Non
     "words", [["--master", "local-numa"], ["--executors", "2"], ["--executors=2"], ["--unbound"]]
 )
 def test_what_the_user_fixes_speaks_against_a_kept_choice(tmp_path: Path, words: list[str]) -> None:
-    keep_choice(tmp_path, read_line(["job.py"]), _CHOICE)
-    assert kept_choice(tmp_path, read_line([*words, "job.py"])) is None
+    keep_choice(tmp_path, read_line(["job.py"]), _COMPARED)
+    assert kept_compared(tmp_path, read_line([*words, "job.py"])) is None
 
 
 def test_a_choice_does_not_travel_to_another_machine(tmp_path: Path) -> None:
@@ -211,6 +211,6 @@ def test_a_choice_does_not_travel_to_another_machine(tmp_path: Path) -> None:
         (tmp_path / name / "proc").mkdir()
         (tmp_path / name / "proc/cpuinfo").write_text("processor: 0\nmodel name : X\n")
     line = read_line(["job.py"])
-    keep_choice(tmp_path, line, _CHOICE, tmp_path / "here")
-    assert kept_choice(tmp_path, line, tmp_path / "here") is not None
-    assert kept_choice(tmp_path, line, tmp_path / "there") is None
+    keep_choice(tmp_path, line, _COMPARED, tmp_path / "here")
+    assert kept_compared(tmp_path, line, tmp_path / "here") is not None
+    assert kept_compared(tmp_path, line, tmp_path / "there") is None

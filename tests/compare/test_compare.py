@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from hearth.cli.options import read_line
-from hearth.spark.saved_configs import TunedChoice, keep_choice, keep_tuned, workload_named
+from hearth.spark.saved_configs import TunedConfig, keep_choice, keep_tuned, workload_named
 from hearth.studies.engine.arms import BALANCING, cannot_switch
 from support import ROOT, Command, command, environment, eventually, hearth, says, validate
 
@@ -95,9 +95,9 @@ def test_what_is_undecided_is_not_kept(compared) -> None:
 
 def test_submit_uses_what_was_kept_and_says_so_unless_told_not_to(tmp_path: Path) -> None:
     state = tmp_path / "state"
-    choice = {"arm": "native", "comparison": "c", "sentence": "Do not bind."}
-    choice |= {"master": "local[*]", "words": []}
-    keep_choice(state, read_line([str(APPS / "tiny.py")]), choice)
+    config = {"arm": "native", "comparison": "c", "sentence": "Do not bind."}
+    config |= {"master": "local[*]", "words": []}
+    keep_choice(state, read_line([str(APPS / "tiny.py")]), config)
     kept = hearth(state, "submit", "--dry-run", str(APPS / "tiny.py"))
     assert "using 'native', the winner of comparison c: Do not bind." in kept.stderr
     assert "--master 'local[*]'" in kept.stdout
@@ -110,9 +110,9 @@ def test_submit_uses_what_was_kept_and_says_so_unless_told_not_to(tmp_path: Path
 
 def test_a_kept_plan_is_run_as_it_was_compared(tmp_path: Path) -> None:
     state, application = tmp_path / "state", str(APPS / "tiny.py")
-    choice = {"arm": "unbound", "comparison": "c", "sentence": "Partition."}
-    choice |= {"master": None, "words": ["--executors", "2", "--cores", "1", "--unbound"]}
-    keep_choice(state, read_line([application]), choice)
+    config = {"arm": "unbound", "comparison": "c", "sentence": "Partition."}
+    config |= {"master": None, "words": ["--executors", "2", "--cores", "1", "--unbound"]}
+    keep_choice(state, read_line([application]), config)
     dry = hearth(state, "submit", "--dry-run", application)
     assert "using 'unbound', the winner of comparison c: Partition." in dry.stderr
     assert "--master 'local-numa[2x1]'" in dry.stdout
@@ -229,7 +229,7 @@ def test_what_a_tune_of_a_workload_found_is_held_against_local_as_the_user_types
     tmp_path: Path,
 ) -> None:
     state = tmp_path / "state"
-    best: TunedChoice = {
+    best: TunedConfig = {
         "tune": "t", "date": "2026-11-23", "sentence": "2x1.", "master": None, "executors": 2,
         "cores": 1, "unbound": True, "conf": {"spark.sql.shuffle.partitions": "3"}, "java": {},
     }  # fmt: skip

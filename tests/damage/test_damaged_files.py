@@ -24,7 +24,7 @@ from hearth.base.errors import UserError
 from hearth.base.rows import flat
 from hearth.cli.options import read_line
 from hearth.machine import jvm
-from hearth.machine.applications import read_runs
+from hearth.machine.applications import read_applications
 from hearth.machine.known_machine import KnownMachine
 from hearth.machine.memory_bandwidth import known_bandwidth
 from hearth.record.counters import parse_perf_line, topdown_metric
@@ -40,11 +40,11 @@ from hearth.report.terminal.workers import show_workers, workers_document
 from hearth.spark import workers
 from hearth.spark.conf import read_properties
 from hearth.spark.saved_configs import (
-    TunedChoice,
+    TunedConfig,
     keep_choice,
     keep_tuned,
-    kept_choice,
-    tuned_choice,
+    kept_compared,
+    kept_tuned,
 )
 from hearth.studies.bench import study as series
 from hearth.studies.bench.result import bench_result, is_good, job_warnings, summarised
@@ -356,9 +356,9 @@ def test_a_damaged_run_of_local_numa_does_not_hide_the_others(tmp_path: Path) ->
     copy = PlacementCopy(tmp_path / "applications", tmp_path)
 
     def read() -> None:
-        found, problems = read_runs(tmp_path)
+        found, problems = read_applications(tmp_path)
         assert len(found) + len(problems) == 2
-        assert [run.state for run in found]
+        assert [application.state for application in found]
         copy.look(1)
 
     try_all(file, whole, of_json, read)
@@ -388,15 +388,15 @@ def test_a_damaged_choice_is_named(tmp_path: Path) -> None:
     file = keep_choice(tmp_path, line, kept)
 
     def read() -> None:
-        choice = kept_choice(tmp_path, line)
-        assert choice is not None
-        assert all(isinstance(word, str) for word in choice["words"])
+        config = kept_compared(tmp_path, line)
+        assert config is not None
+        assert all(isinstance(word, str) for word in config["words"])
 
     try_all(file, file.read_bytes(), of_json, read)
 
 
 def test_a_damaged_result_of_tune_is_named(tmp_path: Path) -> None:
-    kept = TunedChoice(
+    kept = TunedConfig(
         tune="t", date="2026-11-23", sentence="s", master=None, executors=2, cores=1,
         unbound=False, conf={"spark.a": "b"}, java={"spark.c": "-Xd"},
     )  # fmt: skip
@@ -404,9 +404,9 @@ def test_a_damaged_result_of_tune_is_named(tmp_path: Path) -> None:
     (file,) = tmp_path.rglob("*.json")
 
     def read() -> None:
-        choice = tuned_choice(tmp_path, "job.py")
-        assert choice is not None
-        assert all(isinstance(flag, str) for flag in [*choice["conf"].values(), choice["date"]])
+        config = kept_tuned(tmp_path, "job.py")
+        assert config is not None
+        assert all(isinstance(flag, str) for flag in [*config["conf"].values(), config["date"]])
 
     try_all(file, file.read_bytes(), of_json, read)
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from hearth.analysis import metrics
-from hearth.analysis.counts import Count
+from hearth.analysis.counter_samples import Count
 from hearth.analysis.document import (
     Analysis,
     Bandwidth,

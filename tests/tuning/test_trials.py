@@ -27,7 +27,7 @@ from hearth.report.html.page import page
 from hearth.report.terminal.screen import Screen
 from hearth.report.terminal.sources import read_sources
 from hearth.report.terminal.tune import next_steps, sentence, show_tune, to_copy
-from hearth.spark.saved_configs import TunedChoice, keep_tuned, tuned_choice, workload_named
+from hearth.spark.saved_configs import TunedConfig, keep_tuned, kept_tuned, workload_named
 from hearth.spark.submit_args import SubmitLine, SubmitOptions
 from hearth.studies.engine.arms import Arm, profile_words
 from hearth.studies.engine.progress import StudyProgress
@@ -313,10 +313,10 @@ def test_a_later_nothing_withdraws_what_was_kept(
     line, kept = read_line(["quick.py"]), begin(tmp_path)
     tune.run(kept, Quick(shape((8, 2))), {}, StudyProgress())
     command.keep_or_withdraw(line, kept, tuned(kept))
-    assert tuned_choice(tmp_path, tuned_as(line)) is not None
+    assert kept_tuned(tmp_path, tuned_as(line)) is not None
     loaded = _loaded(kept, own=0.84)
     command.keep_or_withdraw(line, loaded, tuned(loaded))
-    assert tuned_choice(tmp_path, tuned_as(line)) is None
+    assert kept_tuned(tmp_path, tuned_as(line)) is None
     said = capsys.readouterr().err
     assert "nothing is saved: other programs used 84%" in said
     assert f"the result of {kept.head.id} is withdrawn" in said
@@ -708,7 +708,7 @@ def test_bad_words_are_refused_by_name(
     assert says(refused("tune", *words), said)
 
 
-def kept(**given: object) -> TunedChoice:
+def kept(**given: object) -> TunedConfig:
     usual: dict[str, Any] = {
         "tune": "t-1", "date": "2026-11-23T07:00:00+00:00", "sentence": "Best: 2x1 G1GC.",
         "master": None, "executors": 2, "cores": 1, "unbound": False,
@@ -841,5 +841,5 @@ def test_ctrl_c_says_how_to_go_on_and_going_on_ends_the_tune(
     assert len(read_tune(tmp_path / "state" / "studies" / "tune" / number).lines) == 3 + len(
         then.arms
     )
-    kept_file = tuned_choice(tmp_path / "state", str(job.resolve()))
+    kept_file = kept_tuned(tmp_path / "state", str(job.resolve()))
     assert kept_file is not None and kept_file["tune"] == number

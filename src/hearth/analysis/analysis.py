@@ -6,7 +6,7 @@ from dataclasses import fields, replace
 from pathlib import Path
 
 from hearth.analysis import metrics
-from hearth.analysis.counts import Counts, read_counts
+from hearth.analysis.counter_samples import Counts, read_counts
 from hearth.analysis.document import (
     AnalysedMachine,
     AnalysedRun,

@@ -10,8 +10,8 @@ from typing import Any
 
 from hearth.analysis.coverage import Coverage
 from hearth.analysis.document import Bandwidth, NodeBandwidth, Regions, Series
+from hearth.analysis.event_checks import numbers
 from hearth.analysis.samples import SampleFile
-from hearth.analysis.typed import numbers
 from hearth.base.absent import Absent, Measured
 from hearth.base.ids import parse_ids
 from hearth.record.counters import bandwidth_region

@@ -14,11 +14,11 @@ from typing import Any
 import orjson
 
 from hearth.analysis.coverage import Coverage
+from hearth.analysis.event_checks import LATEST_MS, maybe, moment, text, whole, wholes
 from hearth.analysis.logfile import LineSource, event_log_parts
 from hearth.analysis.sqlplan import PlanNode, driver_values, read_plan, stage_values
 from hearth.analysis.stages import StageTally, TaskSums, check_task
 from hearth.analysis.taskrows import TaskRows
-from hearth.analysis.typed import LATEST_MS, maybe, moment, text, whole, wholes
 
 #: Stages listed one by one: those with the most run time. The sums cover all of them.
 MOST_STAGES = 5000

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TypeVar, overload
 
 from hearth.analysis.bandwidth import Traffic, read_bandwidth
-from hearth.analysis.counts import Counts, read_counts
+from hearth.analysis.counter_samples import Counts, read_counts
 from hearth.analysis.document import NOT_ASKED, Flame, HandOvers
 from hearth.analysis.eventlog import EventLog, read_event_log
 from hearth.analysis.flame import read_flame

@@ -12,8 +12,8 @@ from itertools import chain
 from typing import Any
 
 from hearth.analysis.coverage import Coverage
+from hearth.analysis.event_checks import whole
 from hearth.analysis.samples import Key, SampleFile
-from hearth.analysis.typed import whole
 from hearth.base.codec import check
 from hearth.base.ids import parse_ids
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from hearth.analysis.counts import NO_VALUE, Count, Mean
+from hearth.analysis.counter_samples import NO_VALUE, Count, Mean
 from hearth.analysis.document import Metric
 from hearth.base.absent import Absent, Measured
 from hearth.record import counters

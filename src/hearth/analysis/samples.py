@@ -13,7 +13,7 @@ from typing import Any
 import orjson
 
 from hearth.analysis.coverage import Coverage
-from hearth.analysis.typed import numbers, whole
+from hearth.analysis.event_checks import numbers, whole
 
 #: A silence of more than this many periods is reported as a gap.
 GAP_PERIODS = 5

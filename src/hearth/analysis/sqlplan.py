@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from hearth.analysis.typed import text, whole, wholes
+from hearth.analysis.event_checks import text, whole, wholes
 
 #: Of a plan, so many operators are kept, and of each so much of what Spark writes of it.
 MOST_NODES, _DETAIL = 300, 200

@@ -11,8 +11,8 @@ from operator import itemgetter
 from typing import Any, NamedTuple
 
 from hearth.analysis.document import Bytes, CauseKind, Spill, StragglerCause, Times
+from hearth.analysis.event_checks import LATEST_MS, wholes
 from hearth.analysis.histogram import Histogram
-from hearth.analysis.typed import LATEST_MS, wholes
 from hearth.base.absent import Absent, Measured
 
 #: A straggler takes over 1.5 times the stage's median (Ananthanarayanan et al., Reining in the

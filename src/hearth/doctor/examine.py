@@ -117,14 +117,14 @@ def examine(
     for check in all_checks() if checks is None else checks:
         outcome = looked(check, machine)
         if isinstance(outcome, Absent):
-            unseen.append(NotChecked(check.name, _said(outcome.reason, run)))
+            unseen.append(NotChecked(check.name, _worded_for_run(outcome.reason, run)))
         elif isinstance(outcome, Problem):
             worth = worth_of(outcome.worth or check.worth, measured.get(check.name))
             one = _finding(check, outcome, worth, run)
             one = _here(one, outcome, machine.tree, source)
             findings.append(replace(one, silenced=silenced.get(check.name)))
         else:
-            sound.append(Sound(check.name, _said(outcome.seen, run)))
+            sound.append(Sound(check.name, _worded_for_run(outcome.seen, run)))
     findings.sort(key=_rank)
     return Examined(
         machine=source or "live",
@@ -161,13 +161,13 @@ def _finding(check: Check, found: Problem, worth: Worth, run: JudgedRun | None) 
         name=check.name,
         group=check.group,
         severity=found.severity,
-        seen=_said(found.seen, run),
-        evidence=_said(found.evidence, run),
+        seen=_worded_for_run(found.seen, run),
+        evidence=_worded_for_run(found.evidence, run),
         why=check.why,
         better=found.better or check.better,
         source=check.source,
         worth=worth,
-        command=_said(command_of(found), run),
+        command=_worded_for_run(command_of(found), run),
         fixable=bool(found.changes),
         reboot=check.reboot,
         touches=check.touches,
@@ -188,7 +188,7 @@ def _here(one: CheckFinding, found: Problem, tree: Tree, source: str | None) -> 
     return replace(one, fixable=False, command=f"on the host: {one.command}")
 
 
-def _said(text: str, run: JudgedRun | None) -> str:
+def _worded_for_run(text: str, run: JudgedRun | None) -> str:
     return text if run is None else text.replace(_CONF, _OF_THE_RUN)
 
 

@@ -15,7 +15,7 @@ from hearth.machine.placement import Placement
 FOLDERS = ("applications", "runs")
 
 
-class RunDocument(TypedDict):
+class ApplicationDocument(TypedDict):
     """The part of `run.json` that is read; contract/run.schema.json has all of it."""
 
     schema: Literal["hearth/run/1"]
@@ -52,46 +52,46 @@ class Application:
         return "gone" if state == "running" and not self.alive else state
 
 
-def read_runs(state_home: Path) -> tuple[list[Application], list[str]]:
-    """Return all runs on record, the oldest first, and a line for each that cannot be read.
+def read_applications(state_home: Path) -> tuple[list[Application], list[str]]:
+    """Return all applications on record, the oldest first, and a line for each that cannot be read.
 
     A directory without a record yet is skipped.
     """
-    runs, problems = [], []
+    found, problems = [], []
     kept = (state_home / folder for folder in FOLDERS)
     for directory in sorted(one for folder in kept for one in folder.glob("*")):
         file = directory / "run.json"
         if not os.path.lexists(file):
             continue
         try:
-            runs.append(Application(directory, load_document(file, RunDocument)))
+            found.append(Application(directory, load_document(file, ApplicationDocument)))
         except FileNotFoundError:
             if os.path.lexists(file):
                 problems.append(f"'{file}' points to a missing file; delete it")
             # else deleted between listing and reading
         except (OSError, ValueError) as error:
             problems.append(f"'{file}' cannot be read: {reason(error)}; delete its directory")
-    return sorted(runs, key=lambda run: str(run.record["started_at"])), problems
+    return sorted(found, key=lambda one: str(one.record["started_at"])), problems
 
 
-def last_placement(run: Application) -> Placement | None:
+def last_placement(application: Application) -> Placement | None:
     """Return what the driver last kept of its executors' placement; None where it kept none.
 
     Raises UserError for a damaged file.
     """
-    file = run.directory / "placement.json"
+    file = application.directory / "placement.json"
     return read_typed(file, Placement, "delete it") if file.is_file() else None
 
 
-def find_run(runs: list[Application], name: str) -> Application:
-    """Return the run with this id or name; of several with a name, the one that is running."""
-    matches = [run for run in runs if run.app_id == name]
-    matches = matches or [run for run in runs if run.record.get("name") == name]
-    running = [run for run in matches if run.alive]
+def find_application(applications: list[Application], name: str) -> Application:
+    """Return the one with this id or name; of several with a name, the one that is running."""
+    matches = [one for one in applications if one.app_id == name]
+    matches = matches or [one for one in applications if one.record.get("name") == name]
+    running = [one for one in matches if one.alive]
     matches = running if len(running) == 1 else matches
     if len(matches) == 1:
         return matches[0]
     if matches:
-        ids = ", ".join(run.app_id for run in matches)
+        ids = ", ".join(one.app_id for one in matches)
         raise UserError(f"'{name}' is the name of {len(matches)} applications: choose from {ids}")
     raise UserError(f"no application '{name}' is on record: 'hearth status --all' lists them")

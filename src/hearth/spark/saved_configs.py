@@ -20,7 +20,7 @@ from hearth.spark.submit_args import SubmitLine
 _FIXING = {"--executors", "--cores", "--memory", "--bind", "--unbound", "--docker", "--hosts"}
 
 
-class Choice(TypedDict):
+class ComparedConfig(TypedDict):
     """A saved configuration; master: None if the words suffice."""
 
     arm: str
@@ -30,7 +30,7 @@ class Choice(TypedDict):
     words: list[str]
 
 
-class TunedChoice(TypedDict):
+class TunedConfig(TypedDict):
     """The newest result of `hearth tune` for an application and machine.
 
     master: of a configuration that hearth does not plan; executors, cores: None where the plan
@@ -53,19 +53,19 @@ class SavedConfigs:
     """The configurations saved for an application on one machine: `saved/KEY.json` in the state."""
 
     application: str
-    compared: Choice | None = field(default=None, metadata=LEFT_OUT)
-    tuned: TunedChoice | None = field(default=None, metadata=LEFT_OUT)
+    compared: ComparedConfig | None = field(default=None, metadata=LEFT_OUT)
+    tuned: TunedConfig | None = field(default=None, metadata=LEFT_OUT)
 
 
 _REMEDY = "delete it, or replace it with 'hearth compare --keep' or 'hearth tune'"
 
 
-def keep_tuned(home: Path, named: str, choice: TunedChoice, root: Path = Path("/")) -> None:
+def keep_tuned(home: Path, named: str, config: TunedConfig, root: Path = Path("/")) -> None:
     """Keep what was found for an application (`application`) on this machine, over any older."""
-    _write(home, replace(_sound(home, named, root), tuned=choice), root)
+    _write(home, replace(_sound(home, named, root), tuned=config), root)
 
 
-def withdraw_tuned(home: Path, named: str, root: Path = Path("/")) -> TunedChoice | None:
+def withdraw_tuned(home: Path, named: str, root: Path = Path("/")) -> TunedConfig | None:
     """Delete what was kept of an application's tunes; return it, None where there was nothing."""
     saved = _sound(home, named, root)
     if saved.tuned is not None:
@@ -73,7 +73,7 @@ def withdraw_tuned(home: Path, named: str, root: Path = Path("/")) -> TunedChoic
     return saved.tuned
 
 
-def tuned_choice(home: Path, named: str, root: Path = Path("/")) -> TunedChoice | None:
+def kept_tuned(home: Path, named: str, root: Path = Path("/")) -> TunedConfig | None:
     """Return the saved result, or None; raise UserError if it is damaged."""
     return _read(home, named, root).tuned
 
@@ -83,13 +83,15 @@ def workload_named(job: str) -> str:
     return f"workload {job}"
 
 
-def keep_choice(home: Path, line: SubmitLine, choice: Choice, root: Path = Path("/")) -> Path:
+def keep_choice(
+    home: Path, line: SubmitLine, config: ComparedConfig, root: Path = Path("/")
+) -> Path:
     """Write the winner for this application on this machine."""
-    return _write(home, replace(_sound(home, application(line), root), compared=choice), root)
+    return _write(home, replace(_sound(home, application(line), root), compared=config), root)
 
 
-def kept_choice(home: Path, line: SubmitLine, root: Path = Path("/")) -> Choice | None:
-    """Return the kept choice, where the user left the choice open: no master, nothing fixed.
+def kept_compared(home: Path, line: SubmitLine, root: Path = Path("/")) -> ComparedConfig | None:
+    """Return what was kept, where the user left the choice open: no master, nothing fixed.
 
     Raises UserError for one that is damaged.
     """
@@ -99,7 +101,7 @@ def kept_choice(home: Path, line: SubmitLine, root: Path = Path("/")) -> Choice 
     return _read(home, application(line), root).compared
 
 
-def forget_choice(home: Path, line: SubmitLine, root: Path = Path("/")) -> bool:
+def forget_compared(home: Path, line: SubmitLine, root: Path = Path("/")) -> bool:
     """Return whether there was one to forget."""
     try:
         saved = _read(home, application(line), root)
@@ -120,9 +122,11 @@ def _read(home: Path, named: str, root: Path) -> SavedConfigs:
         return saved
     compared, tuned = (
         read_document(one, kind, _REMEDY) if os.path.lexists(one) else None
-        for one, kind in zip(old, (Choice, TunedChoice), strict=True)
+        for one, kind in zip(old, (ComparedConfig, TunedConfig), strict=True)
     )
-    return SavedConfigs(named, cast(Choice | None, compared), cast(TunedChoice | None, tuned))
+    return SavedConfigs(
+        named, cast(ComparedConfig | None, compared), cast(TunedConfig | None, tuned)
+    )
 
 
 def _sound(home: Path, named: str, root: Path) -> SavedConfigs:

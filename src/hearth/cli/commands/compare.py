@@ -56,7 +56,7 @@ from hearth.machine.plan import Plan, PlanRequest
 from hearth.report.terminal.compare import show_comparison
 from hearth.report.terminal.screen import Screen, table
 from hearth.spark.conf import read_settings
-from hearth.spark.saved_configs import Choice, forget_choice, keep_choice, tuned_choice
+from hearth.spark.saved_configs import ComparedConfig, forget_compared, keep_choice, kept_tuned
 from hearth.spark.submission import Occasion, check_application, prepare
 from hearth.spark.submit_args import SubmitLine, is_application
 from hearth.studies.compare.result import Compared, ComparisonSettings
@@ -175,7 +175,7 @@ def run(options: CompareCommand) -> int:
     if not line.application:
         raise UserError("nothing to compare: name a workload, a jar or a Python file")
     if options.forget:
-        there = forget_choice(paths.state_home(), line)
+        there = forget_compared(paths.state_home(), line)
         print(
             "hearth: deleted the saved winner" if there else "hearth: there was no saved winner",
             file=sys.stderr,
@@ -246,7 +246,7 @@ def _tuned(line: SubmitLine, settings: Mapping[str, str]) -> Arm:
                 f"{name}: conflicts with the arm tuned, which sets it: leave one of them out"
             )
     home = paths.state_home()
-    found = tuned_choice(home, tuned_as(line))
+    found = kept_tuned(home, tuned_as(line))
     keys = {option.key for option in line.options}
     return tuned_arm(found, line.application[0], settings, keys, home)
 
@@ -379,12 +379,12 @@ def _keep(line: SubmitLine, result: Compared, arms: list[Arm]) -> None:
         )
         return
     (arm,) = (arm for arm in arms if arm.name == verdict.choice)
-    choice: Choice = {
+    config: ComparedConfig = {
         "arm": arm.name,
         "master": arm.master or line.last("--master"),
         "words": [] if arm.master else [*line.asked.to_words(), *arm.words],
         "comparison": result.id,
         "sentence": verdict.sentence,
     }
-    keep_choice(paths.state_home(), line, choice)
+    keep_choice(paths.state_home(), line, config)
     print(f"hearth: saved: hearth submit will use the arm '{arm.name}'", file=sys.stderr)

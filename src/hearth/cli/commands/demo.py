@@ -26,7 +26,7 @@ from hearth.cli.commands import status
 from hearth.demo.check import ABSOLUTE, RELATIVE, difference, expected_rows
 from hearth.demo.data import generate
 from hearth.machine import paths
-from hearth.machine.applications import last_placement, read_runs
+from hearth.machine.applications import last_placement, read_applications
 from hearth.report.terminal.compare import show_comparison
 from hearth.report.terminal.plan import show_plan
 from hearth.report.terminal.screen import Screen
@@ -139,7 +139,7 @@ def _submit(folder: Path, shape: dict[str, int], job: list[str]) -> bool:
 
 
 def _show_placement(state: Path) -> bool:
-    (application,), _ = read_runs(state)
+    (application,), _ = read_applications(state)
     status.show(application.app_id, ended=True, as_json=False, debug=False)
     placement = last_placement(application)
     verdicts = {executor.verdict for executor in placement.executors} if placement else set()

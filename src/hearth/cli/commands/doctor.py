@@ -82,12 +82,12 @@ def run(options: Namespace) -> int:
     silenced = folder / "silenced.json"
     if options.silence:
         silence(silenced, options.silence, options.reason)
-        return _told(
+        return _reported(
             f"silenced {options.silence}: 'hearth doctor --unsilence {options.silence}' undoes that"
         )
     if options.unsilence:
         speak(silenced, options.unsilence)
-        return _told(f"{options.unsilence} is no longer silenced")
+        return _reported(f"{options.unsilence} counts again")
     if options.undo:
         return _undo(Switch.of(paths.state_home()), options.undo)
     record = find_record(paths.state_home(), options.run) if options.run else None
@@ -181,15 +181,15 @@ def _fix(switch: Switch, machine: Machine, options: Namespace) -> int:
     if options.dry_run:
         return 0
     if not options.yes and not _agreed(planned):
-        return _told("nothing was changed")
+        return _reported("nothing was changed")
     switch.apply(planned)
-    return _told(f"fixed {planned.name}: 'hearth doctor --undo {planned.name}' undoes it")
+    return _reported(f"fixed {planned.name}: 'hearth doctor --undo {planned.name}' takes it back")
 
 
 def _undo(switch: Switch, name: str) -> int:
     for one in switch.undo(name).settings:
         print(f"/{one.path}: {one.before}")
-    return _told(f"undid the fix of {name}")
+    return _reported(f"took {name} back")
 
 
 def _agreed(planned: Switched) -> bool:
@@ -200,6 +200,6 @@ def _agreed(planned: Switched) -> bool:
     return input("change it? [y/N] ").lower() == "y"
 
 
-def _told(words: str) -> int:
+def _reported(words: str) -> int:
     print(f"hearth: {words}", file=sys.stderr)
     return 0

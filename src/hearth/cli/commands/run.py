@@ -31,7 +31,7 @@ from hearth.machine import paths
 from hearth.machine.plan import parse_conf
 from hearth.report.terminal import workloads
 from hearth.report.terminal.screen import Screen
-from hearth.spark.saved_configs import tuned_choice, workload_named
+from hearth.spark.saved_configs import kept_tuned, workload_named
 from hearth.workloads import cases, catalogue, runner
 from hearth.workloads.parameters import pairs
 
@@ -133,7 +133,7 @@ def run(options: RunCommand) -> int:
 
 def _tuned(options: RunCommand, job: str) -> RunCommand:
     """Return the options with what `hearth tune` found; a setting of --conf wins."""
-    found = tuned_choice(paths.state_home(), workload_named(job))
+    found = kept_tuned(paths.state_home(), workload_named(job))
     if found is None:
         raise UserError(
             f"--tuned: no tuning result for '{job}' on this machine: run 'hearth tune {job}' first"

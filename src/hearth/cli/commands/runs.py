@@ -29,7 +29,7 @@ from hearth.base.codec import to_json
 from hearth.base.errors import UserError
 from hearth.cli.commands.report import show
 from hearth.machine import paths
-from hearth.machine.applications import read_runs
+from hearth.machine.applications import read_applications
 from hearth.record.store import Record, delete_record, list_records, read_record
 from hearth.report.terminal.profile import show_profile
 from hearth.report.terminal.runs import show_runs
@@ -89,7 +89,7 @@ def _list(options: Namespace) -> int:
         found = {"runs": rows, "experiments": to_json(studies)}
         print(json.dumps({"schema": "hearth/runs/1", **found}, indent=2))
     else:
-        applications = len(read_runs(paths.state_home())[0])
+        applications = len(read_applications(paths.state_home())[0])
         shown = show_runs(rows, studies, applications, Screen.of(), options.kind)
         print("\n".join(shown))
     for problem in [*problems, *others]:

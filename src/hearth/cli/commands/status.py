@@ -21,7 +21,12 @@ from hearth.base.durations import show_moment
 from hearth.base.errors import UserError
 from hearth.base.terminal import clear_screen
 from hearth.machine import jvm, paths
-from hearth.machine.applications import Application, find_run, last_placement, read_runs
+from hearth.machine.applications import (
+    Application,
+    find_application,
+    last_placement,
+    read_applications,
+)
 from hearth.machine.placement import Placement
 from hearth.report.terminal.placement import show_placement
 from hearth.report.terminal.screen import Screen
@@ -53,14 +58,14 @@ def run(options: Namespace) -> int:
 
 def show(app: str | None, *, ended: bool, as_json: bool, debug: bool) -> None:
     """Show one application, or all that run; ended: those that have ended too."""
-    runs, problems = read_runs(paths.state_home())
+    found, problems = read_applications(paths.state_home())
     for problem in problems:
         print(f"hearth: {problem}", file=sys.stderr)
     if app is not None:
-        runs = [find_run(runs, app)]
+        found = [find_application(found, app)]
     elif not ended:
-        runs = [run for run in runs if run.alive]
-    applications = [_application(run, debug, app is not None) for run in runs]
+        found = [one for one in found if one.alive]
+    applications = [_document(one, debug, app is not None) for one in found]
     if as_json:
         document = {"schema": "hearth/status/1", "applications": applications}
         print(json.dumps(document, indent=2))
@@ -68,25 +73,25 @@ def show(app: str | None, *, ended: bool, as_json: bool, debug: bool) -> None:
         print("\n".join(_lines(applications)))
 
 
-def _application(run: Application, debug: bool, named: bool) -> dict[str, Any]:
+def _document(application: Application, debug: bool, named: bool) -> dict[str, Any]:
     """Return the record, the state and a new reading; for a named, ended one the last reading."""
-    directory = str(run.directory)
-    application = {**run.record, "state": run.state, "directory": directory}
-    if run.alive and (run.directory / "placement.json").is_file():
+    directory = str(application.directory)
+    document = {**application.record, "state": application.state, "directory": directory}
+    if application.alive and (application.directory / "placement.json").is_file():
         try:
-            application["placement"] = jvm.call(
+            document["placement"] = jvm.call(
                 "placement",
                 "--run",
                 directory,
                 "--driver",
-                str(run.record["driver_pid"]),
+                str(application.record["driver_pid"]),
                 debug=debug,
             )
         except UserError as problem:  # of this application alone
-            application["placement_absent"] = str(problem)
-    elif named and (last := last_placement(run)) is not None:
-        application["placement"] = to_json(last)
-    return application
+            document["placement_absent"] = str(problem)
+    elif named and (last := last_placement(application)) is not None:
+        document["placement"] = to_json(last)
+    return document
 
 
 def _lines(applications: list[dict[str, Any]]) -> list[str]:

@@ -45,7 +45,7 @@ from hearth.report.terminal.plan import show_plan_briefly
 from hearth.spark.conf import read_settings
 from hearth.spark.followed import RunEnd, RunSide, follow
 from hearth.spark.run_files import handed_over
-from hearth.spark.saved_configs import application, kept_choice, tuned_choice
+from hearth.spark.saved_configs import application, kept_compared, kept_tuned
 from hearth.spark.submission import Occasion, Submission, prepare
 from hearth.spark.submit_args import Option, SubmitLine
 
@@ -122,7 +122,7 @@ def _submit(options: SubmitCommand, side: RunSide | None) -> int:
     if options.tuned:
         line, settings = with_tuned(line, settings)
     elif not options.no_kept:
-        line = _with_kept_choice(line)
+        line = _with_kept_compared(line)
     occasion = Occasion(dry_run=options.dry_run, debug=options.debug)
     show = _silent if options.quiet else shown_plan(line, settings)
     submission = prepare(line, settings, show, occasion)
@@ -156,23 +156,23 @@ def _become(submission: Submission, typed: SubmitLine, side: RunSide | None) -> 
     os.execvpe(launch.command[0], launch.command, {**os.environ, **launch.environment})
 
 
-def _with_kept_choice(line: SubmitLine) -> SubmitLine:
+def _with_kept_compared(line: SubmitLine) -> SubmitLine:
     """Add the winner of `hearth compare --keep` to the line if the user leaves the choice open."""
     try:
-        choice = kept_choice(paths.state_home(), line)
-        if choice is None:
+        config = kept_compared(paths.state_home(), line)
+        if config is None:
             return line
-        words = read_planning_words(choice["words"], _KEPT)
+        words = read_planning_words(config["words"], _KEPT)
     except UserError as problem:
         print(f"hearth: {problem}; planning again", file=sys.stderr)
         return line
     print(
-        f"hearth: using '{choice['arm']}', the winner of comparison {choice['comparison']}: "
-        f"{choice['sentence']} (--no-kept ignores it)",
+        f"hearth: using '{config['arm']}', the winner of comparison {config['comparison']}: "
+        f"{config['sentence']} (--no-kept ignores it)",
         file=sys.stderr,
     )
     line = replace(line, asked=line.asked.or_else(words))
-    master = choice["master"]
+    master = config["master"]
     return line if master is None else line.adding(Option("--master", master))
 
 
@@ -180,7 +180,7 @@ def with_tuned(line: SubmitLine, settings: Mapping[str, str]) -> tuple[SubmitLin
     """Add what `hearth tune` found to line and settings; what the user fixed wins, and is named."""
     if not line.application:
         raise UserError("no application given: name a jar or a Python file")
-    found = tuned_choice(paths.state_home(), application(line))
+    found = kept_tuned(paths.state_home(), application(line))
     if found is None:
         name = line.application[0]
         raise UserError(

@@ -43,7 +43,7 @@ from hearth.machine.jvm import topology
 from hearth.report.terminal.screen import Screen, table
 from hearth.report.terminal.tune import sentence, show_tune
 from hearth.spark.conf import read_settings, user_master
-from hearth.spark.saved_configs import TunedChoice, keep_tuned, machine_key, withdraw_tuned
+from hearth.spark.saved_configs import TunedConfig, keep_tuned, machine_key, withdraw_tuned
 from hearth.spark.submission import leave_reserved
 from hearth.spark.submit_args import SubmitLine, is_application
 from hearth.studies.engine.progress import Quiet, StudyProgress, continued_with
@@ -273,7 +273,7 @@ def keep_or_withdraw(line: SubmitLine, tune: "Tune", found: Tuned) -> None:
             print(f"hearth: {gone}", file=sys.stderr)
         return
     key = JAVA_OPTIONS if way.executors else DRIVERS_JAVA_OPTIONS
-    choice: TunedChoice = {
+    config: TunedConfig = {
         "tune": tune.head.id,
         "date": tune.head.started,
         "sentence": sentence(found),
@@ -285,7 +285,7 @@ def keep_or_withdraw(line: SubmitLine, tune: "Tune", found: Tuned) -> None:
         "java": {key: way.java} if way.java else {},
     }
     name = line.application[0]
-    keep_tuned(paths.state_home(), tuned_as(line), choice)
+    keep_tuned(paths.state_home(), tuned_as(line), config)
     words = "hearth submit --tuned" if is_application(name) else f"hearth run {name} --tuned"
     print(f"hearth: saved: {words} uses this configuration", file=sys.stderr)
 

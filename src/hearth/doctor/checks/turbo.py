@@ -18,15 +18,15 @@ def _look(machine: Machine) -> Outcome:
         path, off, on = _OTHERS, 0, "1"
     if machine.tree.number(path, 1) != off:
         return Fine("turbo: on")
-    told = _told(machine.tree) if path == _OTHERS else {}
-    above = [cpu for cpu, is_above in told.items() if is_above]
-    if told and not above:
+    above_nominal = _above_nominal(machine.tree) if path == _OTHERS else {}
+    above = [cpu for cpu, is_above in above_nominal.items() if is_above]
+    if above_nominal and not above:
         return Fine("turbo: off, and no CPU's performance goes above its nominal one")
     more = f"; with it {named('CPU', above)} could clock higher" if above else ""
     return Problem(f"turbo: off{more}", f"/{path}", changes=(Change(path, on),))
 
 
-def _told(tree: Tree) -> dict[int, bool]:
+def _above_nominal(tree: Tree) -> dict[int, bool]:
     """Return whether each CPU's highest performance is above its nominal one, as the firmware tells
     (acpi_cppc); nothing where it does not tell of all. Some makers rank cores by it: it says no
     more.

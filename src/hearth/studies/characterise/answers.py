@@ -21,7 +21,7 @@ from hearth.studies.compare.verdict import (
     moved,
     pairs,
 )
-from hearth.studies.engine.loss_classes import loss_class, not_told
+from hearth.studies.engine.loss_classes import loss_class, unchecked_classes
 from hearth.studies.engine.statistics import Ratio, each_confidence, paired_ratio
 from hearth.studies.engine.trial import Measures, Trial
 
@@ -139,7 +139,7 @@ def _sweep(
         f"{best.name} (executors x cores) has the smallest median, {best.median:.2f} s; "
         f"{near} of {len(cells) - 1} others are within 10 % of it ({counted(few, 'run')} of each)."
     )
-    blind = not_told(_measures(best))
+    blind = unchecked_classes(_measures(best))
     why = (
         [f"not measured, so no configuration is classified as: {', '.join(blind)}"] if blind else []
     )

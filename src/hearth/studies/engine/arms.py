@@ -20,7 +20,7 @@ from hearth.base.errors import UserError
 from hearth.doctor.switch import Switched
 from hearth.machine.plan import ENGINES
 from hearth.spark.run_files import DRIVER_OPTIONS, EXECUTOR_OPTIONS, private_properties
-from hearth.spark.saved_configs import TunedChoice
+from hearth.spark.saved_configs import TunedConfig
 from hearth.spark.submit_args import SubmitLine, marked_application
 from hearth.studies.engine.kernel_settings import SavedSetting, changed
 
@@ -186,7 +186,7 @@ def configured(
 
 
 def tuned_arm(
-    found: TunedChoice | None,
+    found: TunedConfig | None,
     name: str,
     settings: Mapping[str, str],
     typed: Collection[str | None],

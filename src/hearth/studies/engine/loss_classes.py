@@ -43,7 +43,7 @@ _CLASSES = (
 
 
 def loss_class(seconds: float, measures: Measures, best_s: float, best: Measures) -> str:
-    """Return the class of a configuration; `not_told` names the classes that could not be checked.
+    """Return the class of a configuration; `unchecked_classes` says which could not be checked.
 
     measures, best: of the comparison's measures, each a number or `{"absent": reason}`.
     """
@@ -58,7 +58,7 @@ def loss_class(seconds: float, measures: Measures, best_s: float, best: Measures
     return UNEXPLAINED
 
 
-def not_told(best: Measures) -> list[str]:
+def unchecked_classes(best: Measures) -> list[str]:
     """Return the classes that cannot be checked: a measure of the best configuration is absent."""
     known = _with_switches(best)
     return [kind.name for kind in _CLASSES if not all(known.get(need) for need in kind.needs)]

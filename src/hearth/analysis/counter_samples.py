@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from hearth.analysis.document import Counted
+from hearth.analysis.event_checks import maybe, numbers, text, whole
 from hearth.analysis.samples import Key, SampleFile
-from hearth.analysis.typed import maybe, numbers, text, whole
 from hearth.base.absent import Absent, Measured
 
 NO_VALUE = "perf gave no value"
