@@ -175,7 +175,7 @@ def _if_small(
 
 
 def _replaced_table(plan: Sequence[PlanOperator]) -> Iterator[tuple[int, str]]:
-    """Iceberg's commit counts the files that a change adds and removes, and those there after."""
+    """Yield tables of which a change replaces many files, by Iceberg's counts of its commit."""
     for at, write in _named(plan, "ReplaceData"):
         counted = write.metrics
         removed = counted.get("number of removed data files", 0)

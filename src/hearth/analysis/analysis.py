@@ -210,7 +210,7 @@ def _counted(evidence: Evidence, counts: Counts) -> list[tuple[str, Key]]:
 
 
 def _metrics(evidence: Evidence) -> Measured[Metrics]:
-    """Top-down and Awan's formulas of each JVM, and of the executors (else the driver) in all."""
+    """Return top-down and Awan's formulas of each JVM, and of all executors (or the driver)."""
     counts = evidence.counters
     if isinstance(counts, Absent):
         return counts
@@ -397,7 +397,7 @@ def _tasks(evidence: Evidence) -> Measured[TasksSample]:
 
 
 def _add_running(evidence: Evidence, log: EventLog, sample: TasksSample) -> None:
-    """Tasks that started and never ended, to the end of the log."""
+    """Add the tasks that started and never ended, to the end of the log."""
     slots: dict[str, Slots] = {}
     for task, (stage, attempt, launch_ms, executor) in sorted(log.running.items()):
         if executor not in sample.executors:

@@ -245,7 +245,7 @@ class _Reader:
         return log
 
     def _count_running(self) -> None:
-        """Tasks that started and never ended held their slots to the end of the log."""
+        """Count tasks that started and never ended: they held their slots to the end of the log."""
         for _, _, launch_ms, _ in self.log.running.values():
             self._cover(launch_ms, self.log.last_ms or launch_ms)
 

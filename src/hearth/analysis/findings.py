@@ -63,7 +63,7 @@ def findings(analysis: Analysis) -> list[Finding]:
 
 
 def _rank(finding: Finding) -> tuple[int, int, float]:
-    """Errors, then other load (it may explain the rest), then by what is to be gained."""
+    """Put errors first, then other load (it may explain the rest), then what is to be gained."""
     order = {"error": 0, "warning": 2, "note": 3}[finding.severity]
     if finding.id == OTHER_LOAD:
         order = 1
@@ -331,7 +331,7 @@ def _idle(analysis: Analysis) -> Iterator[Finding]:
 
 
 def _idle_machine(analysis: Analysis) -> Iterator[Finding]:
-    """Of a run that is long enough to be worth company."""
+    """Yield what a run leaves idle, if it is long enough to be worth company."""
     shares, machine = analysis.timeline.cpu_by_node, analysis.machine
     if isinstance(shares, Absent) or isinstance(machine, Absent):
         return

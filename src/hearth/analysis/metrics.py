@@ -167,7 +167,7 @@ _MEMORY_TO_L3 = 7.0
 
 
 def _less(*values: float) -> float | None:
-    """(first - second) / third, at least 0."""
+    """Return (first - second) / third, at least 0."""
     one, other, whole = values
     return counters.share_of(max(one - other, 0.0), whole)
 
@@ -360,7 +360,7 @@ def _by_perf(name: str, means: Mapping[str, Mean]) -> Metric | None:
 
 
 def _by_arm(name: str, means: Mapping[str, Mean]) -> Metric | None:
-    """Level 2 on Arm, where perf gives the share of the back end's stalls."""
+    """Return level 2 on Arm, where perf gives the share of the back end's stalls."""
     back_end, share = means.get("backend_bound"), means.get(_ARM_MEMORY)
     if name not in LEVEL_TWO or back_end is None or share is None:
         return None

@@ -70,7 +70,7 @@ def _row(line: bytes) -> dict[str, Any] | None:
 
 
 def last_time_s(path: Path) -> float | None:
-    """`t` of a file's last whole line, found from its end; None where there is none."""
+    """Return `t` of a file's last whole line, found from its end; None where there is none."""
     with path.open("rb") as file:
         size = file.seek(0, 2)
         file.seek(max(size - _LONGEST_LINE, 0))

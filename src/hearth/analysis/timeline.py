@@ -38,7 +38,7 @@ def timeline(evidence: Evidence) -> Timeline:
 
 
 def step_function(log: EventLog) -> list[tuple[int, int, int]]:
-    """(start, end, slots) of each executor, in wall-clock milliseconds, to the log's end."""
+    """Return (start, end, slots) of each executor, in wall-clock milliseconds, to the log's end."""
     end_ms = log.last_ms or 0
     return [
         (start, end, count)

@@ -98,7 +98,7 @@ def without_options(output: str) -> str:
 
 
 def _end_of_options(output: str, at: int) -> int:
-    """Options go on behind a line break where another one follows, or in quotation marks."""
+    """Return where options end: they go on behind a line break where another follows, or quoted."""
     while at < len(output):
         character = output[at]
         if character in "\"'":

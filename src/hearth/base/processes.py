@@ -23,7 +23,7 @@ def start_ticks(pid: int, proc: Path = Path("/proc")) -> int | None:
 
 
 def _stat(process: Path) -> list[str] | None:
-    """`/proc/PID/stat` (proc(5)) from field 3 on, the state; None where the process is gone."""
+    """Return `/proc/PID/stat` (proc(5)) from field 3 (state) on; None if the process is gone."""
     try:
         stat = (process / "stat").read_text(encoding="ascii", errors="replace")
     except OSError:

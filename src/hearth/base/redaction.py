@@ -68,7 +68,7 @@ class Redaction:
         return {key: self.setting(key, value) for key, value in settings.items()}
 
     def assignment(self, text: str) -> str:
-        """`key=value`, as it may be shown."""
+        """Return `key=value`, as it may be shown."""
         key, equals, value = text.partition("=")
         return f"{key}={self.setting(key.strip(), value)}" if equals else self.text(text)
 
@@ -89,7 +89,7 @@ class Redaction:
         return shown
 
     def text(self, text: str) -> str:
-        """Any text: a line of a log, a list of options."""
+        """Redact any text: a line of a log, a list of options."""
         shown = _CREDENTIALS.sub(_without_credentials, text)
         shown = _QUOTED.sub(self._quoted, shown)
         shown = self._without_values(self._without_values(shown, _ASSIGNED), _FLAG)

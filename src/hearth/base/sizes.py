@@ -49,7 +49,7 @@ def show_bytes(size: int) -> str:
 
 
 def show_mb(size_mb: int) -> str:
-    """Mebibytes in the largest unit that keeps them readable."""
+    """Show mebibytes in the largest unit that keeps them readable."""
     return show_bytes(size_mb * _MIB)
 
 

@@ -56,7 +56,7 @@ def _placement(remote: Measured[float]) -> InRun | None:
 
 
 def _files(analysis: Analysis) -> InRun | None:
-    """Blocks that a cache puts on a disk are in what the processes wrote only."""
+    """Judge what went to disks; blocks of a cache are in what the processes wrote only."""
     if isinstance(analysis.totals, Absent):
         return None
     shuffled = analysis.totals.bytes.shuffle_write + analysis.totals.spill.disk

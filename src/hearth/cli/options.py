@@ -218,7 +218,7 @@ def _refuse(words: Iterable[str], takes: Mapping[str, bool], refused: Mapping[st
 
 
 def _refuse_late_dry_run(split: SplitLine, marked: str) -> None:
-    """Who types it there wants nothing to run; the application alone would be told."""
+    """Refuse it behind the application, which alone would be told; who types it wants no run."""
     if split.marked or DRY_RUN in split.hearth or not has_dry_run(split.application[1:]):
         return
     name = split.application[0]

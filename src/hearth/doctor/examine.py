@@ -146,7 +146,7 @@ def worth_of(known: Worth, measured: Worth | None) -> Worth:
 
 
 def _rank(finding: CheckFinding) -> tuple[bool, bool, bool, int, float]:
-    """Harm first, then what matters to the run, then what is known to be worth most.
+    """Put harm first, then what matters to the run, then what is known to be worth most.
 
     What was measured to be worth nothing here comes last; the order of the checks decides the rest.
     """

@@ -331,7 +331,7 @@ _TMPFILES = "etc/tmpfiles.d/hearth-{name}.conf"
 
 
 def _drop_ins(name: str, changes: Sequence[Change]) -> dict[str, list[Change]]:
-    """Which changes stand in which file: sysctl.d(5), tmpfiles.d(5)."""
+    """Return which changes stand in which file: sysctl.d(5), tmpfiles.d(5)."""
     found: dict[str, list[Change]] = {}
     for change in changes:
         kind = _SYSCTL if change.path.startswith("proc/sys/") else _TMPFILES

@@ -109,7 +109,7 @@ def _described(said: str, name: str) -> str:
 
 
 def _of(number: int, noun: str) -> str:
-    """In the words of a description, whose numbers have no commas."""
+    """Return a number of things in the words of a description, whose numbers have no commas."""
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 

@@ -114,7 +114,7 @@ def too_old(java: Path, what: str) -> UserError:
 
 
 def _java_major(java: Path) -> int | None:
-    """11 for 11.0.2, 8 for 1.8.0; None where no file beside it says so (starting it takes long)."""
+    """Return 11 for 11.0.2, 8 for 1.8.0; None where no file says so (starting it takes long)."""
     for folder in java.parents[1:3]:  # a JRE may lie inside a JDK
         with contextlib.suppress(OSError):
             text = (folder / "release").read_text(errors="replace")
@@ -124,7 +124,7 @@ def _java_major(java: Path) -> int | None:
 
 
 def state_home() -> Path:
-    """Plans and the records of runs: `HEARTH_STATE`, else `~/.local/state/hearth` (XDG)."""
+    """Return the place of plans and records: `HEARTH_STATE`, else `~/.local/state/hearth` (XDG)."""
     chosen = os.environ.get("HEARTH_STATE")
     return Path(chosen).absolute() if chosen else _base("XDG_STATE_HOME", ".local/state") / "hearth"
 
@@ -135,7 +135,7 @@ def cache_home() -> Path:
 
 
 def home() -> Path:
-    """`HOME`, else the home directory of the user database, as the JVM side has it (`Homes`)."""
+    """Return `HOME`, else the user database's home directory, as the JVM side does (`Homes`)."""
     chosen = os.environ.get("HOME", "")
     if chosen.startswith("/"):
         return Path(chosen)

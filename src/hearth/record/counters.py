@@ -108,7 +108,7 @@ def parse_perf_line(line: str) -> CounterReading | None:
 
 
 def _from_csv(text: str) -> CounterReading:
-    """perf-stat(1), CSV FORMAT: time, value, unit, event, runtime, share, metric, metric's unit.
+    """Read perf-stat(1), CSV FORMAT: time, value, unit, event, runtime, share, metric, its unit.
 
     A further metric of the same event has blank fields before it. A count by socket or node has
     that and the number of counters behind the time.
@@ -181,33 +181,35 @@ def trusted(reading: CounterReading) -> bool:
 
 
 def share_of(part: float | None, whole: float | None) -> float | None:
-    """part / whole; None where either is not known or there is no whole."""
+    """Return part / whole; None where either is not known or there is no whole."""
     return None if part is None or not whole else part / whole
 
 
 def instructions_per_cycle(instructions: float | None, cycles: float | None) -> float | None:
-    """IPC; its reciprocal is CPI, by which Baig 2018 classifies."""
+    """Return IPC; its reciprocal is CPI, by which Baig 2018 classifies."""
     return share_of(instructions, cycles)
 
 
 def local_dram_bound(
     local_loads: float | None, cycles: float | None, latency_cycles: float = LOCAL_DRAM_CYCLES
 ) -> float | None:
-    """Awan 2016, formula 1: share of cycles spent on loads that local memory answered."""
+    """Return the share of cycles on loads that local memory answered (Awan 2016, formula 1)."""
     return _stalled(local_loads, cycles, latency_cycles)
 
 
 def remote_dram_bound(
     remote_loads: float | None, cycles: float | None, latency_cycles: float = REMOTE_DRAM_CYCLES
 ) -> float | None:
-    """Awan 2016, formula 2: the same for loads that another node's memory answered."""
+    """Return the same for loads that another node's memory answered (Awan 2016, formula 2)."""
     return _stalled(remote_loads, cycles, latency_cycles)
 
 
 def smt_effectiveness(smt_scaling: float, dp_scaling: float) -> float:
-    """Awan 2016, formula 3: smt_scaling x (0.538 + 0.462 / dp_scaling); above 1, two threads pay.
+    """Return smt_scaling x (0.538 + 0.462 / dp_scaling): Awan 2016, formula 3.
 
-    smt_scaling: speed-up of two threads a core over one. dp_scaling: of twice the cores.
+    Above 1 two threads pay. smt_scaling: speed-up of two threads a core over one. dp_scaling: of
+    twice the cores.
+
     Raises ValueError where a scaling is not above zero.
     """
     if smt_scaling <= 0 or dp_scaling <= 0:
@@ -218,14 +220,14 @@ def smt_effectiveness(smt_scaling: float, dp_scaling: float) -> float:
 def l1_miss_impact(
     l1_misses: float | None, cycles: float | None, latency_cycles: float = L1_MISS_CYCLES
 ) -> float | None:
-    """Awan 2016, formula 4: share of cycles that misses of the first-level cache cost."""
+    """Return the share of cycles that first-level cache misses cost (Awan 2016, formula 4)."""
     return _stalled(l1_misses, cycles, latency_cycles)
 
 
 def l2_hit_impact(
     l2_hits: float | None, cycles: float | None, latency_cycles: float = L2_HIT_CYCLES
 ) -> float | None:
-    """Awan 2016, formula 5: share of cycles that hits of the second-level cache cost."""
+    """Return the share of cycles that second-level cache hits cost (Awan 2016, formula 5)."""
     return _stalled(l2_hits, cycles, latency_cycles)
 
 
@@ -234,14 +236,14 @@ def _stalled(events: float | None, cycles: float | None, latency: float) -> floa
 
 
 def peak_bandwidth(mt_s: float, channels: int) -> float:
-    """Awan 2016, formula 6: GB/s of a socket with memory of so many MT/s, 8 bytes a transfer."""
+    """Return GB/s of a socket with memory of so many MT/s of 8 bytes (Awan 2016, formula 6)."""
     if not (mt_s > 0 and channels > 0):
         raise ValueError(f"{mt_s} MT/s on {channels} channels: both must be above zero")
     return mt_s * 8 * channels / 1000
 
 
 def bandwidth_region(used_gb_s: float, sustained_gb_s: float) -> str:
-    """Awan's region of latency: constant below 40 % of sustained, linear to 80 %, exponential."""
+    """Return Awan's latency region: constant to 40 % of sustained, linear to 80 %, exponential."""
     if not (sustained_gb_s > 0 and math.isfinite(used_gb_s)):
         raise ValueError(f"{used_gb_s} of {sustained_gb_s} GB/s: no sustained bandwidth to compare")
     share = used_gb_s / sustained_gb_s

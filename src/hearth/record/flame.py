@@ -136,7 +136,7 @@ class Recordings:
             self._end(target, "it does not take requests (-Xrs, or it never came up)")
 
     def _users_own(self, pid: int) -> str | None:
-        """Theirs is left as it is: ours would change what it records."""
+        """Return which recording the user has begun: it is left as it is; ours would change it."""
         with contextlib.suppress(OSError):
             for name in ("cmdline", "environ"):
                 words = read_if_alive(self._proc / str(pid) / name) or ""

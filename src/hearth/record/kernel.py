@@ -55,13 +55,13 @@ def parse_stat(text: str) -> Stat:
 
 
 def parse_status(text: str) -> dict[str, str]:
-    """/proc/PID/status as it stands: names to values, `VmRSS` to `1752 kB`."""
+    """Parse /proc/PID/status as it stands: names to values, `VmRSS` to `1752 kB`."""
     pairs = (line.partition(":") for line in text.splitlines())
     return {name: value.strip() for name, _, value in pairs}
 
 
 def parse_switches(text: str) -> tuple[int, int]:
-    """(voluntary, involuntary) context switches of a thread's status."""
+    """Parse (voluntary, involuntary) context switches of a thread's status."""
     words = text[text.index(_SWITCHES) :].split()
     return int(words[1]), int(words[3])
 
@@ -76,13 +76,13 @@ def kilobytes(fields: dict[str, str], name: str) -> int | None:
 
 
 def parse_numbers(text: str) -> dict[str, int]:
-    """`name: number` or `name number` lines, such as /proc/PID/io and numastat."""
+    """Parse `name: number` or `name number` lines, such as /proc/PID/io and numastat."""
     pairs = (line.replace(":", " ").split() for line in text.splitlines())
     return {pair[0]: int(pair[1]) for pair in pairs if len(pair) >= 2}
 
 
 def parse_cpus(text: str) -> dict[str, list[int]]:
-    """Per CPU of /proc/stat the ticks of CPU_FIELDS; the sum line `cpu` is left out."""
+    """Parse the ticks of CPU_FIELDS per CPU of /proc/stat; the sum line `cpu` is left out."""
     cpus = {}
     for line in text.splitlines():
         name, *values = line.split()
@@ -97,13 +97,13 @@ def parse_vmstat(text: str) -> dict[str, int]:
 
 
 def parse_node_memory(text: str) -> dict[str, int]:
-    """/sys/devices/system/node/nodeN/meminfo, in kB, of the fields kept."""
+    """Parse /sys/devices/system/node/nodeN/meminfo, in kB, of the fields kept."""
     pairs = re.findall(r"^Node \d+ (\w+):\s+(\d+) kB", text, re.MULTILINE)
     return {f"{name}_kb": int(value) for name, value in pairs if name in _NODE_MEMORY}
 
 
 def parse_network(text: str) -> dict[str, dict[str, int]]:
-    """/proc/net/dev by interface."""
+    """Parse /proc/net/dev by interface."""
     interfaces = {}
     for line in text.splitlines()[2:]:
         name, _, counts = line.partition(":")
@@ -116,7 +116,7 @@ def parse_network(text: str) -> dict[str, dict[str, int]]:
 
 
 def parse_disks(text: str, whole: set[str]) -> dict[str, dict[str, int]]:
-    """/proc/diskstats of whole devices (`whole`: the names in /sys/block) that did anything."""
+    """Parse /proc/diskstats of whole devices (`whole`: names in /sys/block) that did anything."""
     disks = {}
     for line in text.splitlines():
         words = line.split()
@@ -136,7 +136,7 @@ def parse_disks(text: str, whole: set[str]) -> dict[str, dict[str, int]]:
 
 
 def parse_numa_maps(text: str) -> tuple[dict[str, dict[str, int]], dict[str, int]]:
-    """(kB by node and kind, number of mappings by memory policy) of /proc/PID/numa_maps.
+    """Parse (kB by node and kind, number of mappings by memory policy) of /proc/PID/numa_maps.
 
     Kinds: `anon_kb`, mappings without a file (heap, stacks, what the JVM reserves); `file_kb`,
     mappings of files, which lie where the page cache has them; `huge_kb`, hugetlbfs.

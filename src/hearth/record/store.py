@@ -248,7 +248,7 @@ def named_directory(home: Path, application: str) -> Path:
 
 @contextlib.contextmanager
 def claimed(state_home: Path, application: str, name: str | None = None) -> Iterator[Path]:
-    """`new_directory`, removed again at the end if no record was begun in it."""
+    """Yield a `new_directory`, and remove it again at the end if no record was begun in it."""
     directory = new_directory(state_home, application, name)
     try:
         yield directory

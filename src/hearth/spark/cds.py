@@ -153,7 +153,7 @@ def _shadowing(jars: list[Path]) -> str:
 def _training(
     spark_home: Path, jar: Path | None, folder: Path, limit_s: int
 ) -> class_data.Training:
-    """folder: where the training run may write."""
+    """Return the training run; folder: where it may write."""
     java = paths.java()
     jars = sorted((spark_home / "jars").glob("*.jar"))
     ours = [jar] if jar else []

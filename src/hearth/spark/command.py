@@ -112,7 +112,7 @@ def sized_by_master(asked: SubmitOptions, master: str | None) -> SubmitOptions:
 
 
 def passed_through(spark_submit: Path, line: SubmitLine, reason: str) -> Launch:
-    """spark-submit with what the user typed, less hearth's own options."""
+    """Return spark-submit with what the user typed, less hearth's own options."""
     idle = replace(line.asked, reserve_cpus=None).to_words()
     ignored = f", so {' '.join(idle)} has no effect" if idle else ""
     note = f"{reason}: hearth only passes through the command{ignored}"
@@ -136,7 +136,7 @@ def composed(
     path: str,
     driver_flags: list[str] | None = None,
 ) -> Launch:
-    """spark-submit with the plan: the user's options, then what the plan adds, the application.
+    """Return spark-submit with the plan: the user's options, what the plan adds, the application.
 
     additions: hearth's own settings (including the plan file). path: the driver's extra class path
     where hearth adds to it, else empty. driver_flags: JVM flags before the user's.

@@ -55,7 +55,7 @@ def observed(
 
 
 def gc_log_option(file: str) -> str:
-    """Unified logging (JEP 158) of collections and safepoints into one file that is not rotated."""
+    """Return unified logging (JEP 158) of collections and safepoints into one file, not rotated."""
     return shlex.quote(f"-Xlog:gc*,safepoint:file={file}:time,uptimemillis,level,tags:filecount=0")
 
 

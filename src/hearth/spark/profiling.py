@@ -182,7 +182,7 @@ def _without_secrets(plan: Plan, redaction: Redaction) -> RecordedPlan:
 def _sustained_bandwidth(
     probes: Sequence[ProbeStatus], debug: bool
 ) -> Measured[SustainedBandwidth]:
-    """Measured once per machine, but only if there is a use to compare it with."""
+    """Measure it once per machine, but only if there is a use to compare it with."""
     counted = any(probe.name == "bandwidth" and probe.status == "on" for probe in probes)
     known = sustained_bandwidth(debug=debug) if counted else known_bandwidth()
     return known or Absent("not measured: nothing here counts the bandwidth that a run uses")

@@ -158,7 +158,7 @@ def _properties(settings: Mapping[str, str], folder: Callable[[], Path]) -> Path
 
 
 def _with_argument_file(value: str, folder: Callable[[], Path]) -> str:
-    """JVM flags (-X) stay; system properties and agents may hold anything, and go into the file."""
+    """Leave JVM flags (-X); move properties and agents, which may hold anything, into the file."""
     words = shlex.split(value)
     moved = [word for word in words if not word.startswith(("-X", "@"))]
     if not moved:
@@ -181,7 +181,7 @@ def _file(name: str, text: str, folder: Callable[[], Path]) -> Path:
 
 
 def _quoted(word: str) -> str:
-    """Within the quotes of an argument file of java(1)."""
+    """Escape a word within the quotes of an argument file of java(1)."""
     return word.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
 
 

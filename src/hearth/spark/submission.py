@@ -270,7 +270,7 @@ def _idle(asked: SubmitOptions, plan: Plan) -> list[str]:
 def _additions(
     asked: SubmitOptions, settings: Mapping[str, str], plan: Plan, waiting: bool
 ) -> tuple[dict[str, str], Path | None]:
-    """hearth's own settings and its jar; neither where one JVM has nothing of hearth's to use."""
+    """Return hearth's own settings and its jar; neither where one JVM has no use for hearth's."""
     if waiting:
         return {_WHEN_FULL: "wait"}, paths.hearth_jar()
     if plan.is_native:
@@ -396,7 +396,7 @@ _ACTIVATED = ("VIRTUAL_ENV", "CONDA_PREFIX")
 def python_of_application(
     settings: Mapping[str, str], environment: Mapping[str, str]
 ) -> tuple[dict[str, str], str]:
-    """Variables that make Spark take the user's Python, and a line where it is not hearth's own.
+    """Return variables that make Spark take the user's Python, and a line where it is another's.
 
     An activated environment comes before the first python3 of the path, and that before hearth's
     own, which may be in an environment of its own (`uv tool install`, pipx) without what the

@@ -77,7 +77,7 @@ class WantedTpch:
 
 
 def data_home() -> Path:
-    """`HEARTH_DATA` where the user set it, else the folder `data` of hearth's cache."""
+    """Return `HEARTH_DATA` where the user set it, else the folder `data` of hearth's cache."""
     chosen = os.environ.get("HEARTH_DATA")
     return Path(chosen).absolute() if chosen else paths.cache_home() / "data"
 
@@ -262,7 +262,7 @@ def _command(wanted: Wanted, place: Path, scratch: Path) -> list[str]:
 
 
 def _parts(place: Path) -> tuple[int, int]:
-    """Finished parts (each has a note) and their total; 0 of 0 before it is known."""
+    """Count finished parts (each has a note) and their total; 0 of 0 before it is known."""
     try:
         total = load_document(place / _PLAN, Generating)["parts"]
     except (OSError, ValueError):

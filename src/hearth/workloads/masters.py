@@ -23,7 +23,7 @@ def check_master(master: str) -> str:
 
 
 def split_masters(text: str) -> list[str]:
-    """`local[2,3],local-numa` as two masters: a comma within brackets does not separate."""
+    """Split `local[2,3],local-numa` into two masters: a comma within brackets does not separate."""
     masters = [part.strip() for part in re.split(r",(?![^\[]*\])", text)]
     if not all(masters):
         raise UserError(f"--masters: '{text}' has an empty entry: separate masters by one comma")

@@ -6,7 +6,7 @@ from hearth.base.errors import UserError
 
 
 def pairs(words: Sequence[str]) -> dict[str, str]:
-    """`--name value` and `--name=value` words as parameters; raises UserError for other words."""
+    """Return `--name value` and `--name=value` words as parameters; raise UserError for others."""
     found: dict[str, str] = {}
     left = iter(words)
     for word in left:

@@ -121,7 +121,7 @@ def _is_ready(scale: float, folder: Path) -> bool:
 
 @contextlib.contextmanager
 def _lock(folder: Path) -> Iterator[int]:
-    """Held by this process and the generator: free when both are gone, however they ended."""
+    """Hold it here and in the generator: it is free when both are gone, however they ended."""
     lock_file = folder.with_name(f".{folder.name}.tpch-lock")
     with open(lock_file, "a", opener=open_private) as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)

@@ -227,7 +227,7 @@ def _lines_of(file: Path) -> list[SubmitLine]:
 
 
 def run(options: ColocateCommand) -> int:
-    """Predicts, runs and shows; 1 if an application failed, for scripts."""
+    """Predict, run and show; return 1 if an application failed, for scripts."""
     if options.applications is not None:
         options = replace(options, lines=_lines_of(options.applications))
     _check(options)
@@ -250,7 +250,7 @@ def run(options: ColocateCommand) -> int:
 
 
 def _warn_of_leases(units: Units, debug: bool) -> None:
-    """Says which applications hold CPUs that are to be split."""
+    """Say which applications hold CPUs that are to be split."""
 
     with contextlib.suppress(UserError):  # 'hearth leases' says what is wrong with them
         for lease in read_leases(debug).leases:
@@ -352,7 +352,7 @@ def _ways(options: ColocateCommand, units: int) -> list[tuple[int, ...]]:
 
 
 def _elsewhere(options: ColocateCommand) -> int:
-    """Predicts for a machine, or from a table, where nothing runs."""
+    """Predict for a machine, or from a table, where nothing runs."""
 
     names = [line.application[0] for line in options.lines]
     if options.scaling is not None:

@@ -286,7 +286,7 @@ def _check(options: CompareCommand, settings: Mapping[str, str], arms: list[Arm]
 
 
 def _why_native(planned: PlannedTarget, debug: bool) -> str | None:
-    """Why the plan is one JVM, which the arms with executors cannot be; None where it is not."""
+    """Return why the plan is one JVM, which arms with executors cannot be; None where it is not."""
     plans: list[Plan] = []
     occasion = Occasion(dry_run=True, named=False, debug=debug)
     prepare(planned.line, planned.settings, plans.append, occasion)

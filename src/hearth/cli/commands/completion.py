@@ -85,7 +85,7 @@ def _whole_parser() -> ArgumentParser:
 
 
 def _add_spark_options(command: ArgumentParser) -> None:
-    """spark-submit's options that hearth's command does not have itself."""
+    """Add spark-submit's options that hearth's command does not have itself."""
     for name, takes_value in spark_options().items():
         if name not in command._option_string_actions:
             action = "store" if takes_value else "store_true"
@@ -93,7 +93,7 @@ def _add_spark_options(command: ArgumentParser) -> None:
 
 
 def _complete_names(command: ArgumentParser) -> None:
-    """Values that are names of files are completed as such, and ids by what is kept."""
+    """Complete values that are names of files as such, and ids by what is kept."""
     import shtab
 
     # argparse has no public list of them.

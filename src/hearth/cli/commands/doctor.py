@@ -101,7 +101,7 @@ def run(options: Namespace) -> int:
 
 
 def _silenced(file: Path) -> Mapping[str, str]:
-    """Those that this user may read: a home that `su` has kept is another's."""
+    """Return those that this user may read: a home that `su` has kept is another's."""
     try:
         return read_silenced(file)
     except PermissionError as error:

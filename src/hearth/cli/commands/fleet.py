@@ -44,7 +44,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(options: Namespace) -> int:
-    """Plans and shows the fleet."""
+    """Plan and show the fleet."""
     fixed = {"conf": parse_conf(options.conf), "machine": None, "occupied": None}
     request = from_namespace(PlanRequest, options, **fixed)
     fleet = plan_fleet(options.folder, request, options.debug)

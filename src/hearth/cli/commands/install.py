@@ -28,7 +28,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(options: Namespace) -> int:
-    """Links the jar and says so."""
+    """Link the jar and say so."""
     home = paths.spark_home(options.spark_home)
     paths.check_spark(home)
     print(install(home, paths.hearth_jar()))

@@ -78,7 +78,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(options: Namespace) -> int:
-    """Plans and shows the plan."""
+    """Plan and show the plan."""
     asked = from_namespace(PlanRequest, options, conf=parse_conf(options.conf))
     if options.format in CLUSTERS:
         write = fleet_text if is_fleet(options.machine) else cluster_text

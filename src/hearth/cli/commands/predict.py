@@ -90,7 +90,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(options: Namespace) -> int:
-    """Predicts and shows."""
+    """Predict and show."""
     found = _scaling(options) if options.scaling is not None else _partitionings(options)
     if options.json:
         print(json.dumps(to_json(found), indent=2))

@@ -117,7 +117,7 @@ def how_it_ended(end: RunEnd, line: SubmitLine) -> str:
 
 
 def _submit(options: SubmitCommand, side: RunSide | None) -> int:
-    """Becomes spark-submit; a dry run comes back."""
+    """Become spark-submit; come back from a dry run."""
     line, settings = options.line, read_settings(options.line)
     if options.tuned:
         line, settings = with_tuned(line, settings)

@@ -137,7 +137,7 @@ def parse(parser: ArgumentParser, words: list[str]) -> TuneCommand:
 
 
 def run(options: TuneCommand) -> int:
-    """Tunes and shows what was found."""
+    """Tune and show what was found."""
     _load_with_one_thread()
     if not options.line.application:
         raise UserError("nothing to tune: name a workload, a jar or a Python file")

@@ -32,7 +32,7 @@ def _look(machine: Machine) -> Outcome:
 
 
 def _is_tunnel(machine: Machine, name: str) -> bool:
-    """Whether an interface is a tunnel that is up."""
+    """Return whether an interface is a tunnel that is up."""
     place = f"{_FOLDER}/{name}"
     kind = machine.tree.number(f"{place}/type", 1 << 17)
     if kind not in (_NO_HARDWARE, _PPP):

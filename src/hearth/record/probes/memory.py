@@ -44,6 +44,6 @@ class MemoryProbe(Probe):
 
 
 def _huge_pages(folder: Path) -> dict[str, int]:
-    """Transparent huge pages, which numa_maps does not show; no key where not readable."""
+    """Return transparent huge pages, which numa_maps does not show; no key where not readable."""
     match = _HUGE.search(read_if_alive(folder / "smaps_rollup") or "")
     return {"thp_kb": int(match[1])} if match else {}

@@ -91,7 +91,7 @@ def _reading(thread: str, schedstat: bytes, before: _Counts | None) -> _Counts |
 
 
 def _bytes(folder: str) -> dict[str, int]:
-    """/proc/PID/io is for the owner alone (ptrace access, proc(5)): absent keys elsewhere."""
+    """Read /proc/PID/io, the owner's alone (ptrace access, proc(5)): absent keys elsewhere."""
     try:
         text = read_if_alive(f"{folder}/io")
     except PermissionError:

@@ -36,7 +36,7 @@ _KINDS = (
 
 
 def kind_of(comm: str) -> str:
-    """task, communication, gc, compiler, vm or other, from a thread's name cut to 15 characters."""
+    """Return task, communication, gc, compiler, vm or other, by a thread's name, cut at 15."""
     for kind, beginnings in _KINDS:
         if comm.startswith(beginnings):
             return kind

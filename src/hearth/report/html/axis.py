@@ -80,7 +80,7 @@ def _many(series: Measured[dict[str, Series]], every: int) -> dict[str, Series] 
 
 
 def _stages(stages: Measured[list[Stage]]) -> list[list[Any]]:
-    """[id, attempt, name, start, end or None, tasks, row]; no two of a row overlap."""
+    """Return [id, attempt, name, start, end or None, tasks, row]; no two of a row overlap."""
     known = [] if isinstance(stages, Absent) else stages
     started = [(stage.submitted_s, stage) for stage in known if stage.submitted_s is not None]
     free: list[float] = []
@@ -116,7 +116,7 @@ def _positive(value: float | None) -> float | None:
 
 
 def _bandwidth(timeline: Timeline, every: int) -> dict[str, Any] | None:
-    """Shares of what each node sustains; GB/s for the nodes of which that is unknown."""
+    """Return shares of what each node sustains; GB/s for the nodes of which that is unknown."""
     bandwidth = timeline.bandwidth
     if isinstance(bandwidth, Absent):
         return None

@@ -75,7 +75,7 @@ def _shown(ratio: PairedRatio | None) -> str:
 
 
 def _intervals(comparison: Compared) -> View:
-    """Places from 0 to 1 on a scale that holds all intervals, all pairs and the equal band."""
+    """Return places from 0 to 1 on a scale that holds all intervals, pairs and the equal band."""
     found = [(a, a.ratio, a.ratio.interval) for a in comparison.arms if a.ratio]
     arms = [(arm, ratio.value, ends) for arm, ratio, ends in found if ends is not None]
     if not arms:
@@ -120,7 +120,7 @@ def _pairs(seconds: list[float], base: list[float]) -> list[float]:
 
 
 def ticks(low: float, high: float) -> list[float]:
-    """1.00 and round values beside it, at most seven."""
+    """Return 1.00 and round values beside it, at most seven."""
     sizes = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 100.0)
     step = next((s for s in sizes if (high - low) / s <= 7), (high - low) / 2)
     below, above = int((1 - low) / step), int((high - 1) / step)
@@ -128,7 +128,7 @@ def ticks(low: float, high: float) -> list[float]:
 
 
 def steps(most: float) -> list[float]:
-    """Zero and round values up to the most, about five."""
+    """Return zero and round values up to the most, about five."""
     power = 10.0 ** math.floor(math.log10(most / 5))
     step = next(power * size for size in (1, 2, 5, 10) if most / (power * size) <= 6)
     return [step * number for number in range(int(most / step) + 1)]

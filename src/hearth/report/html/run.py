@@ -429,7 +429,7 @@ def _total(times: Times) -> float:
 
 
 def _parts(name: str, times: Times, most: float) -> list[View]:
-    """Parts of a bar, as shares of the longest one."""
+    """Return the parts of a bar, as shares of the longest one."""
     parts, start = [], 0.0
     for number, (words, of) in enumerate(PARTS):
         length = of(times) / 1000

@@ -95,7 +95,7 @@ class _Drawn:
 
 
 def _moves(threads: ThreadTrace, *, of_tasks: bool) -> str:
-    """`1,204 moves between nodes`, of the threads that are drawn."""
+    """Return `1,204 moves between nodes`, of the threads that are drawn."""
     counts = threads.node_transitions
     moves = counts.get(_TASK, 0) if of_tasks else sum(counts.values())
     return f"{moves:,} move{'' if moves == 1 else 's'} between nodes"

@@ -69,7 +69,7 @@ def _answer(row: JobSummary) -> str:
 
 
 def stream_cells(rows: Sequence[JobSummary]) -> list[list[str]]:
-    """Streaming jobs: events of the shortest run, milliseconds of a batch and of its delay."""
+    """List streaming jobs: events of the shortest run, milliseconds of a batch and of its delay."""
     return [[row.label, row.master, *_stream(row.stream)] for row in rows if row.stream]
 
 

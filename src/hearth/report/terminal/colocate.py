@@ -180,7 +180,7 @@ def failures(result: Colocated) -> list[str]:
 
 
 def shown(one: Estimate | None) -> str:
-    """`1.35 [1.20, 1.51]`; without brackets where there is no interval."""
+    """Return `1.35 [1.20, 1.51]`; without brackets where there is no interval."""
     if one is None:
         return "-"
     return f"{one.value:.2f}" + (f" [{one.ends[0]:.2f}, {one.ends[1]:.2f}]" if one.ends else "")

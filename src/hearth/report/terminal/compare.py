@@ -36,7 +36,7 @@ def show_comparison(comparison: Compared, screen: Screen) -> list[str]:
 
 
 def warned(comparison: Compared, screen: Screen, indent: str) -> list[str]:
-    """Reasons to doubt the times, if any."""
+    """Return reasons to doubt the times, if any."""
     texts = [f"warning: {warning.sentence}." for warning in comparison.warnings]
     shown = [screen.paragraph(text, indent, indent + "  ") for text in texts]
     return ["", *shown] if shown else []

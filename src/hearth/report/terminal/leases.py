@@ -31,7 +31,7 @@ def show_leases(found: Leases, screen: Screen) -> list[str]:
 
 
 def _lent(found: Leases, screen: Screen) -> list[str]:
-    """Idle CPUs that applications leave to others, and who uses which of them."""
+    """List idle CPUs that applications leave to others, and who uses which of them."""
     lines = []
     for loan in found.loans:
         to, lender = loan.to, loan.from_

@@ -67,7 +67,7 @@ def _cpus(planned: str, allowed: str) -> str:
 
 
 def _memory(by_node: dict[str, int]) -> str:
-    """`node 0: 100% of 1.2 GB`: the share on each node, the largest first."""
+    """Return `node 0: 100% of 1.2 GB`: the share on each node, the largest first."""
     total = sum(by_node.values())
     if not total:
         return "none"

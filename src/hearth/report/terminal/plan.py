@@ -176,7 +176,7 @@ def _place(executor: PlannedExecutor) -> str:
 
 
 def _nodes(ids: str) -> str:
-    """`node 1`, `nodes 0-1`."""
+    """Return `node 1`, `nodes 0-1`."""
     return f"node{'' if len(parse_ids(ids)) == 1 else 's'} {ids}"
 
 
@@ -220,7 +220,7 @@ def _partition(alike: Sequence[PlannedExecutor], plan: Plan, screen: Screen) -> 
 
 
 def _collector(options: list[str], plan: Plan) -> str:
-    """`G1 x8`: the garbage collector and its threads, by the plan's JVM flags or by the user's."""
+    """Return `G1 x8`: the collector and its threads, by the plan's JVM flags or by the user's."""
     users = {each.decision: each.value for each in plan.reasons if each.source == "user"}
     names = [o for o in options if o.startswith("-XX:+Use") and o.endswith("GC")]
     name = names[-1].removeprefix("-XX:+Use") if names else users.get("collector", "default")

@@ -166,7 +166,7 @@ _OF_CYCLES = {
 
 
 def _processor(metrics: Measured[Metrics], screen: Screen) -> list[str]:
-    """Top-down of all executors, and Awan's shares; without counters, nothing: the gaps say why."""
+    """Show top-down of all executors, and Awan's shares; nothing without counters."""
     if isinstance(metrics, Absent):
         return []
     total = metrics.total

@@ -97,7 +97,7 @@ def _package_text(package: Package, cores: list[Core], screen: Screen) -> str:
 
 
 def _cores_text(cores: list[Core]) -> str:
-    """`6 cores x 8 threads`; if cores differ, each kind: `8 cpu_core x 2 threads + ...`."""
+    """Return `6 cores x 8 threads`; if cores differ, each kind: `8 cpu_core x 2 threads + ...`."""
     sorts = Counter((core.kind or "core", len(parse_ids(core.cpus))) for core in cores)
     texts = []
     for (kind, threads), number in sorts.items():
@@ -114,7 +114,7 @@ def _node_text(node: NumaNode, screen: Screen) -> str:
 
 
 def _add_cpus(branch: Branch, caches: _ByCpu[Cache], cpus: set[int]) -> None:
-    """Last-level caches below a node, equal ones in one line; cores if there is no cache."""
+    """Add last-level caches below a node, equal ones in one line; cores if there is no cache."""
     groups = [(cache, set(parse_ids(cache.cpus))) for cache in caches.within(cpus)]
     sorts: dict[tuple[int, int | None, int], list[str]] = {}
     for cache, members in groups:

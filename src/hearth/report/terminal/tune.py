@@ -139,7 +139,7 @@ def _best(tune: Tuned) -> list[str]:
 
 
 def front(tune: Tuned) -> list[tuple[str, float, float]]:
-    """Name, seconds, core-seconds of the trials that no other beats in both, the fastest first."""
+    """Return name, seconds, core-seconds of trials that none beats in both, the fastest first."""
     found: dict[str, tuple[float, float]] = {}
     for trial in tune.trials:
         if trial.pareto and trial.seconds is not None:
@@ -179,7 +179,7 @@ def _surface(tune: Tuned, screen: Screen) -> list[str]:
 
 
 def forecast(one: ConfigurationForecast, tune: Tuned) -> str:
-    """`103 ±5.9*`: what is expected, half of its interval, and whether it was tried."""
+    """Return `103 ±5.9*`: what is expected, half of its interval, and whether it was tried."""
     low, middle, high = (float(value(end, tune)) for end in (one.low, one.value, one.high))
     return f"{_short(middle)} ±{_short(abs(high - low) / 2)}{'*' if one.tried else ''}"
 

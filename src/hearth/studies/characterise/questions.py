@@ -164,7 +164,7 @@ def _memory(here: Surroundings) -> Question:
 
 
 def _on(cpus: Sequence[int], memory_of: NumaNode, name: str) -> Arm:
-    """Strictly (--membind): a run whose memory does not fit there fails, and says so."""
+    """Return a strict arm (--membind): a run whose memory does not fit there fails, and says so."""
     prefix = ("numactl", f"--physcpubind={show_ids(cpus)}", f"--membind={memory_of.id}")
     return Arm(name, master="local[*]", prefix=prefix)
 
@@ -326,7 +326,7 @@ def _equal_total(
 
 
 def steps(most: int) -> list[int]:
-    """1, 2, 3, 4, 6, 8, 12, ...: powers of two and their halves more, up to a limit."""
+    """Return 1, 2, 3, 4, 6, 8, 12, ...: powers of two and their halves more, up to a limit."""
     powers = [1 << n for n in range(most.bit_length())]
     return sorted(n for n in {*powers, *(3 * power for power in powers)} if n <= most)
 

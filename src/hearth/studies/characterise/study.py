@@ -131,7 +131,7 @@ class Characterisation(StudyDirectory[CharacterisationHead, QuestionLine]):
         settings: CharacterisationRuns,
         quiet: Quiet | None = None,
     ) -> bool:
-        """Answers all that is not answered yet, one after the other; whether a run failed."""
+        """Answer all that is not answered yet, one after the other; return whether a run failed."""
         start = time.monotonic()
         all_asked = [(a.target, q) for a in asked for q in a.questions]
         progress = StudyProgress(settings.budget_s is not None, with_subject=True, quiet=quiet)

@@ -140,7 +140,7 @@ def _own(application: ColocatedApplication) -> tuple[str, ...]:
 def on_share(
     application: ColocatedApplication, units: Units, share: Sequence[int], name: str, limit_s: float
 ) -> Way:
-    """Bound to these CPUs, as planned for them."""
+    """Return the application bound to these CPUs, as planned for them."""
     sized = _sized(application, units, share)
     words = () if sized.heap_mb is None else ("--memory", f"{sized.heap_mb}m")
     conf = tuple(_off_heap(application, sized).items())
@@ -233,7 +233,7 @@ def _planned(
 
 @functools.cache
 def _answered(request: str, _cpus: tuple[int, ...]) -> Plan:
-    """Asked once for the same CPUs, which are allowed now, as each ask starts a JVM."""
+    """Ask once for the same CPUs, which are allowed now, as each ask starts a JVM."""
     return plan(json.loads(request))
 
 

@@ -53,7 +53,7 @@ class Units:
         return found
 
     def described(self, count: int) -> str:
-        """`1 core`, `3 NUMA nodes`."""
+        """Return `1 core`, `3 NUMA nodes`."""
         return f"{count} {NAMES[self.kind]}{'' if count == 1 else 's'}"
 
 

@@ -74,7 +74,7 @@ def _used(analyses: Sequence[Analysis]) -> tuple[list[float] | None, str | None]
 
 
 def _curve(name: str, work: RecordedWork, machine: MachineSize, units: int) -> KnownCurve:
-    """Fewer executors in proportion, and where there is less than one, fewer slots of it."""
+    """Predict with fewer executors in proportion; instead of less than one, fewer of its slots."""
     parts = range(1, units)
     cells = [part(work.cell, n / units) for n in parts]
     found = predict(work, machine, cells) if cells else []

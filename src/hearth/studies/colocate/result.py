@@ -362,7 +362,7 @@ def _over(
 
 
 def _to_split(arm: str, seconds: _Seconds, each: float) -> Estimate | None:
-    """Throughput to that of the split: over the repetitions that both and the serial arm have."""
+    """Return throughput to the split's: over the repetitions that both and the serial arm have."""
     if arm == "split":
         return None
     both = sorted(

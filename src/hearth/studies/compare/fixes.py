@@ -36,7 +36,7 @@ def measured_fixes(
 
 
 def _results(state_home: Path, root: Path, problems: list[str]) -> Iterator[Compared]:
-    """Those of this machine that fix something, the oldest first."""
+    """Yield those of this machine that fix something, the oldest first."""
     for directory in COMPARE.directories(state_home):
         try:
             head = read_typed(directory / COMPARE.head, ComparisonHead, REMEDY)

@@ -130,7 +130,7 @@ def run(
 
 
 def _stop_rule(head: ComparisonHead) -> StopRule:
-    """When a comparison is certain, at the looks that its settings name, and at no others.
+    """Stop when a comparison is certain, at the looks that its settings name, and at no others.
 
     Each look is one more chance to be wrong, and the intervals are made for so many.
     """

@@ -146,7 +146,7 @@ class _Claims:
 
     @staticmethod
     def of(head: ComparisonHead, confidence: float) -> "_Claims":
-        """As many claims as arms besides the baseline were to run, whichever of them finished."""
+        """Claim as much as arms besides the baseline were to run, whichever of them finished."""
         looks = tuple(head.settings.looks or ())
         others = [name for name in head.running if name != head.baseline]
         return _Claims(
@@ -233,7 +233,7 @@ def _other_plans(trials: Sequence[Trial]) -> list[ValidityWarning]:
 
 
 def certain(head: ComparisonHead, trials: Sequence[Trial]) -> bool:
-    """Whether each arm that runs is shown to be faster or slower than the baseline, or equal."""
+    """Return whether each arm that runs is shown to be faster, slower or equal to the baseline."""
     asked = _Claims.of(head, CONFIDENCE)
     judged = [_arm(n, None, asked, trials) for n in head.running if n != head.baseline]
     return bool(judged) and all(arm.against in _CERTAIN for arm in judged)

@@ -92,7 +92,7 @@ def cannot_switch_prefetchers(
 def prefetchers_off(
     names: Sequence[str], cpus: Iterable[int], devices: Path = _DEVICES
 ) -> Iterator[None]:
-    """Switches some prefetchers off on these CPUs, all others on, and restores the old state.
+    """Switch some prefetchers off on these CPUs, all others on, and restore the old state.
 
     Raises UserError where the processor does not keep what was written.
     """

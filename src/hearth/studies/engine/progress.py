@@ -110,7 +110,7 @@ class Pace:
 
 @contextmanager
 def continued_with(words: str) -> Iterator[None]:
-    """After Ctrl-C, says with which words behind `hearth` it goes on."""
+    """Say after Ctrl-C with which words behind `hearth` it goes on."""
     try:
         yield
     except KeyboardInterrupt:

@@ -86,7 +86,7 @@ def _ratio(logarithm: float) -> float:
 
 
 def against(ratio: Ratio) -> str:
-    """`faster`, `slower`, `equal` (the interval is within EQUAL_WITHIN of 1) or `undecided`.
+    """Return `faster`, `slower`, `equal` (interval within EQUAL_WITHIN of 1) or `undecided`.
 
     `equal` is two one-sided tests (Schuirmann 1987) at half the error of the interval each.
     """
@@ -222,6 +222,6 @@ def reached(looks: Sequence[int], pairs: int) -> int:
 
 
 def needed(interval: tuple[float, float], pairs: int, within: float) -> int:
-    """About how many pairs with the same scatter have an interval of +-`within` (0.05: 5 %)."""
+    """Return about how many pairs of this scatter have an interval of +-`within` (0.05: 5 %)."""
     half = (math.log(interval[1]) - math.log(interval[0])) / 2
     return max(math.ceil(pairs * (half / math.log1p(within)) ** 2), FEWEST_PAIRS)

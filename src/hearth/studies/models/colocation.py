@@ -243,7 +243,7 @@ def judged(slowdowns: Sequence[Estimate]) -> tuple[Estimate, Estimate, Estimate]
 
 
 def throughput(slowdowns: Sequence[float]) -> float:
-    """Work an hour, one after the other = 1."""
+    """Return work an hour, one after the other = 1."""
     return sum(1 / one for one in slowdowns)
 
 

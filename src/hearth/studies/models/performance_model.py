@@ -93,7 +93,7 @@ def _draw(number: int, seed: int, ranges: dict[str, tuple[float, float]]) -> Arr
 
 
 def log_times(parameters: Array, machine: MachineSize, cells: Sequence[Cell]) -> Array:
-    """Logarithm of completion time, up to the application's size: draws x cells."""
+    """Return the logarithm of completion time, up to the application's size: draws x cells."""
     one, workers, cores, memory = _laid_out(parameters, cells)
     work = _work(one, machine, workers, cores, memory)
     found: Array = np.log(work + one["serial"] + _starting(one, machine, workers))
@@ -125,7 +125,7 @@ def _starting(one: dict[str, Array], machine: MachineSize, workers: Array) -> Ar
 
 
 def _rate(one: dict[str, Array], machine: MachineSize, workers: Array, cores: Array) -> Array:
-    """Work of all task slots together, in cores that run one thread."""
+    """Return the work of all task slots together, in cores that run one thread."""
     slots = workers * cores
     rate = workers * _of_jvm(one, cores)
     rate = rate * _of_cores(one, machine, slots) / slots
@@ -240,7 +240,7 @@ def _laid_out(
 
 
 def _of_jvm(one: dict[str, Array], cores: Array) -> Array:
-    """Work of a JVM's threads, in threads that never wait for each other."""
+    """Return the work of a JVM's threads, in threads that never wait for each other."""
     wait = one["jvm_contention"] * (cores - 1)
     tell = one["jvm_coherence"] * cores * (cores - 1)
     found: Array = cores / (1 + wait + tell)
@@ -248,7 +248,7 @@ def _of_jvm(one: dict[str, Array], cores: Array) -> Array:
 
 
 def _of_cores(one: dict[str, Array], machine: MachineSize, slots: Array) -> Array:
-    """Work of the machine's cores under so many tasks, in cores that run one thread."""
+    """Return the work of the machine's cores under so many tasks, in cores that run one thread."""
     running = np.minimum(slots, machine.threads)
     a_core = running / machine.cores
     found: Array = np.where(

@@ -81,7 +81,7 @@ def placed(
     machine: MachineSize,
     nodes: Nodes,
 ) -> Placed:
-    """asked, number: as `--bind` and `--nodes` say; None for as in the run.
+    """Return the change; asked, number: as `--bind` and `--nodes` say; None for as in the run.
 
     Raises UserError for more nodes than it is known of how work scales.
     """

@@ -154,7 +154,7 @@ def _stages(stages: Sequence[Stage], sample: TasksSample) -> tuple[list[StageWor
 
 
 def _span(stage: Stage, rows: Sequence[tuple[float, float]]) -> tuple[float, float]:
-    """Submission and completion; by its tasks where they are not on record."""
+    """Return submission and completion; by its tasks where they are not on record."""
     first, last = min(s for s, _ in rows), max(e for _, e in rows)
     begun = stage.submitted_s if stage.submitted_s is not None else first
     return begun, stage.completed_s if stage.completed_s is not None else last

@@ -115,13 +115,13 @@ class Outlook:
     pairs: int
 
     def interval(self, index: int) -> tuple[float, float, float]:
-        """Low, expected, high of a configuration's value."""
+        """Return low, expected, high of a configuration's value."""
         middle = float(self.forecast.mean[index])
         reach = self._factor * float(self.forecast.deviation[index])
         return math.exp(middle - reach), math.exp(middle), math.exp(middle + reach)
 
     def saving(self, index: int, over: int) -> tuple[float, float, float]:
-        """Low, expected, high share that a configuration saves of another's value.
+        """Return low, expected, high share that a configuration saves of another's value.
 
         Their forecasts are taken to be independent, which makes the interval wide rather than
         narrow where they are alike.

@@ -116,7 +116,7 @@ class MachineSize:
     memory_gb: float  #: 2^30 bytes
 
     def share(self, of: int, number: int) -> "MachineSize":
-        """`of` of its `number` alike nodes."""
+        """Return `of` of its `number` alike nodes."""
         part = of / number
         threads, cores = (max(round(one * part), 1) for one in (self.threads, self.cores))
         return MachineSize(threads, cores, self.memory_gb * part)

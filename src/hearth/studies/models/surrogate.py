@@ -174,7 +174,7 @@ class _Prior:
         self._pieces(tables, imagined - mean, weights)
 
     def _pieces(self, tables: Sequence[PriorRuns], away: Array, weights: Array) -> None:
-        """Covariances of what was measured with everything, and variances of the target."""
+        """Set covariances of what was measured with everything, and variances of the target."""
         at, table = self._at, self._table
         unbiased = 1 / (1 - weights @ weights)
         near, equal = _likeness(tables, at)

@@ -202,7 +202,7 @@ class _Builder:
         return [*found, *(c for key in keys if (c := self._collector_of(key)) is not None)]
 
     def sized(self, vary: Mapping[str, Sequence[str]]) -> list[Configuration]:
-        """Executors x cores that are worth a plan, each with its collectors and varied values."""
+        """Return executors x cores worth a plan, each with its collectors and varied values."""
         number = len(self.cpus)
         executors = steps(number) if self.executors is None else [self.executors]
         cores = steps(number) if self.cores is None else [self.cores]
@@ -252,7 +252,7 @@ class _Builder:
         )
 
     def beside(self, found: Sequence[Configuration], offered: Sequence[str]) -> list[Configuration]:
-        """Bound executors or one JVM with the plan's collector, one setting changed in each."""
+        """Return bound executors or one JVM with the plan's collector, one setting changed each."""
         base = [
             one for one in found
             if not one.varied and one.collector == found[0].collector

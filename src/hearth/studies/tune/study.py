@@ -401,7 +401,7 @@ def _arm(
 
 
 def _hope_s(tune: Tune, way: Configuration, now: search.Outlook | None) -> float:
-    """After how long a trial cannot be the best any more, start and end of Spark included."""
+    """Return when a trial cannot be the best any more, start and end of Spark included."""
     if now is None:
         return math.inf
     best = tune.head.configurations[now.best]

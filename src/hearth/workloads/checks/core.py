@@ -151,7 +151,7 @@ def _multiset(folder: Path) -> int:
 
 
 def _mixed(numbers: np.ndarray) -> np.ndarray:
-    """SplitMix64's output function (Steele, Lea, Flood: OOPSLA 2014), modulo 2^64."""
+    """Return SplitMix64's output function (Steele, Lea, Flood: OOPSLA 2014), modulo 2^64."""
     with np.errstate(over="ignore"):
         a = numbers + np.uint64(0x9E3779B97F4A7C15)
         b = (a ^ (a >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -236,7 +236,7 @@ def sort_by(run: FinishedRun) -> Verdict:
 
 
 def naive_bayes(run: FinishedRun) -> Verdict:
-    """Model and accuracy against scikit-learn's on the same split of the reviews."""
+    """Check model and accuracy against scikit-learn's on the same split of the reviews."""
     if too_large(run.data["reviews"]):
         return large.naive_bayes(run)
     from sklearn.feature_extraction.text import CountVectorizer
@@ -265,7 +265,7 @@ def naive_bayes(run: FinishedRun) -> Verdict:
 
 
 def _split(run: FinishedRun) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
-    """Reviews to learn from, and unseen ones: (label, text). The job's rule, written again."""
+    """Return reviews to learn from, and unseen ones: (label, text), by the job's rule."""
     training: list[tuple[str, str]] = []
     unseen: list[tuple[str, str]] = []
     for line in lines(run.data["reviews"]):

@@ -51,7 +51,7 @@ def table(folder: Path, dtype: type) -> dict[int, Any]:
 
 
 def vectors(folder: Path, *columns: str) -> list[np.ndarray]:
-    """Columns of a Parquet data set: a list column becomes an array of rows x dimensions."""
+    """Read columns of a Parquet data set: a list column becomes an array of rows x dimensions."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 

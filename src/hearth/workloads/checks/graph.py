@@ -69,7 +69,7 @@ def _top_problem(run: FinishedRun, edges: Edges, values: np.ndarray) -> str | No
 
 
 def page_rank(run: FinishedRun) -> Verdict:
-    """Ranks by scipy with the same definition, which is itself compared with networkx's."""
+    """Check ranks by scipy with the same definition, which is itself compared with networkx's."""
     if too_large(run.data["graph"], GRAPH_CHECK_BYTES):
         return large.page_rank(run)
     edges = _edges(run)
@@ -94,7 +94,7 @@ def page_rank(run: FinishedRun) -> Verdict:
 
 
 def _ranks(edges: Edges, reset: float, iterations: int) -> np.ndarray:
-    """GraphX's definition: from 1 each, `reset + (1 - reset) * sum(rank / out-degree)`.
+    """Return GraphX's ranks: from 1 each, `reset + (1 - reset) * sum(rank / out-degree)`.
 
     What flows into vertices without successors is lost on the way, and put back at the end, when
     the ranks are scaled to sum up to their number (SPARK-18847).
@@ -109,7 +109,7 @@ def _ranks(edges: Edges, reset: float, iterations: int) -> np.ndarray:
 
 
 def _converged(edges: Edges, reset: float) -> np.ndarray:
-    """networkx's ranks, which sum up to 1."""
+    """Return networkx's ranks, which sum up to 1."""
     import networkx
 
     graph = networkx.DiGraph()

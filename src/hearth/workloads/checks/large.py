@@ -140,7 +140,7 @@ def gaussian_mixture(run: FinishedRun) -> Verdict:
 
 
 def sparse_naive_bayes(run: FinishedRun) -> Verdict:
-    """Priors by DuckDB's count of the labels; the dimensions' probabilities sum up to 1."""
+    """Check priors by DuckDB's count of the labels; the dimensions' probabilities sum up to 1."""
     answer, smoothing = run.result["answer"], float(run.parameters["smoothing"])
     with duck(run) as connection:
         rows = connection.execute(
@@ -178,7 +178,7 @@ class Loss:
 
 
 def plane(run: FinishedRun, loss: Loss) -> Verdict:
-    """Accuracy and objective of the plane in one pass of numpy, and whether it is a minimum."""
+    """Check accuracy and objective of the plane in one pass of numpy, and that it is a minimum."""
     answer, strength = run.result["answer"], float(run.parameters["regularisation"])
     weights, intercept = np.array(answer["coefficients"]), answer["intercept"]
     count, right, paid, at_zero = 0, 0, 0.0, 0.0
@@ -211,7 +211,7 @@ HINGE = Loss(lambda z: np.maximum(0, 1 - z), lambda z: -(z < 1).astype(float), s
 
 
 def page_rank(run: FinishedRun) -> Verdict:
-    """Ranks sum up to their number; the least are those of the vertices that no edge leads to."""
+    """Check that ranks sum up to their number; the least are of vertices that no edge leads to."""
     answer = run.result["answer"]
     with duck(run) as connection:
         graph_views(connection, run, "ranks", "DOUBLE")

@@ -23,7 +23,7 @@ _Weights = tuple[np.ndarray, float]
 
 
 def k_means(run: FinishedRun) -> Verdict:
-    """Centres after as many iterations of scikit-learn's from the same first centres; the cost."""
+    """Check centres by as many iterations of scikit-learn from the same first centres; the cost."""
     if too_large(run.data["points"]):
         return large.k_means(run)
     from sklearn.cluster import KMeans
@@ -66,7 +66,7 @@ def _differ(actual: Any, expected: Any, tolerance: float) -> str | None:
 
 
 def gaussian_mixture(run: FinishedRun) -> Verdict:
-    """Weights, means and covariances after the same steps in numpy, with densities of scipy's."""
+    """Check weights, means and covariances by the same steps in numpy, with scipy's densities."""
     if too_large(run.data["points"]):
         return large.gaussian_mixture(run)
     answer = run.result["answer"]
@@ -114,7 +114,7 @@ def _mixture(
 
 
 def sparse_naive_bayes(run: FinishedRun) -> Verdict:
-    """Probabilities against scikit-learn's; priors, which Spark smooths too, by their formula."""
+    """Check probabilities by scikit-learn's; priors, which Spark smooths too, by their formula."""
     if too_large(run.data["vectors"]):
         return large.sparse_naive_bayes(run)
     from scipy.sparse import vstack
@@ -148,7 +148,7 @@ def sparse_naive_bayes(run: FinishedRun) -> Verdict:
 
 
 def linear_svm(run: FinishedRun) -> Verdict:
-    """DataFrames: the minimum against scikit-learn's. RDDs: the same descent in numpy."""
+    """Check DataFrames by scikit-learn's minimum, RDDs by the same descent in numpy."""
     if too_large(run.data["vectors"]):
         return large.plane(run, large.HINGE)
     labels, features = vectors(run.data["vectors"], "label", "features")
@@ -204,7 +204,7 @@ def _accuracy_problem(run: FinishedRun, features: np.ndarray, sides: np.ndarray)
 def _descent(
     features: np.ndarray, sides: np.ndarray, iterations: int, strength: float
 ) -> np.ndarray:
-    """Subgradient descent on the hinge loss; the step is one through the root of its number."""
+    """Descend on the hinge loss by subgradients; the step is one through the root of its number."""
     weights = np.zeros(features.shape[1])
     for number in range(1, iterations + 1):
         within = sides * (features @ weights) < 1

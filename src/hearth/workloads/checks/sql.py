@@ -240,7 +240,7 @@ def _compared(
     values: list[Any] | None = None,
     order: tuple[str, ...] = (),
 ) -> Verdict:
-    """Row by row, few of them in Python at a time; without an order, by the first column."""
+    """Compare row by row, few of them in Python at once; without an order, by the first column."""
     files = _parquet(answer)
     if not files:
         return Verdict("wrong", f"{answer.name}: {_MISSING}")

@@ -162,7 +162,7 @@ _USER, _PAGE, _STATUS, _ZIP = 1, 2, 3, 4
 
 
 def _zips(events: Iterable[str]) -> dict[str, Any]:
-    """[events, errors] of each zip code."""
+    """Return [events, errors] of each zip code."""
     counts: dict[str, list[int]] = {}
     for line in events:
         fields = line.split("\t")
@@ -206,8 +206,8 @@ def _each_window(
 def _arrival_windows(
     recording: _Recording, count: Callable[[Iterable[str]], dict[str, Any]]
 ) -> str:
-    """Windows of arrival times. Arrival keeps the log's order, so each pane (the part between two
-    starts of windows) is a stretch of the log; its length follows from the windows' own totals,
+    """Check windows of arrival times. Arrival keeps the log's order, so each pane (the part between
+    two starts of windows) is a stretch of the log; its length follows from the windows' own totals,
     and its events were read by batches of its time.
     """
     final: dict[int, dict[str, Any]] = {}
@@ -254,7 +254,7 @@ def _lines(counts: dict[str, Any]) -> int:
 
 
 def _panes(totals: dict[int, int], window_ms: int, slide_ms: int) -> dict[int, int]:
-    """Events in each pane: the last pane of a window is what its others leave of its total."""
+    """Count events in each pane: the last one of a window is what its others leave of its total."""
     panes: dict[int, int] = {}
     for start in range(min(totals), max(totals) + 1, slide_ms):
         others = range(start, start + window_ms - slide_ms, slide_ms)
@@ -410,7 +410,7 @@ def _regression(label: int, residual: Callable[[Any, Any], Any]) -> Callable[[_R
 def _descend(
     weights: Any, x: Any, y: Any, residual: Callable[[Any, Any], Any], step: float, iterations: int
 ) -> Any:
-    """Gradient descent with steps of step / sqrt(i), until one is short (MLlib's rule, which
+    """Descend by gradients with steps of step / sqrt(i), until one is short (MLlib's rule, which
     leaves out the first).
     """
     import numpy
