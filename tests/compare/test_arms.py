@@ -17,7 +17,7 @@ from hearth.spark.saved_configs import (
     TunedConfig,
     application,
     forget_compared,
-    keep_choice,
+    keep_compared,
     keep_tuned,
     kept_compared,
     kept_tuned,
@@ -160,7 +160,7 @@ _COMPARED = {
 
 
 def test_a_kept_choice_is_found_for_the_same_application_and_forgotten(tmp_path: Path) -> None:
-    keep_choice(tmp_path, read_line(["job.py"]), _COMPARED)
+    keep_compared(tmp_path, read_line(["job.py"]), _COMPARED)
     found = kept_compared(tmp_path, read_line(["job.py", "--other", "arguments"]))
     assert found is not None
     assert found["arm"] == "native"
@@ -171,7 +171,7 @@ def test_a_kept_choice_is_found_for_the_same_application_and_forgotten(tmp_path:
 
 def test_a_choice_and_a_tune_of_one_application_are_kept_side_by_side(tmp_path: Path) -> None:
     line = read_line(["job.py"])
-    keep_choice(tmp_path, line, _COMPARED)
+    keep_compared(tmp_path, line, _COMPARED)
     keep_tuned(tmp_path, application(line), TUNED)
     (file,) = tmp_path.rglob("*.json")
     assert kept_compared(tmp_path, line) == _COMPARED
@@ -182,7 +182,7 @@ def test_a_choice_and_a_tune_of_one_application_are_kept_side_by_side(tmp_path: 
 
 def test_what_the_last_release_kept_is_used_and_forgotten(tmp_path: Path) -> None:
     line = read_line(["job.py"])
-    name = keep_choice(tmp_path / "new", line, _COMPARED).name
+    name = keep_compared(tmp_path / "new", line, _COMPARED).name
     for folder, config in (("choices", _COMPARED), ("tuned", TUNED)):
         (tmp_path / folder).mkdir()
         text = json.dumps({"application": application(line), **config})
@@ -199,7 +199,7 @@ def test_what_the_last_release_kept_is_used_and_forgotten(tmp_path: Path) -> Non
     "words", [["--master", "local-numa"], ["--executors", "2"], ["--executors=2"], ["--unbound"]]
 )
 def test_what_the_user_fixes_speaks_against_a_kept_choice(tmp_path: Path, words: list[str]) -> None:
-    keep_choice(tmp_path, read_line(["job.py"]), _COMPARED)
+    keep_compared(tmp_path, read_line(["job.py"]), _COMPARED)
     assert kept_compared(tmp_path, read_line([*words, "job.py"])) is None
 
 
@@ -211,6 +211,6 @@ def test_a_choice_does_not_travel_to_another_machine(tmp_path: Path) -> None:
         (tmp_path / name / "proc").mkdir()
         (tmp_path / name / "proc/cpuinfo").write_text("processor: 0\nmodel name : X\n")
     line = read_line(["job.py"])
-    keep_choice(tmp_path, line, _COMPARED, tmp_path / "here")
+    keep_compared(tmp_path, line, _COMPARED, tmp_path / "here")
     assert kept_compared(tmp_path, line, tmp_path / "here") is not None
     assert kept_compared(tmp_path, line, tmp_path / "there") is None

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from hearth.cli.options import read_line
-from hearth.spark.saved_configs import TunedConfig, keep_choice, keep_tuned, workload_named
+from hearth.spark.saved_configs import TunedConfig, keep_compared, keep_tuned, workload_named
 from hearth.studies.engine.arms import BALANCING, cannot_switch
 from support import ROOT, Command, command, environment, eventually, hearth, says, validate
 
@@ -97,7 +97,7 @@ def test_submit_uses_what_was_kept_and_says_so_unless_told_not_to(tmp_path: Path
     state = tmp_path / "state"
     config = {"arm": "native", "comparison": "c", "sentence": "Do not bind."}
     config |= {"master": "local[*]", "words": []}
-    keep_choice(state, read_line([str(APPS / "tiny.py")]), config)
+    keep_compared(state, read_line([str(APPS / "tiny.py")]), config)
     kept = hearth(state, "submit", "--dry-run", str(APPS / "tiny.py"))
     assert "using 'native', the winner of comparison c: Do not bind." in kept.stderr
     assert "--master 'local[*]'" in kept.stdout
@@ -112,7 +112,7 @@ def test_a_kept_plan_is_run_as_it_was_compared(tmp_path: Path) -> None:
     state, application = tmp_path / "state", str(APPS / "tiny.py")
     config = {"arm": "unbound", "comparison": "c", "sentence": "Partition."}
     config |= {"master": None, "words": ["--executors", "2", "--cores", "1", "--unbound"]}
-    keep_choice(state, read_line([application]), config)
+    keep_compared(state, read_line([application]), config)
     dry = hearth(state, "submit", "--dry-run", application)
     assert "using 'unbound', the winner of comparison c: Partition." in dry.stderr
     assert "--master 'local-numa[2x1]'" in dry.stdout

@@ -41,7 +41,7 @@ from hearth.spark import workers
 from hearth.spark.conf import read_properties
 from hearth.spark.saved_configs import (
     TunedConfig,
-    keep_choice,
+    keep_compared,
     keep_tuned,
     kept_compared,
     kept_tuned,
@@ -385,7 +385,7 @@ def test_a_damaged_set_of_workers_does_not_hide_the_others(
 def test_a_damaged_choice_is_named(tmp_path: Path) -> None:
     line = read_line(["job.py"])
     kept = {"arm": "bound", "comparison": "c", "sentence": "s", "master": None, "words": ["a"]}
-    file = keep_choice(tmp_path, line, kept)
+    file = keep_compared(tmp_path, line, kept)
 
     def read() -> None:
         config = kept_compared(tmp_path, line)

@@ -20,7 +20,7 @@ from docker_engine import started
 from hearth.cli.options import read_line
 from hearth.machine.paths import spark_home
 from hearth.record.store import list_records
-from hearth.spark.saved_configs import keep_choice
+from hearth.spark.saved_configs import keep_compared
 from support import ROOT, command, eventually, hearth, require
 
 pytestmark = pytest.mark.spark
@@ -295,7 +295,7 @@ def test_compare_measures_the_docker_arm_as_the_others_and_submit_uses_it_when_i
     assert document["verdict"]["choice"] is None  # one run shows nothing, and nothing is kept
     told = {"comparison": document["id"], "sentence": "it was faster", "master": "local-numa[2x1]"}
     line = read_line([application, "2"])
-    keep_choice(contained.root / "state", line, {"arm": "docker", "words": ["--docker"], **told})
+    keep_compared(contained.root / "state", line, {"arm": "docker", "words": ["--docker"], **told})
     runs = contained.root / "state" / "applications"
     documents = [json.loads(file.read_text()) for file in runs.glob("*/run.json")]
     assert sorted(document["launcher"] for document in documents) == ["docker", "process"]

@@ -19,7 +19,7 @@ from hearth.record.schema import Launched
 from hearth.record.store import RecordWriter, new_directory, write_document
 from hearth.report.html.page import write_page
 from hearth.spark.run_files import write_plan
-from hearth.spark.saved_configs import keep_choice
+from hearth.spark.saved_configs import keep_compared
 from hearth.studies.compare.result import ComparisonSettings
 from hearth.studies.compare.study import Comparison
 from hearth.studies.engine.arms import Arm
@@ -51,7 +51,7 @@ def test_records_plans_choices_comparisons_and_pages_are_private_under_any_umask
     (writer.directory / "eventlog" / "app").write_text("as Spark writes it")
     writer.finish("finished", 0, 1.0)
     write_plan({"mode": "native"}, state)
-    keep_choice(state, read_line(["job.py"]), {"arm": "bound"})
+    keep_compared(state, read_line(["job.py"]), {"arm": "bound"})
     comparison = Comparison.begin(state, "app", [Arm("native")], ComparisonSettings(0, 1))
     comparison.keep(TrialLine("native", 0, None, 1.0))
     write_page(state / "page.html", [])

@@ -83,7 +83,7 @@ def workload_named(job: str) -> str:
     return f"workload {job}"
 
 
-def keep_choice(
+def keep_compared(
     home: Path, line: SubmitLine, config: ComparedConfig, root: Path = Path("/")
 ) -> Path:
     """Write the winner for this application on this machine."""

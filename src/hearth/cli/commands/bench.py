@@ -111,9 +111,9 @@ def _listed(series: Series) -> list[str]:
     for entry in series.entries:
         parameters = " ".join(f"--{name} {value}" for name, value in entry.parameters.items())
         rows.append([entry.label, parameters or "-", ", ".join(series.masters)])
-    each = f"{series.warmup} warm-up and {series.repeat} counted"
+    each = f"{series.warmup} warm-up, {series.repeat} measured"
     runs = len(series.design().turns())
-    return [*table(Screen.of(), head, rows), "", f"{runs} runs; of each job and master {each}"]
+    return [*table(Screen.of(), head, rows), "", f"{runs} runs; of each job and master: {each}"]
 
 
 def _series(options: Namespace, offer: catalogue.Catalogue) -> Series:

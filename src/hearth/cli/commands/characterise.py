@@ -208,8 +208,8 @@ def _listed(asked: list[AskedTarget], settings: CharacterisationRuns) -> list[st
     lines = []
     for one in asked:
         lines += [one.target.name, *show_questions(one.questions, Screen.of()), ""]
-    each = f"{settings.warmup} warm-up and {settings.repeat} counted"
-    return [*lines, f"{settings.runs(asked)} runs; for each way {each}"]
+    each = f"{settings.warmup} warm-up, {settings.repeat} measured"
+    return [*lines, f"{settings.runs(asked)} runs; of each arm: {each}"]
 
 
 def _show(found: Characterised, options: CharacteriseCommand) -> None:

@@ -439,7 +439,7 @@ def _list(
     settings: ColocationSettings,
     split: str,
 ) -> None:
-    """List what each way would run, and where."""
+    """List what each arm would run, and where."""
 
     shares = tuple(int(word) for word in split.split("-"))
     rows = []

@@ -56,7 +56,7 @@ from hearth.machine.plan import Plan, PlanRequest
 from hearth.report.terminal.compare import show_comparison
 from hearth.report.terminal.screen import Screen, table
 from hearth.spark.conf import read_settings
-from hearth.spark.saved_configs import ComparedConfig, forget_compared, keep_choice, kept_tuned
+from hearth.spark.saved_configs import ComparedConfig, forget_compared, keep_compared, kept_tuned
 from hearth.spark.submission import Occasion, check_application, prepare
 from hearth.spark.submit_args import SubmitLine, is_application
 from hearth.studies.compare.result import Compared, ComparisonSettings
@@ -386,5 +386,5 @@ def _keep(line: SubmitLine, result: Compared, arms: list[Arm]) -> None:
         "comparison": result.id,
         "sentence": verdict.sentence,
     }
-    keep_choice(paths.state_home(), line, config)
+    keep_compared(paths.state_home(), line, config)
     print(f"hearth: saved: hearth submit will use the arm '{arm.name}'", file=sys.stderr)

@@ -87,7 +87,7 @@ def run(options: Namespace) -> int:
         )
     if options.unsilence:
         speak(silenced, options.unsilence)
-        return _reported(f"{options.unsilence} counts again")
+        return _reported(f"{options.unsilence} is no longer silenced")
     if options.undo:
         return _undo(Switch.of(paths.state_home()), options.undo)
     record = find_record(paths.state_home(), options.run) if options.run else None
@@ -183,13 +183,13 @@ def _fix(switch: Switch, machine: Machine, options: Namespace) -> int:
     if not options.yes and not _agreed(planned):
         return _reported("nothing was changed")
     switch.apply(planned)
-    return _reported(f"fixed {planned.name}: 'hearth doctor --undo {planned.name}' takes it back")
+    return _reported(f"fixed {planned.name}: 'hearth doctor --undo {planned.name}' undoes it")
 
 
 def _undo(switch: Switch, name: str) -> int:
     for one in switch.undo(name).settings:
         print(f"/{one.path}: {one.before}")
-    return _reported(f"took {name} back")
+    return _reported(f"undid the fix of {name}")
 
 
 def _agreed(planned: Switched) -> bool:

@@ -197,7 +197,7 @@ def _timed(trials: Sequence[Trial]) -> list[TimedRun]:
 
 
 def _other_load(trials: Sequence[Trial]) -> list[ValidityWarning]:
-    """Return where other programs used much of the machine during runs that count."""
+    """Return where other programs used much of the machine during measured runs."""
     counted = [(t.measures or {}).get("other_load") for t in trials if t.counted_s is not None]
     shares = [share for share in counted if isinstance(share, float)]
     disturbed = [share for share in shares if share > OTHER_LOAD_SHARE]
@@ -243,7 +243,7 @@ _CERTAIN = ("faster", "slower", "equal")
 
 
 def _arm(name: str, skipped: str | None, asked: _Claims, trials: Sequence[Trial]) -> ComparedArm:
-    """Return one arm, of its runs that count; a failure counts in a warm-up too."""
+    """Return one arm, of its measured runs; a failure counts in a warm-up too."""
     if skipped:
         return ComparedArm(name, [], skipped=skipped)
     own = [trial for trial in trials if trial.arm == name]
@@ -336,7 +336,7 @@ def _paired(
 
 
 def counted_times(trials: Sequence[Trial]) -> dict[tuple[str, int], float]:
-    """Return the seconds of the runs that count, by arm and repetition."""
+    """Return the seconds of the measured runs, by arm and repetition."""
     return {(t.arm, t.repetition): t.counted_s for t in trials if t.counted_s is not None}
 
 
