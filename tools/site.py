@@ -12,18 +12,27 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = ROOT / "build" / "site-pages"
 #: Linked from docs/, and outside it. Each keeps its place, so that links work as in the checkout.
-OUTSIDE = ("*.md", "LICENSE", "benchmarks/README.md", "numalab/README.md")
+OUTSIDE = (
+    "*.md", "LICENSE", "benchmarks/*.md", "numalab/README.md", "contract/*.json",
+    "src/hearth/analysis/advice.py",
+)  # fmt: skip
 
 
 def main() -> int:
     """Build the site, and return the exit code of mkdocs."""
     collect()
     quiet = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
-    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet"]
-    code = subprocess.run(command, cwd=ROOT, env=quiet, check=False).returncode
-    if code == 0:
+    # Not --quiet: with it, --strict counts no warnings.
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict"]
+    done = subprocess.run(
+        command, cwd=ROOT, env=quiet, check=False, text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+    )  # fmt: skip
+    if done.returncode == 0:
         print(f"site: {ROOT / 'build' / 'site' / 'index.html'}")
-    return code
+    else:
+        print(done.stdout, end="", file=sys.stderr)
+    return done.returncode
 
 
 def collect() -> None:
