@@ -19,6 +19,7 @@ from support import ROOT, Command
 
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("**/*.md")])
 _BLOCK = re.compile(r"^```sh\n(.*?)^```", re.MULTILINE | re.DOTALL)
+_FENCED = re.compile(r"^ *```.*?^ *```", re.MULTILINE | re.DOTALL)
 _OTHERS = ("export", "python", "pip", "rm", "mvn", "source", "hdfs", "beeline")
 _OTHERS += ("spark-class",)
 _SPARK = ("spark-submit", "spark-shell", "spark-sql", "pyspark")
@@ -80,6 +81,28 @@ def test_a_path_that_a_document_links_to_exists() -> None:
     for document in DOCUMENTS:
         for target in re.findall(r"\]\(((?!http)[^)#]+)\)", document.read_text()):
             assert (document.parent / target).exists(), f"{document.name} links to {target}"
+
+
+#: Code in a line, and what looks like a file of this repository in it.
+_CODE = re.compile(r"`([^`]+)`")
+_FILE = re.compile(r"(?:[\w.*-]+/)+[\w.*-]+\.(?:py|scala|java|sh|json|toml|md)")
+#: What looks so and is a user's, or Spark's.
+_OTHERS_FILES = ("job/main.py", "sbin/start-shuffle-service.sh")
+
+
+def test_a_file_of_this_repository_that_a_document_names_exists() -> None:
+    """The list of changes may name what is gone."""
+    roots = [ROOT, ROOT / "src" / "hearth", *ROOT.glob("jvm/*/src/main/*/io/hearth")]
+    gone = [
+        f"{document.name} names {word}"
+        for document in DOCUMENTS
+        if document.name != "CHANGELOG.md"
+        for code in _CODE.findall(_FENCED.sub("", document.read_text()))
+        for word in code.split()
+        if _FILE.fullmatch(word) and word not in _OTHERS_FILES
+        if not any(any(root.glob(word)) for root in roots)
+    ]
+    assert not gone, "\n".join(gone)
 
 
 def test_the_index_of_the_documentation_names_every_page() -> None:
