@@ -80,9 +80,12 @@ def test_the_help_of_compare_lists_exactly_the_bindings_that_it_accepts(
     value: str, application: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     _, parser = command_parser("compare")
-    (listed,) = re.findall(r"^  --bind \{(.*)\}", parser.format_help(), re.MULTILINE)
+    shown = parser.format_help()
+    (listed,) = re.findall(r"^  --bind \{(.*)\}", shown, re.MULTILINE)
     refused = main(["compare", "--dry-run", f"--bind={value}", application]) == 2
     assert (value not in listed.split(",")) is refused
+    meaning = {"none": "to nothing", "node": "to CPUs of its own", "package": "of a package"}[value]
+    assert (meaning not in shown) is refused
     assert not refused or "--bind: none is the arm 'unbound'" in capsys.readouterr().err
 
 

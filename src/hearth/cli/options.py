@@ -32,6 +32,12 @@ MACHINE_HELP = (
 _MOST_RUNS = 1000
 T = TypeVar("T")
 
+#: What `--bind` binds an executor to.
+_BOUND_TO = {
+    "none": "nothing",
+    "node": "CPUs of its own, within one NUMA node if they fit (default)",
+    "package": "all CPUs and memory nodes of a package, shared with others",
+}
 #: The options of `SubmitOptions`, as argparse takes them.
 _PLANNING: dict[str, dict[str, Any]] = {
     "--input": {"metavar": "SIZE", "help": "size of the input, e.g. 200g"},
@@ -43,11 +49,7 @@ _PLANNING: dict[str, dict[str, Any]] = {
         "help": "task slots of each executor (default: planned)",
     },
     "--memory": {"metavar": "SIZE", "help": "heap of each executor, e.g. 20g (default: planned)"},
-    "--bind": {
-        "choices": BINDINGS,
-        "help": "node (default): bind each executor to CPUs of its own, within one NUMA node if "
-        "they fit; package: to all CPUs and memory nodes of a package, shared with others",
-    },
+    "--bind": {"choices": BINDINGS},
     "--engine": {
         "choices": tuple(ENGINES),
         "help": "use this native engine: sets spark.plugins; its jar must be on the class path",
@@ -93,6 +95,9 @@ def _add(parser: ArgumentParser, names: Iterable[str], refused: Mapping[str, str
         how = dict(_PLANNING[name])
         if "choices" in how:
             how["choices"] = [c for c in how["choices"] if f"{name} {c}" not in refused]
+        if name == "--bind":
+            meanings = [_BOUND_TO[choice] for choice in how["choices"]]
+            how["help"] = f"bind each executor to {'; or to '.join(meanings)}"
         plan.add_argument(name, **how)
 
 
