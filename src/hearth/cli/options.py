@@ -32,11 +32,12 @@ MACHINE_HELP = (
 _MOST_RUNS = 1000
 T = TypeVar("T")
 
-#: What `--bind` binds an executor to.
-_BOUND_TO = {
-    "none": "nothing",
-    "node": "CPUs of its own, within one NUMA node if they fit (default)",
-    "package": "all CPUs and memory nodes of a package, shared with others",
+#: What `--bind` does with each executor.
+_BINDING_HELP = {
+    "node": "node (default): bind each executor to CPUs of its own, within one NUMA node if they "
+    "fit",
+    "package": "package: to all CPUs and memory nodes of a package, shared with others",
+    "none": "none: do not bind",
 }
 #: The options of `SubmitOptions`, as argparse takes them.
 _PLANNING: dict[str, dict[str, Any]] = {
@@ -96,8 +97,7 @@ def _add(parser: ArgumentParser, names: Iterable[str], refused: Mapping[str, str
         if "choices" in how:
             how["choices"] = [c for c in how["choices"] if f"{name} {c}" not in refused]
         if name == "--bind":
-            meanings = [_BOUND_TO[choice] for choice in how["choices"]]
-            how["help"] = f"bind each executor to {'; or to '.join(meanings)}"
+            how["help"] = "; ".join(_BINDING_HELP[c] for c in _BINDING_HELP if c in how["choices"])
         plan.add_argument(name, **how)
 
 
