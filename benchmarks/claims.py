@@ -109,7 +109,6 @@ def claims() -> Iterator[Claim]:
             one_jvm,
             sized_shuffles,
             long_jobs,
-            naive_bayes,
             larger_inputs,
             two_executors,
         ),
@@ -172,7 +171,7 @@ def native() -> Iterator[Claim]:
 
 
 #: The batch jobs on one JVM, at the sizes of the suite, and on 2 GB.
-ONE_JVM = ("plans-2026-11-25-1725", "plans-2026-11-25-2108", "plans-2026-11-25-0254")
+ONE_JVM = ("plans-2026-11-28-1722", "plans-2026-11-28-1809")
 LARGE = ("plans-2026-11-25-1847", "plans-2026-11-25-1905")
 LONG_S = 15.0
 
@@ -215,7 +214,8 @@ def sized_shuffles() -> Iterator[Claim]:
     pairs = query_partitions.ratios(runs, "submit", "careful", "wall_s")
     yield wide.says(
         "README.md",
-        "With one JVM, TPC-H at scale 1 took {} and {} of the time with careful settings",
+        "TPC-H at scale 1 took {} and {} of the time with careful settings, from start to end (two "
+        "pairs only)",
         *(f"{pair:.2f}" for pair in sorted(pairs)),
     )
     twice, runs = queries("2026-11-28-1322")
@@ -236,15 +236,25 @@ def sized_shuffles() -> Iterator[Claim]:
         "pairs)",
         *of_submit(runs, "careful"),
     )
+    large = Raw.of(*(f"query-partitions-2026-11-28-{time}" for time in ("1642", "1658")))
+    runs = [row for row in large.rows if "arm" in row]
+    for measures in (query_partitions.MEASURES[:2], query_partitions.CPU_MEASURES[:2]):
+        yield large.tables(query_partitions.ratio_table(runs, measures))
+        yield large.tables(query_partitions.seconds_table(runs, measures))
+    yield large.says(
+        "README.md",
+        "At scale 10, each query once, it took {} and {} of the time with careful settings, and {} "
+        "of that with Spark's defaults",
+        *(f"{r:.2f}" for r in sorted(query_partitions.ratios(runs, "submit", "careful", "wall_s"))),
+        *(f"{r:.2f}" for r in query_partitions.ratios(runs, "submit", "defaults", "wall_s")),
+    )
     hashed, runs = queries("2026-11-28-1014")
     yield hashed.tables(query_partitions.page(hashed.rows))
     yield hashed.says(
         "README.md",
         "applications of their own took {} of the time of sorted joins from start to end, {} in "
-        "the first pass and {} in the second (two pairs), and {} of the time with careful settings "
-        "in the second",
+        "the first pass and {} in the second (two pairs)",
         *of_submit(runs, "sort-merge"),
-        of_submit(runs, "careful")[-1],
     )
     joins, runs = queries("2026-11-28-1038")
     yield joins.tables(query_partitions.page(joins.rows))
@@ -278,39 +288,33 @@ def one_jvm() -> Iterator[Claim]:
         "nothing else running (load average {}, of the runs themselves), answers checked",
         loads(rows),
     )
-    wall = [
-        shown(over_jobs(rows, "submit", base, "wall_s", warm))
-        for base in ("defaults", "tuned")
+    of = {
+        (base, measure, warm): shown(over_jobs(rows, "submit", base, measure, warm))
+        for base in ("defaults", "tuned", "tuned-archive")
+        for measure in ("wall_s", "seconds")
         for warm in (True, False)
-    ]
+    }
     yield raw.says(
         "README.md",
-        "| `local[*]` with Spark's defaults | {} | {} | "
-        "| `local[*]` with careful settings | {} | {} |",
-        *wall,
+        "{} of the time with careful settings in warm runs and {} in first runs, {} and {} of that "
+        "with Spark's defaults",
+        *(of[base, "wall_s", warm] for base in ("tuned", "defaults") for warm in (True, False)),
     )
-    losses = [
-        job_ratio(rows, "naive-bayes 256m", ("submit", "defaults"), "wall_s"),
-        job_ratio(rows, "page-rank 64m", ("submit", "defaults"), "wall_s", False),
-        job_ratio(rows, "page-rank 64m", ("submit", "defaults"), "seconds"),
-    ]
     yield raw.says(
         "README.md",
-        "naive-bayes took {} in its one pair (undecided when repeated), page-rank {} in its "
-        "first run and "
-        "{} in its warm phases",
-        *losses,
+        "To careful settings that start from hearth's class-data archive too, it is {} and {}",
+        of["tuned-archive", "wall_s", True],
+        of["tuned-archive", "wall_s", False],
     )
 
 
 def long_jobs() -> Iterator[Claim]:
-    raw = Raw.of(*ONE_JVM, *LARGE)
-    one = Raw.of(*ONE_JVM)
+    raw = Raw.of(*ONE_JVM)
     shares = [
-        f"{100 * plans.start_share(one.runs, 'submit', base):.0f} %"
+        f"{100 * plans.start_share(raw.runs, 'submit', base):.0f} %"
         for base in ("defaults", "tuned")
     ]
-    yield one.says(
+    yield raw.says(
         BENCHMARKS,
         "Of the seconds that `submit` saves, warm, {} against `defaults` and {} against `tuned` "
         "are start and end of Spark",
@@ -338,28 +342,6 @@ def long_jobs() -> Iterator[Claim]:
         "take {} of the time with careful settings",
         *shares,
         long["tuned", "seconds"],
-    )
-
-
-def naive_bayes() -> Iterator[Claim]:
-    raw = Raw.of("plans-2026-11-25-1813")
-    job = "naive-bayes 256m"
-    yield raw.says(
-        BENCHMARKS,
-        "{} to `defaults`, {} to `tuned`, warm, start to end",
-        *(
-            shown(plans.by_job(raw.runs, "submit", base, "wall_s", True)[0][job])
-            for base in ("defaults", "tuned")
-        ),
-    )
-    runs = sorted(raw.runs, key=lambda row: row["repetition"])
-    yield raw.says(
-        BENCHMARKS,
-        "`defaults` {}; `tuned` {}; `submit` {}.",
-        *(
-            ", ".join(f"{row['wall_s']:.0f}" for row in runs if row["arm"] == arm)
-            for arm in ("defaults", "tuned", "submit")
-        ),
     )
 
 

@@ -16,7 +16,7 @@ second compiler (C2) keeps the JVM's own counts; `large-young`, whose young gene
 third of the heap. One application before these warms page cache and class-data archives, and is
 dropped.
 
-Answers must be equal in all arms. Told apart: start to end of the whole command, the queries' first
+Answers must be equal in all arms, but for the order of their rows. Told apart: start to end of the whole command, the queries' first
 pass and the later ones; of each the CPU seconds too (of a pass the JVM's), which other work on the
 machine changes less, and the classes that Spark generated in each pass.
 An application is one sample. Use taskset for fewer CPUs.
@@ -101,7 +101,7 @@ for _ in range(passes):
         rows = spark.sql(query).collect()
         seconds[-1].append(round(time.perf_counter() - begin, 4))
         cells = [[f"{c:.6g}" if isinstance(c, float) else str(c) for c in row] for row in rows]
-        answers.append(hashlib.sha256(json.dumps(cells).encode()).hexdigest()[:12])
+        answers.append(hashlib.sha256(json.dumps(sorted(cells)).encode()).hexdigest()[:12])
     cpu.append(round(cpu_s() - before, 2))
     classes.append(generated() - so_far)
 found = {"seconds": seconds, "answers": answers, "cpu_s": cpu, "classes": classes}

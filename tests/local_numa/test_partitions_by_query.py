@@ -39,6 +39,7 @@ def test_shuffles_of_a_query_are_sized_by_what_it_reads(site: Site) -> None:
     assert set(found["asked"]) == {5}, "a number in the query stands"
     assert found["hashed"] == [f"{BY_HASH} BuildRight"], "the smaller side fits"
     assert found["hashed_left"] == [f"{BY_HASH} BuildLeft"]
+    assert found["outer"] == [f"{BY_HASH} BuildLeft"], "not the side whose rows all stay"
     assert found["hinted"] == [BY_SORT], "the user's hint stands"
     assert found["prefers_sort"] == [BY_SORT], "and what the user set in the session"
     assert found["wide"] == [BY_SORT], "rows count, not what compression makes of them"

@@ -112,6 +112,7 @@ if "all" in sys.argv[2:]:
     by_sparks, same_by_sparks = joins(wide_rows, sparks_limit="64m")
     report |= {
         "hashed_left": joins(lambda: few.join(many, "k").groupBy("k").count())[0],
+        "outer": joins(lambda: many.join(few, "k", "right").groupBy("w").count())[0],
         "hinted": joins(lambda: many.join(few.hint("merge"), "k").groupBy("w").count())[0],
         "prefers_sort": sorted_first,
         "wide": wide,

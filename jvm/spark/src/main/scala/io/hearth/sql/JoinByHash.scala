@@ -3,6 +3,7 @@ package io.hearth.sql
 import org.apache.spark.SparkContext
 import org.apache.spark.sql.catalyst.optimizer.JoinSelectionHelper
 import org.apache.spark.sql.catalyst.planning.ExtractEquiJoinKeys
+import org.apache.spark.sql.catalyst.plans.{FullOuter, JoinType, LeftOuter, RightOuter}
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.execution.adaptive.{LogicalQueryStage, ShuffleQueryStageExec}
@@ -59,11 +60,18 @@ final private[sql] class JoinByHash(sc: SparkContext)
       right <- table(join.right)
       memory <- TaskMemory.share(sc)
     } yield Seq(
-      (left, canBuildShuffledHashJoinLeft(join.joinType), join.hint.copy(leftHint = ByHash)),
-      (right, canBuildShuffledHashJoinRight(join.joinType), join.hint.copy(rightHint = ByHash))
+      (left, hashesLeft(join.joinType), join.hint.copy(leftHint = ByHash)),
+      (right, hashesRight(join.joinType), join.hint.copy(rightHint = ByHash))
     ).collect { case (bytes, true, hint) if bytes <= memory / MemoryParts => bytes -> hint }
     sides.toSeq.flatten.minByOption(_._1).fold(join) { case (_, hint) => join.copy(hint = hint) }
   }
+
+  /** Not a side whose rows all stay: each that finds a partner would be marked, which takes longer than sorting. */
+  private def hashesLeft(of: JoinType): Boolean =
+    canBuildShuffledHashJoinLeft(of) && of != LeftOuter && of != FullOuter
+
+  private def hashesRight(of: JoinType): Boolean =
+    canBuildShuffledHashJoinRight(of) && of != RightOuter && of != FullOuter
 
   /** Bytes of the largest hash table of a side that has been shuffled for this join. */
   private def table(side: LogicalPlan): Option[BigInt] = side match {
