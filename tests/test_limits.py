@@ -6,14 +6,14 @@ import shlex
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from hearth.base.ids import parse_ids
-from support import Command, command, environment, require
+from support import Command, command, environment, eventually, require
 
 GROUPS = Path("/sys/fs/cgroup")
 
@@ -25,13 +25,20 @@ def child_of(controller: str, stack: ExitStack) -> tuple[Path, bool]:
     group = parent / f"hearth-test-{controller}-{os.getpid()}"
     try:
         group.mkdir()
-        stack.callback(group.rmdir)
+        stack.callback(eventually, "the cgroup is gone", lambda: removed(group))
         if unified:
             (parent / "cgroup.subtree_control").write_text(f"+{controller}")
     except OSError as error:
         stack.close()
         require("cgroups", f"no cgroup can be made: {error}")
     return group, unified
+
+
+def removed(group: Path) -> bool:
+    """A process that has just ended may hold it for a moment."""
+    with suppress(OSError):
+        group.rmdir()
+    return not group.exists()
 
 
 def quota(group: Path, unified: bool, cpus: float) -> None:

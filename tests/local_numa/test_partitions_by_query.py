@@ -39,7 +39,7 @@ def test_shuffles_of_a_query_are_sized_by_what_it_reads(site: Site) -> None:
     assert set(found["asked"]) == {5}, "a number in the query stands"
     assert found["hashed"] == [f"{BY_HASH} BuildRight"], "the smaller side fits"
     assert found["hashed_left"] == [f"{BY_HASH} BuildLeft"]
-    assert found["outer"] == [f"{BY_HASH} BuildLeft"], "not the side whose rows all stay"
+    assert found["outer"] == [BY_SORT], "the smaller side does, but all of its rows stay"
     assert found["hinted"] == [BY_SORT], "the user's hint stands"
     assert found["prefers_sort"] == [BY_SORT], "and what the user set in the session"
     assert found["wide"] == [BY_SORT], "rows count, not what compression makes of them"
@@ -61,14 +61,15 @@ def test_so_they_are_on_bound_executors(site: Site) -> None:
 
 
 def test_little_data_take_no_more_than_sparks_number_where_a_plan_has_more(site: Site) -> None:
-    """As on many slots, which one JVM has here without CPUs for them."""
+    """As on many slots: Spark takes so many for the tasks that run at once."""
     settings = {
+        "spark__default__parallelism": "150",
         "spark__hearth__sql__partitionsByQuery": "true",
         "spark__sql__shuffle__partitions": "300",
         "spark__hearth__internal__shufflePartitions": "300",
     }
-    words = (str(site.root / "data"), "busy")
-    found = site.run("partitions.py", *words, master="local[150]", **settings).report
+    data = str(site.root / "data")
+    found = site.run("partitions.py", data, master="local[2]", **settings).report
     assert set(found["little"]) == {SPARKS}
     assert found["busy"][1:] == [300, 300], "two for each slot, where Spark would not merge them"
     assert set(found["users"]) == {7}

@@ -91,17 +91,16 @@ def generated():
 
 hashed, same_hashed = joins(joined)
 little, answer = numbers(joined)
+busy, same_busy = numbers(joined, smallest="100b")
 users, same = numbers(joined, number="7")
 report = {
     "slots": spark.sparkContext.defaultParallelism,
     "little": little,
     "users": users,
     "hashed": hashed,
-    "same": answer == same == same_hashed,
+    "busy": busy,
+    "same": answer == same == same_hashed == same_busy,
 }
-if "busy" in sys.argv[2:]:
-    report["busy"], same_busy = numbers(joined, smallest="100b")
-    report["same"] = report["same"] and same_busy == answer
 if "classes" in sys.argv[2:]:
     report["generated"] = generated()
 if "all" in sys.argv[2:]:

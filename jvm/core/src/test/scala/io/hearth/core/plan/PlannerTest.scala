@@ -96,7 +96,9 @@ class PlannerTest extends AnyFunSuite {
     assert(got.conf("spark.driver.memory") == s"${got.executors.head.heapMb}m")
   }
 
-  test("GPUs and other custom resources get executors where one JVM would do, and the key is named") {
+  test(
+    "GPUs and other custom resources get executors where one JVM would do, and the key is named"
+  ) {
     for (of <- Seq("executor", "task")) {
       val key = s"spark.$of.resource.gpu.amount"
       val got = plan("1 node of 16 GB, 8 cores x 2 threads", conf(key -> "1"))
