@@ -26,6 +26,7 @@ Lehmann and signed ranks from nine jobs on.
 import argparse
 import os
 import platform
+import re
 import shlex
 import statistics
 import subprocess
@@ -268,11 +269,11 @@ def trial_of(row: Mapping[str, Any]) -> Trial:
 
 
 def _plain(arms: dict[str, Way]) -> dict[str, Any]:
-    """Return the arms as the results file holds them, without the port of the standalone master."""
+    """Return the arms as the results file holds them, without a port or a path of this machine."""
     return {
         name: {
             "master": "spark://..." if name == "standalone" else way.master,
-            "conf": dict(way.conf),
+            "conf": {key: re.sub(r"/[^\s':]+", "...", value) for key, value in way.conf.items()},
             "hinted": way.hinted,
         }
         for name, way in arms.items()

@@ -84,7 +84,7 @@ def test_the_help_of_compare_lists_exactly_the_bindings_that_it_accepts(
     (listed,) = re.findall(r"^  --bind \{(.*)\}", shown, re.MULTILINE)
     refused = main(["compare", "--dry-run", f"--bind={value}", application]) == 2
     assert (value not in listed.split(",")) is refused
-    meaning = {"none": "do not bind", "node": "to CPUs of its own", "package": "of a package"}[
+    meaning = {"none": "none: do not", "node": "to CPUs of its own", "package": "of a package"}[
         value
     ]
     assert (meaning not in shown) is refused
