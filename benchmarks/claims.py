@@ -302,8 +302,8 @@ def one_jvm() -> Iterator[Claim]:
     )
     yield raw.says(
         "README.md",
-        "To careful settings that start from hearth's class-data archive too, it is {} in warm and {} "
-        "in first runs",
+        "To careful settings that start from hearth's class-data archive too, it is {} in warm and "
+        "{} in first runs",
         of["tuned-archive", "wall_s", True],
         of["tuned-archive", "wall_s", False],
     )

@@ -16,9 +16,10 @@ second compiler (C2) keeps the JVM's own counts; `large-young`, whose young gene
 third of the heap. One application before these warms page cache and class-data archives, and is
 dropped.
 
-Answers must be equal in all arms, but for the order of their rows. Told apart: start to end of the whole command, the queries' first
-pass and the later ones; of each the CPU seconds too (of a pass the JVM's), which other work on the
-machine changes less, and the classes that Spark generated in each pass.
+Answers must be equal in all arms, but for the order of their rows. Told apart: start to end of the
+whole command, the queries' first pass and the later ones; of each the CPU seconds too (of a pass
+the JVM's), which other work on the machine changes less, and the classes that Spark generated in
+each pass.
 An application is one sample. Use taskset for fewer CPUs.
 
 `--python`: in place of the 22, four queries of lineitem whose functions are Python's: row by row,
