@@ -89,7 +89,7 @@ class Site:
         self.started.append(process)
         return process
 
-    def run(self, app: str, *words: str, timeout: float = 240, **options: Any) -> "Outcome":
+    def run(self, app: str, *words: str, timeout: float = 480, **options: Any) -> "Outcome":
         process = self.start(app, *words, **options)
         output, _ = process.communicate(timeout=timeout)
         return Outcome(process.returncode, output, self.log)

@@ -6,8 +6,9 @@ How many partitions their shuffles had, and how shuffled sides were joined.
 import json
 import re
 import sys
+from functools import reduce
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import col, count, explode, lit, sequence
 from pyspark.sql.functions import sum as total
 
@@ -19,8 +20,8 @@ PREFER_SORT = "spark.sql.join.preferSortMergeJoin"
 SPARKS_LIMIT = "spark.sql.adaptive.maxShuffledHashJoinLocalMapThreshold"
 spark.conf.set("spark.sql.autoBroadcastJoinThreshold", "-1")
 folder = sys.argv[1]
-spark.range(200_000).selectExpr("id % 5000 AS k", "id AS v").write.parquet(f"{folder}/many")
-spark.range(5_000).selectExpr("id AS k", "id * 7 AS w").write.parquet(f"{folder}/few")
+spark.range(0, 200_000, 1, 2).selectExpr("id % 5000 k", "id v").write.parquet(f"{folder}/many")
+spark.range(0, 5_000, 1, 2).selectExpr("id AS k", "id * 7 AS w").write.parquet(f"{folder}/few")
 many, few = spark.read.parquet(f"{folder}/many"), spark.read.parquet(f"{folder}/few")
 
 
@@ -79,12 +80,17 @@ def grown_rows():
 
 
 def generated():
-    """Classes that the driver has generated after 110 queries, and after the same once more."""
+    """Classes that the driver has generated for 150 projections, and for the same once more.
+
+    A union would make one class of its fifteen, were they not coalesced.
+    """
     metrics = spark._jvm.org.apache.spark.metrics.source.CodegenMetrics
     counts = []
     for _ in range(2):
-        for number in range(110):
-            spark.range(2).selectExpr(f"id * {number + 3} AS x").where("x >= 0").collect()
+        for first in range(3, 153, 15):
+            rows = spark.range(0, 3, 1, 3)
+            each = [rows.selectExpr(f"id * {n} AS x").coalesce(3) for n in range(first, first + 15)]
+            reduce(DataFrame.union, each).collect()
         counts.append(metrics.METRIC_COMPILATION_TIME().getCount())
     return counts
 
