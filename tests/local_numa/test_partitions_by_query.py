@@ -37,6 +37,7 @@ def test_shuffles_of_a_query_are_sized_by_what_it_reads(site: Site) -> None:
     assert len(set(sides)) == 1, "equal keys of a join meet"
     assert found["ran_before"][0] == least, "of a stage that has run its real size counts"
     assert set(found["grown"]) == {SPARKS}, "where a row may become many, the size is not known"
+    assert found["state"] == SPARKS, "a stream's state is in as many partitions when it is larger"
     assert set(found["users"]) == {7}, "the user's number stands"
     assert set(found["sparks"]) == {SPARKS}, "also where it is Spark's"
     assert set(found["asked"]) == {5}, "a number in the query stands"

@@ -279,8 +279,11 @@ def test_a_thrift_server_and_a_client_that_knows_nothing_of_hearth(site: Site):
     try:
         eventually("it listens", lambda: server.poll() is not None or listening(port), 200)
         assert server.poll() is None, (site.root / "driver.log").read_text()[-4000:]
-        outcome = typed(site, ["bash", "-euc", ask])
+        groups = "EXPLAIN SELECT id % 3 AS g, count(*) FROM range(1000) GROUP BY 1"
+        outcome = typed(site, ["bash", "-euc", f"{ask.rstrip()} -e '{groups}'"])
         assert "| 1000 " in outcome.output, outcome.log
+        shuffled = re.search(r"hashpartitioning\(.*?, (\d+)\)", outcome.output)
+        assert shuffled and int(shuffled[1]) < 200, "a query's shuffles are sized there too"
     finally:
         os.killpg(server.pid, signal.SIGTERM)
         server.wait(PATIENCE_S)

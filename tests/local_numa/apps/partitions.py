@@ -79,6 +79,17 @@ def grown_rows():
     return rows.groupBy("x").count()
 
 
+def stateful():
+    """Partitions of a stream's state, which the stream keeps when it goes on from its checkpoint."""
+    rows = spark.readStream.schema(many.schema).parquet(f"{folder}/many")
+    counts = rows.groupBy((col("k") % 3).alias("g")).count()
+    checkpoint = counts.writeStream.option("checkpointLocation", f"{folder}/checkpoint")
+    memory = checkpoint.format("memory").queryName("counts").outputMode("complete")
+    query = memory.trigger(availableNow=True).start()
+    query.awaitTermination()
+    return query.lastProgress["stateOperators"][0]["numShufflePartitions"]
+
+
 def generated():
     """Classes that the driver has generated for 150 projections, and for the same once more.
 
@@ -126,6 +137,7 @@ if "all" in sys.argv[2:]:
         "sparks": sparks,
         "ran_before": numbers(summed_first, advisory="40k")[0],
         "grown": numbers(grown_rows)[0],
+        "state": stateful(),
         "ordered": numbers(lambda: joined().orderBy("g"))[0],
         "asked": numbers(lambda: many.repartition(5, "k").groupBy("k").count())[0],
         "same": answer == same == same_by_size == same_sparks == same_hashed == same_sorted
