@@ -93,7 +93,7 @@ def page() -> str:
 
 
 def _item(found: Preset, value: Value) -> str:
-    head = f"- {value.what}: {value.published} ({value.place}),"
+    head = f"- *{value.what}*: {value.published} ({value.place}),"
     line = f"`{command(found, value)}`"
     return f"{head} {line}\n" if len(f"{head} {line}") <= LINE else f"{head}\n  {line}\n"
 
