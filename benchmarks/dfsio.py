@@ -24,6 +24,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -97,24 +98,22 @@ def one_start(options: argparse.Namespace, dice: random.Random) -> Iterator[dict
 def page(rows: list[dict[str, Any]]) -> list[str]:
     """Return the table in Markdown; above 1 is faster."""
     lines = []
-    for arm in ARMS:
-        cells = [f"`{arm}`"]
-        for what in _measures(rows):
-            cells.append(spread(list(rates(rows, arm, what).values()), 0))
-            cells.append("1" if arm == PLAIN else shown(ratio(rows, arm, what)))
+    for way, arm in product(WAYS, ARMS):
+        cells = [way, f"`{arm}`"]
+        for kind in _kinds(rows):
+            cells.append(spread(list(rates(rows, arm, way + kind).values()), 0))
+            cells.append("1" if arm == PLAIN else shown(ratio(rows, arm, way + kind)))
         lines.append(cells)
-    heads = ["Arm"]
-    for what in _measures(rows):
-        way, _, rate = what.partition("_")
-        heads += [f"{way}{', average IO rate' * bool(rate)}, MB/s, median (range)"]
-        heads += [f"to `{PLAIN}`"]
+    heads = ["", "Arm"]
+    for kind in _kinds(rows):
+        heads += [f"{'average IO rate, ' * bool(kind)}MB/s, median (range)", f"to `{PLAIN}`"]
     return table(heads, lines)
 
 
-def _measures(rows: list[dict[str, Any]]) -> list[str]:
-    """Throughput, and the average IO rate where the results have it, each of both ways."""
-    known = [f"{way}{kind}" for way in WAYS for kind in ("", "_io_rate")]
-    return [what for what in known if all(f"{what}_mb_s" in row for row in rows)]
+def _kinds(rows: list[dict[str, Any]]) -> list[str]:
+    """Throughput, and the average IO rate where the results have it."""
+    has_rate = all(f"{way}_io_rate_mb_s" in row for way in WAYS for row in rows)
+    return ["", "_io_rate"] if has_rate else [""]
 
 
 def rates(rows: list[dict[str, Any]], arm: str, what: str) -> dict[tuple[int, int], float]:

@@ -32,6 +32,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -300,16 +301,20 @@ def page(runs: Sequence[Run]) -> list[str]:
 
 
 def overview(runs: Sequence[Run], measures: Sequence[Measure] = MEASURES) -> list[str]:
-    """Of each question the ratio over all jobs, and the jobs that lose."""
-    lines = []
+    """Of each question the ratio over all jobs, and below the table the jobs that lose."""
+    lines, losses = [], []
     for arm, base in QUESTIONS:
         for title, measure, warm in measures:
             ratios, pairs = by_job(runs, arm, base, measure, warm)
             if ratios:
                 cells = [f"`{arm}`", f"`{base}`", title, str(len(ratios)), str(pairs)]
-                lines.append([*cells, shown(over_jobs(ratios)), _losses(ratios)])
+                worse = _losses(ratios)
+                lines.append([*cells, shown(over_jobs(ratios)), str(len(worse))])
+                losses += [f"- `{arm}` to `{base}`, {title}: {', '.join(worse)}"] if worse else []
     heads = ["Arm", "Baseline", "Measure", "Jobs", "Pairs", "Ratio, 95 % interval", "Jobs above 1"]
-    return table(heads, lines)
+    wrapped = textwrap.TextWrapper(120, subsequent_indent="  ", break_on_hyphens=False)
+    named = [wrapped.fill(loss) for loss in losses]
+    return [*table(heads, lines), *(["", "Jobs above 1:", "", *named] if named else [])]
 
 
 def job_table(runs: Sequence[Run], warm: bool | None = True) -> list[str]:
@@ -363,10 +368,10 @@ def over_jobs(ratios: Mapping[str, Ratio]) -> Ratio:
     return overall(ratio.value for ratio in ratios.values())
 
 
-def _losses(ratios: Mapping[str, Ratio]) -> str:
+def _losses(ratios: Mapping[str, Ratio]) -> list[str]:
     worse = {job: ratio.value for job, ratio in ratios.items() if round(ratio.value, 2) > 1}
     found = sorted(worse.items(), key=lambda item: -item[1])
-    return ", ".join(f"{job} {value:.2f}" for job, value in found) or "none"
+    return [f"{job} {value:.2f}" for job, value in found]
 
 
 def by_job(

@@ -10,8 +10,9 @@ from typing import Annotated, Any, Literal, get_args, get_origin
 
 import hearth
 from json_schema import comments
+from support import filled
 
-_CODE_WIDTH, _WIDTH = 100, 120
+_CODE_WIDTH = 100
 _HEAD = """# Python API
 
 Generated from the package; do not edit: `HEARTH_UPDATE_GOLDEN=1 pytest tests/test_api.py` writes
@@ -80,7 +81,7 @@ def _methods(kind: Any) -> Iterator[tuple[str, str]]:
 
 def _item(item: tuple[str, str]) -> str:
     shown, meaning = item
-    return _filled(f"- `{shown}`" + (f": {meaning}" if meaning else ""), "  ")
+    return filled(f"- `{shown}`" + (f": {meaning}" if meaning else ""), "  ")
 
 
 def _parsed(value: Any) -> Any:
@@ -136,14 +137,4 @@ def _type(annotation: ast.expr, module: str) -> str:
 
 def _text(value: Any) -> str:
     paragraphs = (inspect.getdoc(value) or "").split("\n\n")
-    return "\n\n".join(_filled(" ".join(part.split())) for part in paragraphs) + "\n"
-
-
-def _filled(text: str, indent: str = "") -> str:
-    return textwrap.fill(
-        text,
-        _WIDTH,
-        subsequent_indent=indent,
-        break_on_hyphens=False,
-        break_long_words=False,
-    )
+    return "\n\n".join(filled(" ".join(part.split())) for part in paragraphs) + "\n"

@@ -3,6 +3,7 @@
 from itertools import groupby
 
 from hearth.doctor.check import Check, all_checks
+from support import filled
 
 _HEAD = """# What the doctor checks
 
@@ -52,7 +53,8 @@ keep a value. The change ends when the machine starts again; with `--persist` a 
 back and removes that file, also where hearth was killed in between. In a container,
 `/proc/sys` and `/sys` are read-only: run the command on the host.
 
-A capture (`--machine`) answers only what it holds. This page is made from the checks.
+A capture (`--machine`) answers only what it holds. This page is made from the checks. *Worth* is
+what has been published of it; where it is missing, hearth knows no figure.
 """
 _TITLES = {
     "memory": "Memory", "cpu": "CPU", "limits": "Limits", "files": "Files and disks",
@@ -64,16 +66,17 @@ def page() -> str:
     """Return the text of the page."""
     parts = [_HEAD]
     for group, checks in groupby(all_checks(), lambda check: check.group):
-        parts.append(f"\n## {_TITLES[group]}\n\n")
-        parts.append(
-            "| Check | Why | Better | Worth | Touches | Source |\n|---|---|---|---|---|---|\n"
-        )
-        parts += [_row(check) for check in checks]
+        parts.append(f"\n## {_TITLES[group]}\n")
+        parts += [_entry(check) for check in checks]
     return "".join(parts)
 
 
-def _row(check: Check) -> str:
-    worth = check.worth.text if check.worth.kind == "published" else "unknown"
-    touches = f"{check.touches}; needs a reboot" if check.reboot else check.touches
-    cells = [f"`{check.name}`", check.why, check.better, worth, touches, check.source]
-    return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |\n"
+def _entry(check: Check) -> str:
+    items = [
+        ("Better", check.better),
+        ("Worth", check.worth.text if check.worth.kind == "published" else ""),
+        ("Touches", f"{check.touches}; needs a reboot" if check.reboot else check.touches),
+        ("Source", check.source),
+    ]
+    lines = [filled(f"- *{label}*: {text}", "  ") for label, text in items if text]
+    return "\n".join([f"\n### {check.name}\n", filled(check.why), "", *lines, ""])

@@ -2,6 +2,7 @@
 
 from hearth.analysis.advice import PLAN_RULES, STAGE_RULES
 from hearth.analysis.findings import SKEW, SKEWED_JOIN
+from support import filled
 
 _HEAD = """# Findings about stages and plans
 
@@ -13,7 +14,6 @@ Spark the rows that a MERGE copies from 4.1 on, and an UPDATE or a DELETE from 4
 names its stage or query, and the place in the document (`--json`) that it rests on. The limits are
 our judgement, unless [advice.py](../src/hearth/analysis/advice.py) names a source.
 """
-_TABLE = "\n| Finding | When | What to do |\n|---|---|---|\n"
 
 #: DataFlint's alerts, by its own names, as it had them in May 2026, and what finds the same here.
 _ALERTS = (
@@ -33,12 +33,12 @@ _ALERTS = (
     ("inefficientIcebergReplaceTable", "`copied-rows`, by the rows that Spark counts"),
     ("replacedMostOfIcebergTable", "`replaced-table`"),
     ("fullScanPartitionedTable", "`full-scan`, of each file source"),
-    ("fullScanLiquidClusteringTable, fullScanZIndexTable", "not here: a log does not name the "
-     "columns by which Delta clusters a table"),
+    ("fullScanLiquidClusteringTable, fullScanZIndexTable", "not here: a log does not name "
+     "Delta's columns of clusters"),
     ("largeBroadcast", "`large-broadcast`"),
     ("broadcastSmallTable", "`could-broadcast`"),
-    ("largeCrossJoinScan", "`cross-join`, by the rows that come out: what it compared is counted "
-     "by DataFlint's own plugin only"),
+    ("largeCrossJoinScan", "`cross-join`, by the rows that come out; only DataFlint's plugin "
+     "counts what is compared"),
     ("longFilterCondition", "`long-filter`"),
 )  # fmt: skip
 _DATAFLINT = """
@@ -59,12 +59,12 @@ def page() -> str:
         "read more data"
     )
     return "".join([
-        _HEAD, "\n## Stages\n", _TABLE, *(_row(r.id, r.when, r.next_step) for r in STAGE_RULES),
-        _row("skew-N", join, SKEWED_JOIN),
-        "\n## Plans of queries\n", _TABLE, *(_row(r.id, r.when, r.next_step) for r in PLAN_RULES),
+        _HEAD, "\n## Stages\n\n", *(_item(r.id, r.when, r.next_step) for r in STAGE_RULES),
+        _item("skew-N", join, SKEWED_JOIN),
+        "\n## Plans of queries\n\n", *(_item(r.id, r.when, r.next_step) for r in PLAN_RULES),
         _DATAFLINT, *(f"| {theirs} | {here} |\n" for theirs, here in _ALERTS),
     ])  # fmt: skip
 
 
-def _row(name: str, when: str, next_step: str) -> str:
-    return f"| `{name}` | {when} | {next_step} |\n"
+def _item(name: str, when: str, next_step: str) -> str:
+    return filled(f"- **`{name}`**: {when}. *What to do*: {next_step}.", "  ") + "\n"

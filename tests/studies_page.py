@@ -4,6 +4,7 @@ import re
 from itertools import groupby
 
 from hearth.studies.published.preset import Answer, Preset, Value, names, preset
+from support import LINE, filled
 
 _HEAD = """# Published studies, number by number
 
@@ -29,7 +30,8 @@ there. Executors and cores follow from your machine's nodes and cores, and heaps
 except Chiba's, which are the study's, scaled. The result is kept: `hearth runs` lists it, and
 `hearth report ID` shows it again.
 
-Below is every number that the studies published, with an answer:
+Below is every number that the studies published, with the command that measures it, under an
+answer:
 
 - **measured**: hearth's benchmarks tried it, on the machine named; the link has the command and
   the raw results.
@@ -83,19 +85,21 @@ def page() -> str:
     """Return the text of the page."""
     parts = [_HEAD]
     for study, group in groupby(presets(), key=lambda one: one.study):
-        parts.append(f"\n## {_TITLES[study]}\n\n")
-        parts.append("| Number | Published | Where | Answer | Command |\n|---|---|---|---|---|\n")
-        parts += [_row(one, value) for one in group for value in numbers(one)]
+        parts.append(f"\n## {_TITLES[study]}\n")
+        pairs = ((one, value) for one in group for value in numbers(one))
+        for said, answered in groupby(pairs, key=lambda pair: _answer(pair[0].answer_of(pair[1]))):
+            parts += ["\n", filled(said), "\n\n", *(_item(*pair) for pair in answered)]
     return "".join(parts)
 
 
-def _row(found: Preset, value: Value) -> str:
-    said, line = _answer(found.answer_of(value)), command(found, value)
-    return f"| {value.what} | {value.published} | {value.place} | {said} | `{line}` |\n"
+def _item(found: Preset, value: Value) -> str:
+    head = f"- *{value.what}*: {value.published} ({value.place}),"
+    line = f"`{command(found, value)}`"
+    return f"{head} {line}\n" if len(f"{head} {line}") <= LINE else f"{head}\n  {line}\n"
 
 
 def _answer(answer: Answer) -> str:
     place = f" ([figures](../{answer.page}))" if answer.page else ""
     before = {"open": "; needs ", "measured": "; on ", "predicted": "; "}[answer.kind]
     machine = "" if answer.machine == "any" else before + answer.machine
-    return f"**{answer.kind}**: {answer.text}{machine}{place}"
+    return f"**{answer.kind}**: {answer.text}{machine}{place}."

@@ -6,6 +6,7 @@ import re
 import shlex
 import subprocess
 import sys
+import textwrap
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -49,6 +50,17 @@ def check_golden(name: str, actual: str, folder: Path = ROOT / "tests" / "golden
         file.write_text(actual, encoding="utf-8")
     assert file.is_file(), f"{file} is missing: HEARTH_UPDATE_GOLDEN=1 writes it"
     assert actual == file.read_text(encoding="utf-8")
+
+
+#: How long a line of a document may be.
+LINE = 120
+
+
+def filled(text: str, indent: str = "") -> str:
+    """A paragraph of a document, or an item of a list, in lines of a document's length."""
+    return textwrap.fill(
+        text, LINE, subsequent_indent=indent, break_on_hyphens=False, break_long_words=False
+    )
 
 
 #: What leads a command to another Spark, another master or another screen than the test's.

@@ -15,7 +15,7 @@ from hearth.cli.commands import command_names
 from hearth.cli.main import command_parser
 from hearth.cli.options import read_line
 from hearth.spark.profiling import OVER_LIMIT
-from support import ROOT, Command
+from support import LINE, ROOT, Command
 
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("**/*.md")])
 _BLOCK = re.compile(r"^```sh\n(.*?)^```", re.MULTILINE | re.DOTALL)
@@ -157,14 +157,17 @@ _IS_NO = re.compile(
 )
 
 
-def test_no_line_of_a_document_is_longer_than_120_characters() -> None:
-    """Rows of tables are, which have no way to be broken."""
+#: Documents with tables that commands print, as wide as what was measured.
+_PRINTED = ("benchmarks/README.md", "docs/workloads.md")
+
+
+def test_no_line_of_a_document_is_too_long() -> None:
     pages = [*DOCUMENTS, *(ROOT / "benchmarks").glob("*.md"), *(ROOT / "numalab").glob("*.md")]
     long = [
-        f"{page.relative_to(ROOT)}:{number}: {len(line)} characters"
-        for page in pages
+        f"{name}:{number}: {len(line)} characters"
+        for name, page in ((str(page.relative_to(ROOT)), page) for page in pages)
         for number, line in enumerate(page.read_text().splitlines(), 1)
-        if len(line) > 120 and not line.startswith("|")
+        if len(line) > LINE and not (name in _PRINTED and line.startswith("|"))
     ]
     assert not long, "\n".join(long)
 
@@ -239,7 +242,7 @@ def test_the_index_answers_what_readers_look_for_by_one_link_to_a_heading_that_e
 
 def test_the_glossary_has_the_words_that_pages_show_alone() -> None:
     text = (ROOT / "docs" / "glossary.md").read_text()
-    rows = re.findall(r"^\| (?!Word)(\w.*?) \|", text, re.MULTILINE)
-    words = {word for row in rows for word in row.split(", ")}
+    items = re.findall(r"^- \*\*(.*?)\*\*:", text, re.MULTILINE)
+    words = {word for item in items for word in item.split(", ")}
     assert {"idle task slots", "local memory", "GC share", "target", "arm", "trial"} <= words
-    assert rows == sorted(rows, key=str.lower), "in the order of the alphabet"
+    assert items == sorted(items, key=str.lower), "in the order of the alphabet"

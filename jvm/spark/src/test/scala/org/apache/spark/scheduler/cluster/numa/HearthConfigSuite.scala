@@ -133,18 +133,22 @@ private object ConfigurationPage {
       |
       |Set a key as any of Spark's: `--conf KEY=VALUE`, `spark-defaults.conf`, or `.config(KEY, VALUE)` before the
       |session is made. A wrong value ends the application at its start, naming the key.
-      |
-      || Key | Default | Since | Meaning |
-      ||---|---|---|---|
       |""".stripMargin
 
-  def render(entries: Seq[ConfigEntry[_]]): String = entries.map(row).mkString(head, "", "")
+  def render(entries: Seq[ConfigEntry[_]]): String = entries.map(section).mkString(head, "", "")
 
-  private def row(entry: ConfigEntry[_]): String = {
+  private def section(entry: ConfigEntry[_]): String = {
     val default = entry.defaultValueString match {
-      case ConfigEntry.UNDEFINED => "(none)"
+      case ConfigEntry.UNDEFINED => "none"
       case value => s"`$value`"
     }
-    s"| `${entry.key}` | $default | ${entry.version} | ${entry.doc.replace("|", "\\|")} |\n"
+    s"\n## `${entry.key}`\n\nDefault: $default. Since ${entry.version}.\n\n${filled(entry.doc)}\n"
   }
+
+  /** In lines of at most 120 characters. */
+  private def filled(text: String): String =
+    text.split(' ').reduceLeft { (lines, word) =>
+      val fits = lines.length - lines.lastIndexOf('\n') + word.length <= 120
+      lines + (if (fits) ' ' else '\n') + word
+    }
 }
