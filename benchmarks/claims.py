@@ -243,8 +243,8 @@ def sized_shuffles() -> Iterator[Claim]:
         yield large.tables(query_partitions.seconds_table(runs, measures))
     yield large.says(
         "README.md",
-        "At scale 10, each query once, it took {} of the time with careful settings (four pairs) and "
-        "{} of that with Spark's defaults (one)",
+        "At scale 10, each query once, it took {} of the time with careful settings (four pairs) "
+        "and {} of that with Spark's defaults (one)",
         shown(overall(query_partitions.ratios(runs, "submit", "careful", "wall_s"))),
         *(f"{r:.2f}" for r in query_partitions.ratios(runs, "submit", "defaults", "wall_s")),
     )

@@ -80,7 +80,7 @@ def grown_rows():
 
 
 def stateful():
-    """Partitions of a stream's state, which the stream keeps when it goes on from its checkpoint."""
+    """Partitions of a stream's state, which it keeps when it goes on from its checkpoint."""
     rows = spark.readStream.schema(many.schema).parquet(f"{folder}/many")
     counts = rows.groupBy((col("k") % 3).alias("g")).count()
     checkpoint = counts.writeStream.option("checkpointLocation", f"{folder}/checkpoint")
