@@ -25,7 +25,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hearth.base.codec import to_json
-from hearth.base.durations import parse_seconds
 from hearth.base.errors import UserError
 from hearth.base.redaction import Redaction
 from hearth.cli.options import (
@@ -33,6 +32,7 @@ from hearth.cli.options import (
     add_wait_option,
     from_namespace,
     group,
+    parse_limit,
     read_submit_line,
     wait_option,
 )
@@ -169,10 +169,7 @@ def _settings(options: TuneCommand) -> TuneSettings:
     if objective is None:
         names = "time, throughput, core-seconds or time,core-seconds"
         raise UserError(f"--objective: unknown objective '{options.objective}': use {names}")
-    limit_s = parse_seconds(options.limit, "--limit")
-    if limit_s <= 0:
-        raise UserError(f"--limit: '{options.limit}' is not a positive duration: use e.g. 30m")
-    return TuneSettings(objective, options.budget, limit_s, options.for_runs)
+    return TuneSettings(objective, options.budget, parse_limit(options.limit), options.for_runs)
 
 
 def _tune(options: TuneCommand) -> int:

@@ -74,6 +74,14 @@ def read_sources(names: list[str], state_home: Path) -> Sources:
     return sources
 
 
+def read_run(name: str, state_home: Path) -> Analysis:
+    """Read the one run that `--from` names; raise UserError for none or several."""
+    runs = read_sources([name], state_home).runs
+    if len(runs) != 1:
+        raise UserError(f"--from: '{name}' is not a single run: give a run or an event log")
+    return runs[0]
+
+
 def _found(name: str, state_home: Path) -> tuple[StudyKind | None, Path]:
     """Return the directory of what hearth keeps: named as it is, or by an id."""
     if name == LAST or not _is_kept(Path(name)):
