@@ -351,3 +351,12 @@ def run_options(given: Namespace) -> RunOptions:
         raise UserError(f"--seed: {given.seed} is below 0: give a whole number from 0")
     budget_s = None if given.budget is None else parse_seconds(given.budget, "--budget")
     return RunOptions(repeat, given.warmup, given.seed, budget_s, wait_option(given))
+
+
+def refuse_device(file: Path, option: str) -> None:
+    """Refuse what a new file would replace and nobody means to lose: /dev/null, a pipe, a folder.
+
+    Links in /dev, such as stdout, lead to what is open, and are replaced as well.
+    """
+    if file.absolute().parent == Path("/dev") or (file.exists() and not file.is_file()):
+        raise UserError(f"{option}: '{file}' is not a regular file: name another")

@@ -54,7 +54,7 @@ from hearth.studies.tune.result import Objective, Tuned, TuneSettings
 from hearth.studies.tune.search_space import SearchSpace, parse_vary, space
 from hearth.workloads import runner
 
-# What searches needs numpy, which `_load_with_one_thread` loads before it: imported where it runs.
+# What searches loads numpy, which `run` limits first: imported where it runs.
 if TYPE_CHECKING:
     from hearth.studies.tune.study import Tune
 
@@ -173,8 +173,8 @@ def _settings(options: TuneCommand) -> TuneSettings:
 
 
 def _tune(options: TuneCommand) -> int:
-    from hearth.studies.tune.study import run as run_study
-    from hearth.studies.tune.verdict import tuned
+    from hearth.studies.tune.study import run as run_study  # loads numpy, limited by now
+    from hearth.studies.tune.verdict import tuned  # likewise
 
     asked, settings = _settings(options), read_settings(options.line)
     target, line = _target(options.line)
@@ -202,7 +202,7 @@ def _begun(
     asked: "TuneSettings",
 ) -> "Tune":
     """Return the tune, new or resumed. line: as it is planned."""
-    from hearth.studies.tune.study import Tune
+    from hearth.studies.tune.study import Tune  # loads numpy, limited by now
 
     home, redaction, own = paths.state_home(), Redaction.of(settings), options.line
     words = [*own.asked.to_words(), *own.option_words, *own.application]
@@ -259,7 +259,7 @@ def _list(found: SearchSpace, asked: "TuneSettings") -> None:
 
 def keep_or_withdraw(line: SubmitLine, tune: "Tune", found: Tuned) -> None:
     """Keep the best for `hearth submit --tuned` and `hearth run --tuned`, or withdraw what was."""
-    from hearth.studies.tune.verdict import winner
+    from hearth.studies.tune.verdict import winner  # loads numpy, limited by now
 
     way = winner(tune)
     if way is None:
