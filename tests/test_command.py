@@ -15,7 +15,7 @@ import pytest
 from hearth.base.errors import UserError
 from hearth.cli.commands import GROUPS
 from hearth.cli.main import command_names, command_parser, main
-from hearth.cli.pages import refuse_device
+from hearth.cli.options import refuse_device
 from hearth.machine.paths import cache_home
 from support import Command, says
 

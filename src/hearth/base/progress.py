@@ -59,7 +59,7 @@ def working(title: str, left: Callable[[], float | None] | None = None) -> Itera
     if not sys.stderr.isatty():
         yield work
         return
-    from hearth.base.progress_rich import below
+    from hearth.base.progress_rich import below  # loads rich, for a terminal only
 
     with below(work):
         yield work

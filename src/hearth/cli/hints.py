@@ -1,4 +1,4 @@
-"""Name the commands that have an unknown option: loaded only to explain an error."""
+"""Name the commands that have an unknown option, to explain an error."""
 
 import importlib
 from argparse import ArgumentParser

@@ -20,6 +20,7 @@ from hearth.base.errors import UserError, nearest
 from hearth.base.java import own_directory
 from hearth.base.terminal import escaping_output, one_line
 from hearth.cli.commands import GROUPS, command_names, summary
+from hearth.cli.hints import elsewhere
 
 _USAGE_ERROR = 2
 _INTERNAL = 70
@@ -59,8 +60,6 @@ class Parser(ArgumentParser):
 
         known = self._option_string_actions
         if option := re.match(r"unrecognized arguments: (--[^\s=]+)", message):
-            from hearth.cli.hints import elsewhere
-
             return elsewhere(option[1], nearest(option[1], known))
         value = re.match(r"argument ([^\s:/]+)[^:]*: invalid choice: '(.*?)' ", message)
         action = known.get(value[1]) if value else None
@@ -182,13 +181,13 @@ def _run(arguments: list[str]) -> int:
 
 def _take_back_abandoned() -> None:
     """Restore a setting of the machine that a killed comparison left changed."""
-    from hearth.machine import paths
+    from hearth.machine import paths  # a command's: no help needs it
 
     state = paths.state_home()
     try:
         if not any((state / "doctor" / "switched").glob("*.json")):
             return
-        from hearth.doctor.switch import Switch
+        from hearth.doctor.switch import Switch  # seldom needed
 
         told = Switch.of(state).take_back_abandoned()
     except PermissionError:  # another user's state: what it holds is not this user's to put back

@@ -3,10 +3,12 @@
 A command's parser is all that sees argparse's Namespace: below it are frozen dataclasses.
 """
 
+import shlex
 import sys
 from argparse import ArgumentParser, Namespace, _ArgumentGroup, _MutuallyExclusiveGroup
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
+from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
 from hearth.base.durations import parse_seconds
@@ -192,6 +194,23 @@ def read_line(
     return read_submit_line(parser, words).line
 
 
+def read_lines(file: Path, option: str, refused: Mapping[str, str]) -> list[SubmitLine]:
+    """Return the lines of the applications in the file of an option, in shell syntax."""
+    try:
+        lines = file.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(f"{option}: '{file}' cannot be read: {error}") from error
+    found = []
+    for number, line in enumerate(lines, start=1):
+        where = f"{option}: '{file}', line {number}"
+        try:
+            words = shlex.split(line, comments=True)
+        except ValueError as error:
+            raise UserError(f"{where}: {error}") from error
+        found += [read_line(words, where, refused)] if words else []
+    return found
+
+
 def read_planning_words(words: Iterable[str], what: str) -> SubmitOptions:
     """Return the options that the words of a file stand for; what: names it in an error."""
     parser = _Refusing(add_help=False, allow_abbrev=False, prog=what)
@@ -307,6 +326,14 @@ def add_wait_option(parser: ArgumentParser, title: str = "runs") -> None:
     group(parser, title).add_argument("--wait-quiet", metavar="TIME", help=words)
 
 
+def parse_limit(text: str) -> float:
+    """Return the seconds of `--limit`; raise UserError for what is not a positive duration."""
+    limit_s = parse_seconds(text, "--limit")
+    if limit_s <= 0:
+        raise UserError(f"--limit: '{text}' is not a positive duration: use e.g. 30m")
+    return limit_s
+
+
 def wait_option(given: Namespace) -> float | None:
     """Return the seconds of `--wait-quiet`; raises UserError for what is not a duration."""
     wait = given.wait_quiet
@@ -324,3 +351,12 @@ def run_options(given: Namespace) -> RunOptions:
         raise UserError(f"--seed: {given.seed} is below 0: give a whole number from 0")
     budget_s = None if given.budget is None else parse_seconds(given.budget, "--budget")
     return RunOptions(repeat, given.warmup, given.seed, budget_s, wait_option(given))
+
+
+def refuse_device(file: Path, option: str) -> None:
+    """Refuse what a new file would replace and nobody means to lose: /dev/null, a pipe, a folder.
+
+    Links in /dev, such as stdout, lead to what is open, and are replaced as well.
+    """
+    if file.absolute().parent == Path("/dev") or (file.exists() and not file.is_file()):
+        raise UserError(f"{option}: '{file}' is not a regular file: name another")

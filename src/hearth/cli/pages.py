@@ -4,19 +4,17 @@ import sys
 from argparse import ArgumentParser
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from hearth.analysis.document import Analysis
 from hearth.base.errors import UserError
-from hearth.cli.options import group
-
-if TYPE_CHECKING:  # they load a library of numbers, which no help needs
-    from hearth.analysis.document import Analysis
-    from hearth.studies.bench.result import BenchResult
-    from hearth.studies.characterise.result import Characterised
-    from hearth.studies.colocate.result import Colocated
-    from hearth.studies.compare.result import Compared
-    from hearth.studies.published.result import Repeated
-    from hearth.studies.tune.result import Tuned
+from hearth.cli.options import group, refuse_device
+from hearth.report.html.page import write_page
+from hearth.studies.bench.result import BenchResult
+from hearth.studies.characterise.result import Characterised
+from hearth.studies.colocate.result import Colocated
+from hearth.studies.compare.result import Compared
+from hearth.studies.published.result import Repeated
+from hearth.studies.tune.result import Tuned
 
 
 def add_html_option(parser: ArgumentParser, words: str = "also write an HTML page to FILE") -> None:
@@ -33,27 +31,16 @@ def _page_file(text: str) -> Path:
     return file
 
 
-def refuse_device(file: Path, option: str) -> None:
-    """Refuse what a new file would replace and nobody means to lose: /dev/null, a pipe, a folder.
-
-    Links in /dev, such as stdout, lead to what is open, and are replaced as well.
-    """
-    if file.absolute().parent == Path("/dev") or (file.exists() and not file.is_file()):
-        raise UserError(f"{option}: '{file}' is not a regular file: name another")
-
-
 def write_html(
     file: Path,
-    runs: "Sequence[Analysis]" = (),
-    comparison: "Compared | None" = None,
-    characterisation: "Characterised | None" = None,
-    tune: "Tuned | None" = None,
-    colocation: "Colocated | None" = None,
-    study: "Repeated | None" = None,
-    series: "BenchResult | None" = None,
+    runs: Sequence[Analysis] = (),
+    comparison: Compared | None = None,
+    characterisation: Characterised | None = None,
+    tune: Tuned | None = None,
+    colocation: Colocated | None = None,
+    study: Repeated | None = None,
+    series: BenchResult | None = None,
 ) -> None:
     """Write the page, and say where a browser finds it."""
-    from hearth.report.html.page import write_page
-
     write_page(file, list(runs), comparison, characterisation, tune, colocation, study, series)
     print(f"hearth: wrote {file}: {file.absolute().as_uri()}", file=sys.stderr)

@@ -1,5 +1,7 @@
 """Spark sessions under `local-numa` for notebooks and programs that plain Python starts."""
 
+from __future__ import annotations
+
 import warnings
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
@@ -13,30 +15,47 @@ if TYPE_CHECKING:
 _MANAGER = "org.apache.spark.scheduler.cluster.numa.LocalNumaClusterManager"
 
 
-def builder(master: str, depth: int = 2) -> "SparkSession.Builder":
-    """Return Spark's own builder with the master and hearth's jar set.
+def jar_path() -> str:
+    """Return the jar for the driver's class path, as a notebook's `SparkSession.builder` needs."""
+    return str(paths.hearth_jar())
 
-    depth: calls from the user's own line to this one; a warning names that line.
-    Raises UserError where this process has a Spark to which they cannot be given any more.
+
+def builder(master: str = "local-numa") -> SparkSession.Builder:
+    """Return Spark's own `SparkSession.Builder`, with a master of hearth's and its jar set.
+
+    master: `local-numa` (the plan decides), `local-numa[4]` (executors) or `local-numa[4x12]`
+    (executors x cores). Raises UserError where Spark or Java is missing, or where a SparkSession
+    with another master runs already; warns where one with this master does.
     """
-    paths.java()
-    paths.check_spark(paths.spark_home())
-    from pyspark.sql import SparkSession
-
-    _look_at_what_runs(master, depth)
-    named = SparkSession.Builder().master(master)
-    return named.config("spark.jars", str(paths.hearth_jar()))
+    return _named(master)
 
 
-def session(app_name: str, master: str, conf: Mapping[str, str]) -> "SparkSession":
-    """Return the session of `builder`, with the settings of `conf`."""
-    named = builder(master, depth=3).appName(app_name)
-    for key, value in conf.items():
+def session(
+    app_name: str = "hearth",
+    *,
+    master: str = "local-numa",
+    conf: Mapping[str, str] | None = None,
+) -> SparkSession:
+    """Return a plain SparkSession under `local-numa`, for notebooks; `conf` holds Spark's settings.
+
+    The master's forms and the errors are those of `builder`.
+    """
+    named = _named(master).appName(app_name)
+    for key, value in (conf or {}).items():
         named = named.config(key, value)
     return named.getOrCreate()
 
 
-def _look_at_what_runs(master: str, depth: int) -> None:
+def _named(master: str) -> SparkSession.Builder:
+    paths.java()
+    paths.check_spark(paths.spark_home())
+    from pyspark.sql import SparkSession
+
+    _look_at_what_runs(master)
+    return SparkSession.Builder().master(master).config("spark.jars", jar_path())
+
+
+def _look_at_what_runs(master: str) -> None:
     from pyspark import SparkContext
 
     running = SparkContext._active_spark_context
@@ -49,7 +68,7 @@ def _look_at_what_runs(master: str, depth: int) -> None:
         warnings.warn(
             f"a SparkSession with master {master} is already running in this process, and is "
             "returned unchanged: stop() it first to change its settings",
-            stacklevel=depth + 2,
+            stacklevel=4,  # the line that calls `builder` or `session`
         )
     elif SparkContext._jvm is not None and not _known(SparkContext._jvm):
         raise UserError(

@@ -103,8 +103,7 @@ def run(request: JobRequest, folder: Path) -> Checked:
         answer=folder / "answer",
         result=document,
     )
-    # Loads numpy, which an extra brings, and which whoever only names a workload does without.
-    from hearth.workloads.checks.registry import check
+    from hearth.workloads.checks.registry import check  # loads numpy: naming a workload does not
 
     with working("checking its answer"):
         return Checked(document, check(finished), wall)

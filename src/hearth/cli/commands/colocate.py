@@ -16,27 +16,24 @@ examples:
   hearth colocate --dry-run --scaling speedups.csv SQL -- SVM
 """
 
-import contextlib
 import json
-import shlex
 import sys
 from argparse import ArgumentParser
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 
 from hearth.base.codec import to_json
-from hearth.base.durations import parse_seconds
 from hearth.base.errors import UserError
-from hearth.base.ids import brief_ids, parse_ids, show_ids
-from hearth.base.redaction import Redaction
 from hearth.cli.options import (
     RunOptions,
     add_run_options,
     add_submit_options,
     from_namespace,
     group,
-    read_line,
+    parse_limit,
+    read_lines,
     run_options,
     split_words,
     submit_line,
@@ -46,36 +43,31 @@ from hearth.cli.resumed import RESUME_HELP, with_kept_words
 from hearth.machine import paths
 from hearth.machine.described import machine_source
 from hearth.machine.jvm import topology
-from hearth.machine.leases import read_leases
-from hearth.machine.topology import Topology
-from hearth.report.terminal.colocate import show_colocation
-from hearth.report.terminal.screen import Screen, table
+from hearth.report.terminal.colocate import show_alone, show_colocation, show_ways
+from hearth.report.terminal.screen import Screen
+from hearth.report.terminal.sources import read_run
 from hearth.spark.submit_args import SubmitLine
-from hearth.studies.colocate.applications import ColocatedApplication, applications_of, with_data
-from hearth.studies.colocate.partition import Units
-from hearth.studies.colocate.prediction import from_runs, from_table, known_of
-from hearth.studies.colocate.result import SCHEMA, Colocated, Predicted, colocated, predicted
+from hearth.studies.colocate.applications import applications_of, check_lines, with_data
+from hearth.studies.colocate.choice import chosen, colocate, foreseen
+from hearth.studies.colocate.partition import Units, leased
+from hearth.studies.colocate.prediction import from_runs, from_table
+from hearth.studies.colocate.result import Colocated
 from hearth.studies.colocate.study import (
     ARMS,
-    NEEDED,
+    MINUTES,
+    RAMP,
     Colocation,
     ColocationSettings,
     Member,
-    PriorCurves,
-    profile_alone,
-    ways_of,
+    PlannedColocation,
+    parse_arms,
+    parse_loop,
 )
-from hearth.studies.colocate.study import run as run_study
-from hearth.studies.engine.arms import profile_words
 from hearth.studies.engine.progress import Quiet, StudyProgress, continued_with
 from hearth.studies.engine.store import COLOCATE
-from hearth.studies.engine.target import ApplicationTarget
-from hearth.studies.models.colocation import Objective, parse_split, splits
-from hearth.studies.models.space import MachineSize
+from hearth.studies.models.colocation import Objective, candidates
 
 _OBJECTIVES = ("throughput", "slowdown", "fairness")
-_MINUTES, _RAMP = 90.0, 15.0
-_MOST_APPLICATIONS = 64
 #: `--` stands between applications here.
 _MARKED = "if {name} takes one itself, write '-- {name} ...' in a file of --applications"
 _EACH_WAY = "set by each arm: leave it out"
@@ -170,11 +162,11 @@ def _add_run_arguments(parser: ArgumentParser) -> None:
         help="run each application once (default), or repeatedly for --minutes",
     )  # fmt: skip
     runs.add_argument(
-        "--minutes", metavar="N", type=float, help=f"length of the loop (default: {_MINUTES:g})"
+        "--minutes", metavar="N", type=float, help=f"length of the loop (default: {MINUTES:g})"
     )
     runs.add_argument(
         "--ramp", metavar="N", type=float,
-        help=f"minutes to ignore at each end of the loop (default: {_RAMP:g})",
+        help=f"minutes to ignore at each end of the loop (default: {RAMP:g})",
     )  # fmt: skip
     runs.add_argument(
         "--limit", metavar="TIME", default="1h", help="stop a run after TIME (default: 1h)"
@@ -201,80 +193,29 @@ def parse(parser: ArgumentParser, words: list[str]) -> ColocateCommand:
 
 def _parts(words: Sequence[str]) -> list[list[str]]:
     """Split words at each `--`."""
-    parts: list[list[str]] = [[]]
-    for word in words:
-        if word == "--":
-            parts.append([])
-        else:
-            parts[-1].append(word)
-    return parts
-
-
-def _lines_of(file: Path) -> list[SubmitLine]:
-    try:
-        lines = file.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise UserError(f"--applications: '{file}' cannot be read: {error}") from error
-    found = []
-    for number, line in enumerate(lines, start=1):
-        where = f"--applications: '{file}', line {number}"
-        try:
-            words = shlex.split(line, comments=True)
-        except ValueError as error:
-            raise UserError(f"{where}: {error}") from error
-        found += [read_line(words, where, _REFUSED)] if words else []
-    return found
+    ends = [at for at, word in enumerate(words) if word == "--"]
+    return [list(words[a + 1 : b]) for a, b in pairwise([-1, *ends, len(words)])]
 
 
 def run(options: ColocateCommand) -> int:
     """Predict, run and show; return 1 if an application failed, for scripts."""
     if options.applications is not None:
-        options = replace(options, lines=_lines_of(options.applications))
+        named = read_lines(options.applications, "--applications", _REFUSED)
+        options = replace(options, lines=named)
+    check_lines(options.lines)
     _check(options)
     if options.scaling is not None or options.machine is not None:
         return _elsewhere(options)
-    settings = _settings(options)
-    applications = applications_of(options.lines)
-    machine = topology(debug=options.debug)
-    units = Units.of(machine)
-    ways = _ways(options, len(units.cpus))
-    known = _known_before(options, [one.name for one in applications], units, machine)
-    _warn_of_leases(units, options.debug)
-    if options.dry_run and options.profile_first and len(ways) > 1:
-        print("\n".join(_listed_alone(applications, units, settings, ways)))
-        return 0
+    planned = _planned(options)
+    for note in leased(planned.units, options.debug):
+        print(f"hearth: {note}", file=sys.stderr)
     if options.dry_run:
-        _dry(options, applications, units, settings, known, ways)
-        return 0
-    return _colocate(options, with_data(applications), units, settings, known, ways)
-
-
-def _warn_of_leases(units: Units, debug: bool) -> None:
-    """Say which applications hold CPUs that are to be split."""
-
-    with contextlib.suppress(UserError):  # 'hearth leases' says what is wrong with them
-        for lease in read_leases(debug).leases:
-            if lease.state == "holds" and {*parse_ids(lease.cpus)} & {*units.all}:
-                print(
-                    f"hearth: CPUs {brief_ids(lease.cpus, 24)} are leased by {lease.name} of "
-                    f"{lease.user}: results measured there are valid only beside it",
-                    file=sys.stderr,
-                )
+        return _dry(options, planned)
+    return _colocate(options, replace(planned, applications=with_data(planned.applications)))
 
 
 def _check(options: ColocateCommand) -> None:
-    for line in options.lines:
-        if not line.application:
-            raise UserError(
-                "an application is missing: name a workload, a jar or a Python file on each side "
-                "of --, as in: hearth colocate a.py -- b.py"
-            )
     number = len(options.lines)
-    if not 2 <= number <= _MOST_APPLICATIONS:
-        raise UserError(
-            f"cannot colocate {number} application{'s' if number > 1 else ''}: give 2 to "
-            f"{_MOST_APPLICATIONS}, separated by --"
-        )
     if options.runs_of and len(options.runs_of) != number:
         raise UserError(
             f"--from: {len(options.runs_of)} runs for {number} applications: give one run per "
@@ -289,244 +230,92 @@ def _check(options: ColocateCommand) -> None:
         raise UserError("--dry-run: cannot be combined with --resume: leave one of them out")
 
 
-def _settings(options: ColocateCommand) -> ColocationSettings:
+def _planned(options: ColocateCommand) -> PlannedColocation:
+    """Return the applications, this machine, and what the runs of `--from` say of them."""
+    settings = _settings(options)
+    applications = applications_of(options.lines)
+    machine = topology(debug=options.debug)
+    units = Units.of(machine)
+    ways = candidates(options.split, len(applications), len(units.cpus))
+    names = [one.name for one in applications]
+    runs = [read_run(name, paths.state_home()) for name in options.runs_of]
+    known = from_runs(names, runs, machine, units) if runs else None
+    return PlannedColocation(applications, units, settings, known, ways)
 
-    runs = options.runs
-    limit_s = parse_seconds(options.limit, "--limit")
-    if limit_s <= 0:
-        raise UserError(f"--limit: '{options.limit}' is not a positive duration: use e.g. 30m")
+
+def _settings(options: ColocateCommand) -> ColocationSettings:
+    runs, limit_s = options.runs, parse_limit(options.limit)
     return ColocationSettings(
         objective=options.objective,
-        arms=_arms(options),
+        arms=list(ARMS) if options.arms is None else parse_arms(options.arms),
         repeat=runs.repeat,
         warmup=runs.warmup,
         seed=runs.seed,
         limit_s=limit_s,
         profile_first=options.profile_first,
         split=options.split,
-        loop=_loop(options),
+        loop=parse_loop(options.protocol, options.minutes, options.ramp),
     )
-
-
-def _arms(options: ColocateCommand) -> list[str]:
-
-    if options.arms is None:
-        return list(ARMS)
-    names = [name.strip() for name in options.arms.split(",")]
-    for name in names:
-        if name not in ARMS or names.count(name) > 1:
-            raise UserError(
-                f"--arms: '{name}' is unknown or repeated: use {', '.join(ARMS)}, each at most once"
-            )
-    for name in NEEDED:
-        if name not in names:
-            raise UserError(
-                f"--arms: '{options.arms}' lacks {name}, with which the others are compared: add it"
-            )
-    return names
-
-
-def _loop(options: ColocateCommand) -> list[float] | None:
-    if options.protocol == "once":
-        for name in ("minutes", "ramp"):
-            if getattr(options, name) is not None:
-                raise UserError(f"--{name}: needs --protocol loop: add that, or leave it out")
-        return None
-    minutes = _MINUTES if options.minutes is None else options.minutes
-    ramp = _RAMP if options.ramp is None else options.ramp
-    if not 0 < minutes < float("inf") or not 0 <= ramp < minutes / 2:
-        raise UserError(
-            f"--minutes, --ramp: {minutes:g} minutes leave nothing to measure between two ramps of "
-            f"{ramp:g}: use more minutes, or a shorter ramp"
-        )
-    return [minutes * 60, ramp * 60]
-
-
-def _ways(options: ColocateCommand, units: int) -> list[tuple[int, ...]]:
-    """Return the splits to choose from: the user's, or all."""
-
-    number = len(options.lines)
-    if options.split is not None:
-        return [parse_split(options.split, number, units)]
-    return splits(units, number)
 
 
 def _elsewhere(options: ColocateCommand) -> int:
     """Predict for a machine, or from a table, where nothing runs."""
-
     names = [line.application[0] for line in options.lines]
     if options.scaling is not None:
-        known, number = from_table(names, options.scaling)
-        kind, units = "node", [str(n) for n in range(number)]
+        known, units = from_table(names, options.scaling)
     else:
         machine = topology(options.machine, options.debug)
-        there = Units.of(machine)
-        known = _from_runs(options, names, there, machine)
-        kind, units, number = there.kind, [show_ids(c) for c in there.cpus], len(there.cpus)
-    found = predicted(known, _ways(options, number), options.objective)
-    _show(
-        Colocated(
-            schema=SCHEMA, id=None, started=None,
-            applications=[Member(n, [n]) for n in names],
-            kind=kind, units=units, objective=options.objective, confidence=0.95,
-            split=_chosen(options, found, _ways(options, number)), prediction=found,
-        ),
-        options.json,
-    )  # fmt: skip
+        units = Units.of(machine)
+        runs = [read_run(name, paths.state_home()) for name in options.runs_of]
+        known = from_runs(names, runs, machine, units)
+    ways = candidates(options.split, len(names), len(units.cpus))
+    members = [Member(name, [name]) for name in names]
+    _show(foreseen(members, units, options.objective, known, ways), options.json)
     return 0
 
 
-def _known_before(
-    options: ColocateCommand, names: Sequence[str], units: Units, topology: Topology
-) -> PriorCurves | None:
-    return _from_runs(options, names, units, topology) if options.runs_of else None
-
-
-def _from_runs(
-    options: ColocateCommand, names: Sequence[str], units: Units, topology: Topology
-) -> PriorCurves:
-    from hearth.report.terminal.sources import read_sources
-
-    analyses = []
-    for name in options.runs_of:
-        found = read_sources([name], paths.state_home()).runs
-        if len(found) != 1:
-            raise UserError(f"--from: '{name}' is not a single run: give a run or an event log")
-        analyses += found
-    machine = MachineSize.allowed(topology)
-    return from_runs(names, analyses, machine, len(units.cpus), units.kind)
-
-
-def _chosen(
-    options: ColocateCommand, found: Predicted | None, ways: Sequence[tuple[int, ...]]
-) -> str:
-    """Return the split to run: the user's, the only one or the best; raise UserError if none."""
-    if len(ways) == 1:
-        return "-".join(map(str, ways[0]))
-    if found is None or not found.splits:
-        raise UserError(
-            f"--split: nothing says which of {len(ways)} splits is best: choose one, or "
-            "add --profile-first, or --from with a recorded run of each application"
-        )
-    return found.splits[0].shown
-
-
-def _dry(
-    options: ColocateCommand,
-    applications: Sequence[ColocatedApplication],
-    units: Units,
-    settings: ColocationSettings,
-    known: PriorCurves | None,
-    ways: Sequence[tuple[int, ...]],
-) -> None:
+def _dry(options: ColocateCommand, planned: PlannedColocation) -> int:
     """Show what is predicted, and what would run."""
-
-    found = predicted(known, ways, options.objective) if known is not None else None
-    split = _chosen(options, found, ways)
-    result = Colocated(
-        schema=SCHEMA, id=None, started=None, applications=_members(applications), kind=units.kind,
-        units=[show_ids(cpus) for cpus in units.cpus], objective=options.objective,
-        confidence=0.95, split=split, prediction=found, settings=settings,
-    )  # fmt: skip
-    _show(result, options.json)
+    if options.profile_first and len(planned.ways) > 1:
+        print("\n".join(show_alone(planned, Screen.of())))
+        return 0
+    known, ways, objective = planned.known, planned.ways, options.objective
+    found = foreseen(planned.members, planned.units, objective, known, ways, planned.settings)
+    _show(found, options.json)
     if not options.json:
-        _list(applications, units, settings, split)
+        split = chosen(ways, found.prediction)
+        print("\n".join(show_ways(planned, split, Screen.of())))
+    return 0
 
 
-def _list(
-    applications: Sequence[ColocatedApplication],
-    units: Units,
-    settings: ColocationSettings,
-    split: str,
-) -> None:
-    """List what each arm would run, and where."""
-
-    shares = tuple(int(word) for word in split.split("-"))
-    rows = []
-    for arm, ways in ways_of(applications, units, shares, settings).items():
-        for application, way in zip(applications, ways, strict=True):
-            words = [*way.arm.words, *(("--master", way.arm.master) if way.arm.master else ())]
-            if isinstance(application.target, ApplicationTarget):
-                words = profile_words(way.arm, application.line)
-            shown = Redaction.of(application.settings).words(words)
-            where = show_ids(way.cpus if way.cpus is not None else units.all)
-            name = application.name if not isinstance(application.target, ApplicationTarget) else ""
-            rows.append(
-                [arm, where, shlex.join(["hearth", "profile", *shown]) + f" {name}".rstrip()]
-            )
-    print("\n".join(table(Screen.of(), ["arm", "CPUs", "command"], rows)))
-    print(f"\nruns of each arm: {settings.warmup} warm-up, {settings.repeat} measured")
-
-
-def _listed_alone(
-    applications: Sequence[ColocatedApplication],
-    units: Units,
-    settings: ColocationSettings,
-    ways: Sequence[tuple[int, ...]],
-) -> list[str]:
-    """List what runs before a split is chosen."""
-    whole, rows = len(units.cpus), []
-    for number, application in enumerate(applications):
-        shares = sorted({way[number] for way in ways} | {whole}, reverse=True)
-        rows.append([application.name, ", ".join(map(str, shares))])
-    head = ["application", f"{units.kind}s that it gets alone"]
-    each = f"runs of each: {settings.warmup} warm-up, {settings.repeat} measured"
-    then = f"then the best predicted split of {len(ways)}"
-    return [*table(Screen.of(), head, rows), "", f"{each}; {then}"]
-
-
-def _members(applications: Sequence[ColocatedApplication]) -> list[Member]:
-
-    return [Member(one.name, one.command) for one in applications]
-
-
-def _colocate(
-    options: ColocateCommand,
-    applications: Sequence[ColocatedApplication],
-    units: Units,
-    settings: ColocationSettings,
-    known: PriorCurves | None,
-    ways: Sequence[tuple[int, ...]],
-) -> int:
-
-    home = paths.state_home()
-    secrets = {key: value for one in applications for key, value in one.settings.items()}
-    redaction, members = Redaction.of(secrets), _members(applications)
-    if options.resume is None:
-        if known is None and not settings.profile_first:
-            _chosen(options, None, ways)  # before anything is kept
-        place = Colocation.begin(home, members, units, settings, known, redaction)
-        place.keep_command(options.typed)
-    else:
-        place = Colocation.resume(home, options.resume, members, units, settings, redaction)
-    budget_s = options.runs.budget_s
-    progress = StudyProgress(
-        budget_s is not None, with_subject=True, quiet=Quiet(options.runs.wait_idle_s)
-    )
+def _colocate(options: ColocateCommand, planned: PlannedColocation) -> int:
+    place, budget_s = _begun(options, planned), options.runs.budget_s
+    quiet = Quiet(options.runs.wait_idle_s)
+    progress = StudyProgress(budget_s is not None, with_subject=True, quiet=quiet)
     progress.ended(sum(line.failure is None for line in place.lines))
     with continued_with(f"colocate --resume {place.head.id}"), progress.shown():
-        if settings.profile_first:
-            profile_alone(place, applications, units, ways, progress)
-        known = known_of(place)
-        found = predicted(known, ways, settings.objective) if known is not None else None
-        split = _chosen(options, found, ways)
-        shares = tuple(int(word) for word in split.split("-"))
-        run_study(place, applications, units, shares, progress, budget_s)
-    result = colocated(place, found, split)
+        result = colocate(place, planned, progress, budget_s)
     _show(result, options.json)
     if options.html:
         write_html(options.html, colocation=result)
     if not options.json:
         print(f"hearth: colocation {place.head.id}", file=sys.stderr)
-    return 1 if _failed(place) else 0
+    return 1 if any(line.failure for line in place.lines) else 0
 
 
-def _failed(place: Colocation) -> bool:
-    return any(line.failure for line in place.lines)
+def _begun(options: ColocateCommand, planned: PlannedColocation) -> Colocation:
+    """Begin or resume the colocation."""
+    home = paths.state_home()
+    if options.resume is not None:
+        return Colocation.resume(home, options.resume, planned)
+    if planned.known is None and not planned.settings.profile_first:
+        chosen(planned.ways, None)  # before anything is kept
+    begun = Colocation.begin(home, planned)
+    begun.keep_command(options.typed)
+    return begun
 
 
 def _show(result: Colocated, as_json: bool) -> None:
-
     if as_json:
         print(json.dumps(to_json(result), indent=2))
         return

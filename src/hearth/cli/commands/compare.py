@@ -55,6 +55,7 @@ from hearth.machine import paths
 from hearth.machine.plan import Plan, PlanRequest
 from hearth.report.terminal.compare import show_comparison
 from hearth.report.terminal.screen import Screen, table
+from hearth.report.terminal.sources import read_sources
 from hearth.spark.conf import read_settings
 from hearth.spark.saved_configs import ComparedConfig, forget_compared, keep_compared, kept_tuned
 from hearth.spark.submission import Occasion, check_application, prepare
@@ -257,8 +258,6 @@ def _planned(options: CompareCommand, settings: Mapping[str, str]) -> PlannedTar
     target, job = target_of(line, "compare")
     if job is None:
         return PlannedTarget(target, line, settings)
-    # Their checks need packages that an application does without.
-
     assert isinstance(target, WorkloadTarget)
     given = {*line.asked.given, *(["--keep"] if options.keep else [])}
     for option in ("--input", "--workload", "--keep"):
@@ -329,8 +328,6 @@ def _compare(options: CompareCommand, planned: PlannedTarget, arms: list[Arm]) -
     result = compared(comparison.head, comparison.trials)
     _show(result, options.json)
     if options.html:
-        from hearth.report.terminal.sources import read_sources
-
         write_html(options.html, read_sources([result.id], paths.state_home()).runs, result)
     if options.keep:
         _keep(options.line, result, arms)

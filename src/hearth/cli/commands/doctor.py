@@ -29,6 +29,7 @@ from pathlib import Path
 
 from hearth.base.codec import to_json
 from hearth.base.errors import UserError
+from hearth.cli.judged_run import judged_run
 from hearth.cli.options import MACHINE_HELP
 from hearth.cli.pages import add_html_option
 from hearth.doctor.check import Change, Machine, Worth
@@ -41,6 +42,7 @@ from hearth.machine import paths
 from hearth.machine.described import machine_source
 from hearth.machine.plan import KINDS, PlanRequest
 from hearth.record.store import Record, find_record
+from hearth.report.html.doctor import write_doctor_page
 from hearth.report.terminal.doctor import show_doctor
 from hearth.report.terminal.screen import Screen
 from hearth.studies.compare.fixes import measured_fixes
@@ -131,8 +133,6 @@ def _examined(
             print(f"hearth: {problem}", file=sys.stderr)
     if record is None:
         return examine(machine, source, silenced, measured=measured)
-    from hearth.cli.judged_run import judged_run  # reads an event log: other uses do without it
-
     judged = machine_of(machine, record)
     return examine(judged, source, silenced, measured=measured, run=judged_run(record))
 
@@ -155,8 +155,6 @@ def _check(options: Namespace) -> None:
 
 def _show(found: Examined, options: Namespace) -> None:
     if options.html:
-        from hearth.report.html.doctor import write_doctor_page
-
         write_doctor_page(options.html, found)
         where = options.html.absolute().as_uri()
         print(f"hearth: wrote {options.html}: {where}", file=sys.stderr)

@@ -17,7 +17,7 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
 from hearth.base.codec import to_json
-from hearth.cli.pages import refuse_device
+from hearth.cli.options import refuse_device
 from hearth.doctor.clock import read_clock
 from hearth.machine import jvm
 

@@ -22,7 +22,6 @@ examples:
 import json
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from hearth.analysis.document import Analysis
 from hearth.base.absent import Absent
@@ -35,15 +34,27 @@ from hearth.machine.jvm import topology
 from hearth.machine.plan import BINDINGS
 from hearth.report.terminal.predict import show_prediction
 from hearth.report.terminal.screen import Screen
+from hearth.report.terminal.sources import read_run
 from hearth.studies.characterise.questions import steps
 from hearth.studies.models.binding import Nodes, check_fits, most_cores
+from hearth.studies.models.placement import Placed, placed, ran
+from hearth.studies.models.prediction import (
+    PredictedPartitioning,
+    PredictedPartitionings,
+    PredictedPlace,
+    PredictedRun,
+    PredictedScaling,
+    PredictedScalings,
+)
 from hearth.studies.models.scaling import leave_one_out, read_speedups
+from hearth.studies.models.schedule_simulation import (
+    CONFIDENCE,
+    RecordedWork,
+    predict,
+    prediction_warnings,
+    work_of,
+)
 from hearth.studies.models.space import Cell, MachineSize
-
-if TYPE_CHECKING:
-    from hearth.studies.models.placement import Placed
-    from hearth.studies.models.prediction import PredictedPartitionings, PredictedScalings
-    from hearth.studies.models.schedule_simulation import RecordedWork
 
 _MOST = 1 << 16
 
@@ -95,14 +106,11 @@ def run(options: Namespace) -> int:
     if options.json:
         print(json.dumps(to_json(found), indent=2))
         return 0
-
     print("\n".join(show_prediction(found, Screen.of())))
     return 0
 
 
-def _scaling(options: Namespace) -> "PredictedScalings":
-    from hearth.studies.models.prediction import PredictedScaling, PredictedScalings
-
+def _scaling(options: Namespace) -> PredictedScalings:
     for name in ("executors", "cores", "memory", "bind", "nodes", "machine"):
         if getattr(options, name) is not None:
             raise UserError(f"--{name}: needs --from: leave it out")
@@ -112,33 +120,17 @@ def _scaling(options: Namespace) -> "PredictedScalings":
     return PredictedScalings([PredictedScaling(**vars(one), error=one.error) for one in found])
 
 
-def _partitionings(options: Namespace) -> "PredictedPartitionings":
-    from hearth.report.terminal.sources import read_sources
-    from hearth.studies.models.prediction import (
-        PredictedPartitioning,
-        PredictedPartitionings,
-        PredictedPlace,
-        PredictedRun,
-    )
-    from hearth.studies.models.schedule_simulation import (
-        CONFIDENCE,
-        predict,
-        prediction_warnings,
-        work_of,
-    )
-
+def _partitionings(options: Namespace) -> PredictedPartitionings:
     for name in ("executors", "cores", "nodes"):
         value = getattr(options, name)
         if value is not None and not 1 <= value <= _MOST:
             raise UserError(f"--{name}: {value} is not between 1 and {_MOST}: use e.g. 4")
-    analyses = read_sources([options.run], paths.state_home()).runs
-    if len(analyses) != 1:
-        raise UserError(f"--from: '{options.run}' is not a single run: give a run or an event log")
-    machine, nodes, notes = _machine(options, analyses[0])
-    work = work_of(analyses[0], machine)
-    placed = _placed(options, analyses[0], work, machine, nodes)
-    cells = _cells(options, work, placed, nodes)
-    found = predict(work, machine, cells, placed.move)
+    analysis = read_run(options.run, paths.state_home())
+    machine, nodes, notes = _machine(options, analysis)
+    work = work_of(analysis, machine)
+    place = _placed(options, analysis, machine, nodes)
+    cells = _cells(options, work, place, nodes)
+    found = predict(work, machine, cells, place.move)
     rows = [
         PredictedPartitioning(
             one.cell.workers, one.cell.cores_per_worker, one.cell.memory_per_worker_gb,
@@ -147,8 +139,8 @@ def _partitionings(options: Namespace) -> "PredictedPartitionings":
         for one in sorted(found, key=lambda one: one.value)
     ]  # fmt: skip
     run = PredictedRun(
-        id=analyses[0].record.id,
-        application=analyses[0].record.application,
+        id=analysis.record.id,
+        application=analysis.record.application,
         seconds=work.wall_s,
         executors=work.cell.workers,
         cores=work.cell.cores_per_worker,
@@ -156,11 +148,11 @@ def _partitionings(options: Namespace) -> "PredictedPartitionings":
         tasks=sum(len(stage.tasks) * stage.each for stage in work.stages),
         scheduling_error_s=work.error_s,
     )
-    more = [*notes, *placed.notes, *prediction_warnings(work)]
-    return PredictedPartitionings(run, PredictedPlace.of(placed), CONFIDENCE, rows, more)
+    more = [*notes, *place.notes, *prediction_warnings(work)]
+    return PredictedPartitionings(run, PredictedPlace.of(place), CONFIDENCE, rows, more)
 
 
-def _machine(options: Namespace, analysis: Analysis) -> "tuple[MachineSize, Nodes, list[str]]":
+def _machine(options: Namespace, analysis: Analysis) -> tuple[MachineSize, Nodes, list[str]]:
     """Return the machine and the nodes of the run, and what was assumed about them."""
     if options.machine is not None:
         named = topology(options.machine, options.debug)
@@ -179,12 +171,8 @@ def _machine(options: Namespace, analysis: Analysis) -> "tuple[MachineSize, Node
     return MachineSize.allowed(here), nodes, []
 
 
-def _placed(
-    options: Namespace, analysis: Analysis, work: "RecordedWork", machine: MachineSize, nodes: Nodes
-) -> "Placed":
+def _placed(options: Namespace, analysis: Analysis, machine: MachineSize, nodes: Nodes) -> Placed:
     """Return where the run was, and where it is predicted for."""
-    from hearth.studies.models.placement import placed, ran
-
     if options.nodes is not None and options.nodes > nodes.number:
         raise UserError(
             f"--nodes: {options.nodes} is more than the machine's {nodes.number}: use "
@@ -193,9 +181,9 @@ def _placed(
     return placed(ran(analysis, nodes), options.bind, options.nodes, machine, nodes)
 
 
-def _cells(options: Namespace, work: "RecordedWork", placed: "Placed", nodes: Nodes) -> list[Cell]:
-    machine = placed.move.machine
-    heaps_gb = work.cell.workers * work.cell.memory_per_worker_gb * placed.move.share
+def _cells(options: Namespace, work: RecordedWork, place: Placed, nodes: Nodes) -> list[Cell]:
+    machine = place.move.machine
+    heaps_gb = work.cell.workers * work.cell.memory_per_worker_gb * place.move.share
     fixed = None if options.memory is None else parse_mb(options.memory, "--memory") / 1024
     many = steps(machine.threads) if options.executors is None else [options.executors]
     cores = steps(machine.threads) if options.cores is None else [options.cores]

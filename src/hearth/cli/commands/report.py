@@ -14,7 +14,6 @@ examples:
 import json
 from argparse import ArgumentParser, Namespace
 from dataclasses import fields
-from typing import TYPE_CHECKING
 
 from hearth.base.codec import to_json
 from hearth.cli.options import group
@@ -26,11 +25,9 @@ from hearth.report.terminal.colocate import show_colocation
 from hearth.report.terminal.compare import show_comparison
 from hearth.report.terminal.profile import show_profile
 from hearth.report.terminal.screen import Screen
+from hearth.report.terminal.sources import Sources, read_sources
 from hearth.report.terminal.study import show_study
 from hearth.report.terminal.tune import show_tune
-
-if TYPE_CHECKING:
-    from hearth.report.terminal.sources import Sources
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -44,8 +41,6 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(options: Namespace) -> int:
     """Read the runs, then show or write them."""
-    from hearth.report.terminal.sources import read_sources
-
     sources = read_sources(options.runs, paths.state_home())
     if options.html:
         shown = {field.name: getattr(sources, field.name) for field in fields(sources)}
@@ -58,7 +53,7 @@ def run(options: Namespace) -> int:
     return 0
 
 
-def show(sources: "Sources") -> None:
+def show(sources: Sources) -> None:
     """Print each of them, as a person reads it."""
     screen = Screen.of()
     if sources.comparison is not None:

@@ -34,6 +34,7 @@ from hearth.record.store import Record, delete_record, list_records, read_record
 from hearth.report.terminal.profile import show_profile
 from hearth.report.terminal.runs import show_runs
 from hearth.report.terminal.screen import Screen
+from hearth.report.terminal.sources import read_sources
 from hearth.studies.listing import KeptStudy, delete_study, find_kept, list_studies
 
 KINDS = ("run", "comparison", "characterisation", "tune", "colocation", "study", "series")
@@ -142,8 +143,6 @@ def _show(options: Namespace) -> int:
 
 def _show_study(directory: Path, as_json: bool) -> int:
     """Show a study as `hearth report` does."""
-    from hearth.report.terminal.sources import read_sources
-
     sources = read_sources([str(directory)], paths.state_home())
     if as_json:
         print(json.dumps(to_json(sources), indent=2))

@@ -25,7 +25,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hearth.base.codec import to_json
-from hearth.base.durations import parse_seconds
 from hearth.base.errors import UserError
 from hearth.base.redaction import Redaction
 from hearth.cli.options import (
@@ -33,6 +32,7 @@ from hearth.cli.options import (
     add_wait_option,
     from_namespace,
     group,
+    parse_limit,
     read_submit_line,
     wait_option,
 )
@@ -54,7 +54,7 @@ from hearth.studies.tune.result import Objective, Tuned, TuneSettings
 from hearth.studies.tune.search_space import SearchSpace, parse_vary, space
 from hearth.workloads import runner
 
-# What searches needs numpy, which `_load_with_one_thread` loads before it: imported where it runs.
+# What searches loads numpy, which `run` limits first: imported where it runs.
 if TYPE_CHECKING:
     from hearth.studies.tune.study import Tune
 
@@ -169,15 +169,12 @@ def _settings(options: TuneCommand) -> TuneSettings:
     if objective is None:
         names = "time, throughput, core-seconds or time,core-seconds"
         raise UserError(f"--objective: unknown objective '{options.objective}': use {names}")
-    limit_s = parse_seconds(options.limit, "--limit")
-    if limit_s <= 0:
-        raise UserError(f"--limit: '{options.limit}' is not a positive duration: use e.g. 30m")
-    return TuneSettings(objective, options.budget, limit_s, options.for_runs)
+    return TuneSettings(objective, options.budget, parse_limit(options.limit), options.for_runs)
 
 
 def _tune(options: TuneCommand) -> int:
-    from hearth.studies.tune.study import run as run_study
-    from hearth.studies.tune.verdict import tuned
+    from hearth.studies.tune.study import run as run_study  # loads numpy, limited by now
+    from hearth.studies.tune.verdict import tuned  # likewise
 
     asked, settings = _settings(options), read_settings(options.line)
     target, line = _target(options.line)
@@ -205,7 +202,7 @@ def _begun(
     asked: "TuneSettings",
 ) -> "Tune":
     """Return the tune, new or resumed. line: as it is planned."""
-    from hearth.studies.tune.study import Tune
+    from hearth.studies.tune.study import Tune  # loads numpy, limited by now
 
     home, redaction, own = paths.state_home(), Redaction.of(settings), options.line
     words = [*own.asked.to_words(), *own.option_words, *own.application]
@@ -262,7 +259,7 @@ def _list(found: SearchSpace, asked: "TuneSettings") -> None:
 
 def keep_or_withdraw(line: SubmitLine, tune: "Tune", found: Tuned) -> None:
     """Keep the best for `hearth submit --tuned` and `hearth run --tuned`, or withdraw what was."""
-    from hearth.studies.tune.verdict import winner
+    from hearth.studies.tune.verdict import winner  # loads numpy, limited by now
 
     way = winner(tune)
     if way is None:

@@ -3,13 +3,20 @@
 The page shows the same tables.
 """
 
+import shlex
 from collections.abc import Sequence
 
 from hearth.base.absent import Absent, Measured
+from hearth.base.ids import show_ids
+from hearth.base.redaction import Redaction
 from hearth.report.terminal.screen import Screen, table
+from hearth.studies.colocate.applications import ColocatedApplication
 from hearth.studies.colocate.machine_counts import WORDS
 from hearth.studies.colocate.result import ArmResult, Colocated, MemberResult, Predicted
+from hearth.studies.colocate.study import ColocationSettings, PlannedColocation, ways_of
 from hearth.studies.compare.verdict import MEASURES
+from hearth.studies.engine.arms import Arm, profile_words
+from hearth.studies.engine.target import ApplicationTarget
 from hearth.studies.models.colocation import Estimate, Split
 
 _ROWS = 12
@@ -42,6 +49,44 @@ def show_colocation(result: Colocated, screen: Screen) -> list[str]:
     lines += [screen.paragraph(screen.title(result.sentence), "  ")]
     notes = notes_of(result)
     return [*lines, "", *(screen.paragraph(screen.paint(n, "dim"), "  ", "    ") for n in notes)]
+
+
+def show_ways(planned: PlannedColocation, split: Sequence[int], screen: Screen) -> list[str]:
+    """List what each arm would run, and where."""
+    rows = []
+    for arm, ways in ways_of(planned, split).items():
+        for application, way in zip(planned.applications, ways, strict=True):
+            cpus = show_ids(planned.units.all if way.cpus is None else way.cpus)
+            rows.append([arm, cpus, _command(application, way.arm)])
+    each = f"runs of each arm: {_repeats(planned.settings)}"
+    return [*table(screen, ["arm", "CPUs", "command"], rows), "", each]
+
+
+def _command(application: ColocatedApplication, arm: Arm) -> str:
+    """Return the command of a run; of a workload its options and its name."""
+    words, name = [*arm.words, *(("--master", arm.master) if arm.master else ())], ""
+    if isinstance(application.target, ApplicationTarget):
+        words = profile_words(arm, application.line)
+    else:
+        name = f" {application.name}"
+    shown = Redaction.of(application.settings).words(words)
+    return shlex.join(["hearth", "profile", *shown]) + name
+
+
+def _repeats(settings: ColocationSettings) -> str:
+    return f"{settings.warmup} warm-up, {settings.repeat} measured"
+
+
+def show_alone(planned: PlannedColocation, screen: Screen) -> list[str]:
+    """List what runs before a split is chosen."""
+    units, ways = planned.units, planned.ways
+    rows = []
+    for number, application in enumerate(planned.applications):
+        shares = sorted({*(way[number] for way in ways), len(units.cpus)}, reverse=True)
+        rows.append([application.name, ", ".join(map(str, shares))])
+    head = ["application", f"{units.kind}s that it gets alone"]
+    each = f"runs of each: {_repeats(planned.settings)}"
+    return [*table(screen, head, rows), "", f"{each}; then the best predicted split of {len(ways)}"]
 
 
 def ran(result: Colocated) -> bool:

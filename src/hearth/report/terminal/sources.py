@@ -13,7 +13,6 @@ from hearth.studies.bench.study import is_series
 from hearth.studies.bench.study import read as read_series
 from hearth.studies.characterise.result import Characterised
 from hearth.studies.characterise.study import Characterisation
-from hearth.studies.colocate.prediction import read_colocated
 from hearth.studies.colocate.result import Colocated
 from hearth.studies.compare.result import Compared
 from hearth.studies.compare.study import read_comparison
@@ -32,8 +31,6 @@ from hearth.studies.listing import find_kept
 from hearth.studies.published.result import Repeated
 from hearth.studies.published.study import PublishedStudy
 from hearth.studies.tune.result import Tuned
-from hearth.studies.tune.study import read_tune
-from hearth.studies.tune.verdict import tuned
 
 
 @dataclass
@@ -74,6 +71,14 @@ def read_sources(names: list[str], state_home: Path) -> Sources:
     return sources
 
 
+def read_run(name: str, state_home: Path) -> Analysis:
+    """Read the one run that `--from` names; raise UserError for none or several."""
+    runs = read_sources([name], state_home).runs
+    if len(runs) != 1:
+        raise UserError(f"--from: '{name}' is not a single run: give a run or an event log")
+    return runs[0]
+
+
 def _found(name: str, state_home: Path) -> tuple[StudyKind | None, Path]:
     """Return the directory of what hearth keeps: named as it is, or by an id."""
     if name == LAST or not _is_kept(Path(name)):
@@ -105,10 +110,15 @@ def _characterisation(sources: Sources, directory: Path, _state_home: Path) -> N
 
 
 def _tune(sources: Sources, directory: Path, _state_home: Path) -> None:
+    from hearth.studies.tune.study import read_tune  # numpy and scipy: other sources do without
+    from hearth.studies.tune.verdict import tuned  # likewise
+
     sources.tune = tuned(read_tune(directory))
 
 
 def _colocation(sources: Sources, directory: Path, _state_home: Path) -> None:
+    from hearth.studies.colocate.prediction import read_colocated  # numpy, likewise
+
     sources.colocation = read_colocated(directory)
 
 

@@ -33,6 +33,7 @@ _HEAPS = ("spark.executor.memory", "spark.driver.memory")
 _OFF_HEAP = ("spark.memory.offHeap.enabled", "spark.memory.offHeap.size")
 _JAVA = "spark.driver.extraJavaOptions"
 _IGNORED = ("spark.hearth.neighbours", "ignore")
+_MOST_APPLICATIONS = 64
 
 
 @dataclass(frozen=True)
@@ -71,6 +72,21 @@ class _Sized:
     plan: Plan
     heap_mb: int | None = None
     off_heap_mb: int = 0
+
+
+def check_lines(lines: Sequence[SubmitLine]) -> None:
+    """Raise UserError unless each names an application, and they are as many as can take part."""
+    if not all(line.application for line in lines):
+        raise UserError(
+            "an application is missing: name a workload, a jar or a Python file on each side "
+            "of --, as in: hearth colocate a.py -- b.py"
+        )
+    number = len(lines)
+    if not 2 <= number <= _MOST_APPLICATIONS:
+        raise UserError(
+            f"cannot colocate {number} application{'s' if number > 1 else ''}: give 2 to "
+            f"{_MOST_APPLICATIONS}, separated by --"
+        )
 
 
 def applications_of(lines: Sequence[SubmitLine]) -> list[ColocatedApplication]:

@@ -1,11 +1,13 @@
 """The parts into which a machine is split between applications: its NUMA nodes, or its cores."""
 
+import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from hearth.base.errors import UserError
-from hearth.base.ids import parse_ids
+from hearth.base.ids import brief_ids, parse_ids, show_ids
+from hearth.machine.leases import read_leases
 from hearth.machine.topology import Core, NumaNode, Topology
 
 #: How a part is called, one and several.
@@ -43,6 +45,11 @@ class Units:
         """All CPUs."""
         return tuple(sorted(cpu for part in self.cpus for cpu in part))
 
+    @property
+    def shown(self) -> list[str]:
+        """The CPUs of each part."""
+        return [show_ids(cpus) for cpus in self.cpus]
+
     def shares(self, split: Sequence[int]) -> list[tuple[int, ...]]:
         """Return each application's CPUs: neighbouring parts, the first application's first."""
         found, first = [], 0
@@ -55,6 +62,18 @@ class Units:
     def described(self, count: int) -> str:
         """Return `1 core`, `3 NUMA nodes`."""
         return f"{count} {NAMES[self.kind]}{'' if count == 1 else 's'}"
+
+
+def leased(units: Units, debug: bool) -> list[str]:
+    """Say which applications hold CPUs that are to be split."""
+    with contextlib.suppress(UserError):  # 'hearth leases' says what is wrong with them
+        return [
+            f"CPUs {brief_ids(lease.cpus, 24)} are leased by {lease.name} of {lease.user}: results "
+            "measured there are valid only beside it"
+            for lease in read_leases(debug).leases
+            if lease.state == "holds" and {*parse_ids(lease.cpus)} & {*units.all}
+        ]
+    return []
 
 
 def _parts(found: Sequence[NumaNode | Core], allowed: set[int]) -> tuple[tuple[int, ...], ...]:

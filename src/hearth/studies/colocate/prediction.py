@@ -13,8 +13,16 @@ from hearth.analysis.analysis import analyse
 from hearth.analysis.document import Analysis
 from hearth.base.absent import Absent
 from hearth.base.errors import UserError
+from hearth.machine.topology import Topology
 from hearth.record.store import records_home
-from hearth.studies.colocate.result import Colocated, colocated, known_alone, predicted
+from hearth.studies.colocate.partition import Units
+from hearth.studies.colocate.result import (
+    Colocated,
+    Predicted,
+    colocated,
+    known_alone,
+    predicted,
+)
 from hearth.studies.colocate.study import (
     ALONE,
     Colocation,
@@ -23,7 +31,7 @@ from hearth.studies.colocate.study import (
     read_colocation,
 )
 from hearth.studies.engine.measures import bandwidth_share
-from hearth.studies.models.colocation import Curve, Estimate, Shared, parse_split, splits
+from hearth.studies.models.colocation import Curve, Estimate, Shared, candidates
 from hearth.studies.models.scaling import read_speedups
 from hearth.studies.models.schedule_simulation import (
     RecordedWork,
@@ -38,30 +46,31 @@ _ALWAYS = "{}, the disks and the page cache are shared, and not in the predictio
 
 
 def from_runs(
-    names: Sequence[str], analyses: Sequence[Analysis], machine: MachineSize, units: int, kind: str
+    names: Sequence[str], analyses: Sequence[Analysis], topology: Topology, units: Units
 ) -> PriorCurves:
     """Predict from each application's run on the whole machine, in the order of the names."""
+    machine, number = MachineSize.allowed(topology), len(units.cpus)
     curves, notes = [], []
     for name, analysis in zip(names, analyses, strict=True):
         try:
             work = work_of(analysis, machine)
         except UserError as error:
             raise UserError(f"{name}: {error}") from error
-        curves.append(_curve(name, work, machine, units))
+        curves.append(_curve(name, work, machine, number))
         notes += [f"{name}: {warning}" for warning in prediction_warnings(work)]
         if work.cell.slots < machine.threads / 2:
             notes.append(
                 f"{name}: its run had {work.cell.slots} task slots on {machine.threads} hardware "
                 "threads, and is taken to be its best on the whole machine"
             )
-    shared = shared_of(kind, analyses)
+    shared = shared_of(units.kind, analyses)
     source = "a recorded run of each, scheduled on the slots of a share"
-    if kind == "core":
+    if units.kind == "core":
         return PriorCurves(source, curves, [*notes, *shared.notes], shared.stretch)
     used, why = _used(analyses)
     notes.append(why or "memory bandwidth stretches a slowdown's upper end only, and as far as an "
                  "application does nothing but read memory")  # fmt: skip
-    return PriorCurves(source, curves, [*notes, *shared.notes], used=used, nodes=units)
+    return PriorCurves(source, curves, [*notes, *shared.notes], used=used, nodes=number)
 
 
 def _used(analyses: Sequence[Analysis]) -> tuple[list[float] | None, str | None]:
@@ -85,8 +94,8 @@ def _curve(name: str, work: RecordedWork, machine: MachineSize, units: int) -> K
     return KnownCurve(name, {**slow, str(units): Estimate(1, 1, 1)}, work.wall_s)
 
 
-def from_table(names: Sequence[str], file: Path) -> tuple[PriorCurves, int]:
-    """Predict from a table of speedups, by workload, and the number of nodes of its machine."""
+def from_table(names: Sequence[str], file: Path) -> tuple[PriorCurves, Units]:
+    """Predict from a table of speedups, by workload, and the nodes of its machine, by number."""
     table = read_speedups(file)
     for name in names:
         if name not in table:
@@ -98,7 +107,8 @@ def from_table(names: Sequence[str], file: Path) -> tuple[PriorCurves, int]:
         curves.append(KnownCurve(name, {str(n): one for n, one in curve.slowdown.items()}))
     notes = ["the table has one time for each number of nodes, so there are no intervals"]
     notes += shared_of("node", []).notes
-    return PriorCurves(f"speedups of {file.name}", curves, notes, nodes=units), units
+    nodes = Units("node", tuple((number,) for number in range(units)))
+    return PriorCurves(f"speedups of {file.name}", curves, notes, nodes=units), nodes
 
 
 def known_of(colocation: Colocation) -> PriorCurves | None:
@@ -115,15 +125,20 @@ def known_of(colocation: Colocation) -> PriorCurves | None:
     return known_alone(head, colocation.lines, shared_of(head.kind, analyses))
 
 
+def prediction_of(colocation: Colocation, ways: Sequence[tuple[int, ...]]) -> Predicted | None:
+    """Return what is predicted of these splits, or None."""
+    known = known_of(colocation)
+    objective = colocation.head.settings.objective
+    return None if known is None else predicted(known, ways, objective)
+
+
 def read_colocated(directory: Path) -> Colocated:
     """Read a colocation's result from disk; raise UserError if there is none."""
     colocation = read_colocation(directory)
     head = colocation.head
-    parts, units = len(head.members), len(head.units)
     asked = head.settings.split
-    ways = splits(units, parts) if asked is None else [parse_split(asked, parts, units)]
-    known = known_of(colocation)
-    found = None if known is None else predicted(known, ways, head.settings.objective)
+    ways = candidates(asked, len(head.members), len(head.units))
+    found = prediction_of(colocation, ways)
     ran = next((line.split for line in colocation.lines if line.split is not None), None)
     return colocated(colocation, found, ran or asked)
 

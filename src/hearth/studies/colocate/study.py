@@ -13,7 +13,6 @@ from typing import Annotated, Literal
 from hearth.base.absent import Measured
 from hearth.base.codec import LEFT_OUT
 from hearth.base.errors import UserError
-from hearth.base.ids import show_ids
 from hearth.base.limits import AboveZero, Count, OneOf, Positive
 from hearth.base.redaction import Redaction
 from hearth.record.store import claimed, read_record, records_home, slug
@@ -33,7 +32,7 @@ from hearth.studies.engine.progress import StudyProgress
 from hearth.studies.engine.schedule import Repetitions, StudyDesign, conduct
 from hearth.studies.engine.store import COLOCATE, StudyDirectory
 from hearth.studies.engine.trial import Trial, Turn
-from hearth.studies.models.colocation import Curve, Estimate, Objective
+from hearth.studies.models.colocation import Curve, Estimate, Objective, show_split
 
 #: The arms, and what each is.
 ARMS = {
@@ -42,8 +41,43 @@ ARMS = {
     "whole": "at the same time on all CPUs, unbound, each as planned for the whole machine",
     "serial": "one after the other, each as planned for the whole machine",
 }
-NEEDED = ("split", "serial")
+_NEEDED = ("split", "serial")
 ALONE = "alone on "
+#: Minutes of a loop, and of each end of it that is not measured, unless asked otherwise.
+MINUTES, RAMP = 90.0, 15.0
+
+
+def parse_arms(text: str) -> list[str]:
+    """Return the arms of `--arms`; raise UserError for others, and where one is missing."""
+    names = [name.strip() for name in text.split(",")]
+    for name in names:
+        if name not in ARMS or names.count(name) > 1:
+            raise UserError(
+                f"--arms: '{name}' is unknown or repeated: use {', '.join(ARMS)}, each at most once"
+            )
+    for name in _NEEDED:
+        if name not in names:
+            raise UserError(
+                f"--arms: '{text}' lacks {name}, with which the others are compared: add it"
+            )
+    return names
+
+
+def parse_loop(protocol: str, minutes: float | None, ramp: float | None) -> list[float] | None:
+    """Return the seconds of `--minutes` and `--ramp`, None without a loop; raise UserError."""
+    if protocol == "once":
+        for name, given in (("minutes", minutes), ("ramp", ramp)):
+            if given is not None:
+                raise UserError(f"--{name}: needs --protocol loop: add that, or leave it out")
+        return None
+    minutes = MINUTES if minutes is None else minutes
+    ramp = RAMP if ramp is None else ramp
+    if not 0 < minutes < float("inf") or not 0 <= ramp < minutes / 2:
+        raise UserError(
+            f"--minutes, --ramp: {minutes:g} minutes leave nothing to measure between two ramps of "
+            f"{ramp:g}: use more minutes, or a shorter ramp"
+        )
+    return [minutes * 60, ramp * 60]
 
 
 @dataclass(frozen=True)
@@ -104,6 +138,28 @@ class PriorCurves:
     stretch: float | None = None
     used: list[float] | None = field(default=None, metadata=LEFT_OUT)
     nodes: int | None = field(default=None, metadata=LEFT_OUT)
+
+
+@dataclass(frozen=True)
+class PlannedColocation:
+    """The applications, the parts of the machine that they share, and the splits to choose from.
+
+    known: from earlier runs of each.
+    """
+
+    applications: Sequence[ColocatedApplication]
+    units: Units
+    settings: ColocationSettings
+    known: PriorCurves | None
+    ways: Sequence[tuple[int, ...]]
+
+    @property
+    def members(self) -> list[Member]:
+        return [Member(one.name, one.command) for one in self.applications]
+
+    @property
+    def redaction(self) -> Redaction:
+        return Redaction.of({k: v for one in self.applications for k, v in one.settings.items()})
 
 
 @dataclass(frozen=True)
@@ -172,47 +228,32 @@ class Colocation(StudyDirectory[ColocationHead, RoundLine]):
     kind, head_type, line_type = COLOCATE, ColocationHead, RoundLine
 
     @staticmethod
-    def begin(
-        home: Path,
-        members: Sequence[Member],
-        units: Units,
-        settings: ColocationSettings,
-        known: PriorCurves | None,
-        redaction: Redaction | None = None,
-    ) -> "Colocation":
+    def begin(home: Path, planned: PlannedColocation) -> "Colocation":
         """Return a new, empty one below `home`."""
-        names = "-".join(Path(member.name).stem for member in members)
+        names = "-".join(Path(one.name).stem for one in planned.applications)
 
         def head(number: str) -> ColocationHead:
             return ColocationHead(
                 schema="hearth/colocation-head/1",
                 id=number,
                 started=datetime.now(UTC).isoformat(timespec="seconds"),
-                members=list(members),
-                kind=units.kind,
-                units=[show_ids(cpus) for cpus in units.cpus],
-                settings=settings,
-                known=known,
+                members=planned.members,
+                kind=planned.units.kind,
+                units=planned.units.shown,
+                settings=planned.settings,
+                known=planned.known,
             )
 
-        return Colocation.create(home, names, head, redaction)
+        return Colocation.create(home, names, head, planned.redaction)
 
     @staticmethod
-    def resume(
-        home: Path,
-        number: str,
-        members: Sequence[Member],
-        units: Units,
-        settings: ColocationSettings,
-        redaction: Redaction | None = None,
-    ) -> "Colocation":
+    def resume(home: Path, number: str, planned: PlannedColocation) -> "Colocation":
         """Return the one of this id below `home`, to go on with.
 
         Raises UserError, naming what differs, for one of other applications, machine or settings.
         """
-        cpus = [show_ids(cpus) for cpus in units.cpus]
-        now = {**_asked(members, cpus), **vars(settings)}
-        return Colocation.reopen(home, number, now, redaction)
+        now = {**_asked(planned.members, planned.units.shown), **vars(planned.settings)}
+        return Colocation.reopen(home, number, now, planned.redaction)
 
     def asked(self) -> dict[str, object]:
         return {**_asked(self.head.members, self.head.units), **vars(self.head.settings)}
@@ -235,19 +276,15 @@ def read_colocation(directory: Path) -> Colocation:
 
 
 def profile_alone(
-    colocation: Colocation,
-    applications: Sequence[ColocatedApplication],
-    units: Units,
-    ways: Sequence[Sequence[int]],
-    progress: StudyProgress,
+    colocation: Colocation, planned: PlannedColocation, progress: StudyProgress
 ) -> None:
     """Run each application alone on the whole machine, and on each share that it may get.
 
     Raises UserError where one fails: there is nothing to split then.
     """
-    settings = colocation.head.settings
+    applications, units, settings = planned.applications, planned.units, colocation.head.settings
     whole = len(units.cpus)
-    sizes = [sorted({*(way[at] for way in ways), whole}) for at in range(len(applications))]
+    sizes = [sorted({*(way[at] for way in planned.ways), whole}) for at in range(len(applications))]
     arms = {one.name: [f"{ALONE}{n}" for n in sizes[at]] for at, one in enumerate(applications)}
     places: dict[tuple[str, str], tuple[int, Way]] = {}
     for at, application in enumerate(applications):
@@ -300,8 +337,7 @@ def _conduct(
 
 def run(
     colocation: Colocation,
-    applications: Sequence[ColocatedApplication],
-    units: Units,
+    planned: PlannedColocation,
     split: Sequence[int],
     progress: StudyProgress,
     budget_s: float | None = None,
@@ -309,33 +345,27 @@ def run(
     """Make the rounds that are missing, of the split and of what it is held against."""
     head = colocation.head
     settings = head.settings
-    ways = ways_of(applications, units, split, settings)
-    shown = "-".join(map(str, split))
+    ways = ways_of(planned, split)
 
     def make(turn: Turn) -> RoundLine:
-        members = [(at, one, ways[turn.arm][at]) for at, one in enumerate(applications)]
-        return _round(colocation, turn, members, shown, serial=turn.arm == "serial")
+        members = [(at, one, ways[turn.arm][at]) for at, one in enumerate(planned.applications)]
+        return _round(colocation, turn, members, show_split(split), serial=turn.arm == "serial")
 
     design = _design(settings, {head.title: settings.arms})
     _conduct(colocation, design, make, progress, budget_s)
 
 
-def ways_of(
-    applications: Sequence[ColocatedApplication],
-    units: Units,
-    split: Sequence[int],
-    settings: ColocationSettings,
-) -> dict[str, list[Way]]:
+def ways_of(planned: PlannedColocation, split: Sequence[int]) -> dict[str, list[Way]]:
     """Return how each application runs in each arm. Raises UserError where a share is too small."""
-    limit = settings.limit_s
-    pairs = list(zip(applications, units.shares(split), strict=True))
+    units, limit = planned.units, planned.settings.limit_s
+    pairs = list(zip(planned.applications, units.shares(split), strict=True))
     made: dict[str, Callable[[ColocatedApplication, tuple[int, ...]], Way]] = {
         "split": lambda one, share: on_share(one, units, share, "split", limit),
         "unbound": lambda one, share: unbound(one, units, share, share, "unbound", limit),
         "whole": lambda one, share: unbound(one, units, share, units.all, "whole", limit),
         "serial": lambda one, share: alone(one, "serial", limit),
     }
-    return {arm: [made[arm](one, share) for one, share in pairs] for arm in settings.arms}
+    return {arm: [made[arm](one, share) for one, share in pairs] for arm in planned.settings.arms}
 
 
 def _round(

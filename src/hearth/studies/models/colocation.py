@@ -121,7 +121,17 @@ class Split:
     @property
     def shown(self) -> str:
         """The split as people write it: 2-2."""
-        return "-".join(map(str, self.units))
+        return show_split(self.units)
+
+
+def show_split(units: Sequence[int]) -> str:
+    """Return a split as people write it."""
+    return "-".join(map(str, units))
+
+
+def candidates(asked: str | None, parts: int, units: int) -> list[tuple[int, ...]]:
+    """Return the splits to choose from: the one that is asked for, or all."""
+    return splits(units, parts) if asked is None else [parse_split(asked, parts, units)]
 
 
 def splits(units: int, parts: int) -> list[tuple[int, ...]]:
