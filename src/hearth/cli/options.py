@@ -1,6 +1,6 @@
 """The options that commands share, and what a command line says as typed values.
 
-A command's parser is all that sees argparse's Namespace: below it are frozen dataclasses.
+A command's `parse` or `run` is all that sees argparse's Namespace: below it are typed values.
 """
 
 import shlex

@@ -88,20 +88,35 @@ def parse(parser: ArgumentParser, words: list[str]) -> Namespace:
 
 def run(options: Namespace) -> int:
     """Run the series and show its table; return 0 if all runs and answers are good."""
-    offer = catalogue.load()
-    series = _series(options, offer)
-    for entry in series.entries:
-        for master in series.masters:
-            cases.check(cases.Case(entry.job, entry.parameters, seed=series.seed), master)
+    offer, runs = catalogue.load(), run_options(options)
+    name = options.suite or ("jobs" if options.jobs else "batch")
+    series = Series(
+        name=name,
+        entries=suites.named(options.jobs, offer) if options.jobs else suites.suite(name, offer),
+        masters=split_masters(options.masters),
+        repeat=runs.repeat,
+        warmup=runs.warmup,
+        size_bytes=None if options.size is None else parse_bytes(options.size, "--size"),
+        seed=runs.seed,
+        conf=parse_conf(options.conf),
+        budget_s=runs.budget_s,
+    )
+    _check(series)
     if options.dry_run:
         print("\n".join(_listed(series)))
         return 0
     machine = machine_facts(topology(debug=options.debug))
     described = series.described(machine, options.typed)
-    results = Results.begin(_file(options, series), described, series.redaction)
-    _go(offer, series, results, Quiet(run_options(options).wait_idle_s))
-    _show(results, options)
+    results = Results.begin(_file(options.out, name), described, series.redaction)
+    _go(offer, series, results, Quiet(runs.wait_idle_s))
+    _show(results, options.html, options.json)
     return 0 if is_good(results) else 1
+
+
+def _check(series: Series) -> None:
+    for entry in series.entries:
+        for master in series.masters:
+            cases.check(cases.Case(entry.job, entry.parameters, seed=series.seed), master)
 
 
 def _listed(series: Series) -> list[str]:
@@ -116,27 +131,10 @@ def _listed(series: Series) -> list[str]:
     return [*table(Screen.of(), head, rows), "", f"{runs} runs; of each job and master: {each}"]
 
 
-def _series(options: Namespace, offer: catalogue.Catalogue) -> Series:
-    runs = run_options(options)
-    name = options.suite or ("jobs" if options.jobs else "batch")
-    entries = suites.named(options.jobs, offer) if options.jobs else suites.suite(name, offer)
-    return Series(
-        name=name,
-        entries=entries,
-        masters=split_masters(options.masters),
-        repeat=runs.repeat,
-        warmup=runs.warmup,
-        size_bytes=None if options.size is None else parse_bytes(options.size, "--size"),
-        seed=runs.seed,
-        conf=parse_conf(options.conf),
-        budget_s=runs.budget_s,
-    )
-
-
-def _file(options: Namespace, series: Series) -> Path:
-    if options.out is not None:
-        return Path(options.out).absolute()
-    return BENCH.directory(paths.state_home(), new_name(series.name))
+def _file(out: str | None, name: str) -> Path:
+    if out is not None:
+        return Path(out).absolute()
+    return BENCH.directory(paths.state_home(), new_name(name))
 
 
 def _go(offer: catalogue.Catalogue, series: Series, results: Results, quiet: Quiet) -> None:
@@ -151,11 +149,11 @@ def _go(offer: catalogue.Catalogue, series: Series, results: Results, quiet: Qui
         running.run(offer, series, results, progress)
 
 
-def _show(results: Results, options: Namespace) -> None:
+def _show(results: Results, html: Path | None, as_json: bool) -> None:
     found = bench_result(results)
-    if options.html:
-        write_html(options.html, series=found)
-    if options.json:
+    if html:
+        write_html(html, series=found)
+    if as_json:
         print(json.dumps(to_json(found), indent=2))
         return
     print("\n".join(show_series(found, Screen.of())))

@@ -50,23 +50,26 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(options: Namespace) -> int:
     """Run everything and show it; return 0 if every check holds, else 1."""
-    _check(options)
+    _check(options.scale, options.rounds)
     shape = _show_machine_and_plan()
     with working_directory(options.keep, "hearth-demo-") as folder:
-        good = _demonstrate(folder, shape, options)
+        _title("Data")
+        print(f"  {generate(folder, options.scale)}", flush=True)
+        _prepare(folder / "state", options.debug)
+        good = _demonstrate(folder, shape, options.rounds)
         if options.keep:
             print(f"\nkept in {folder}")
     print("\nAll checks hold." if good else "\nA check failed: see above.")
     return 0 if good else 1
 
 
-def _check(options: Namespace) -> None:
-    if not 0.0 < options.scale <= _LARGEST_SCALE:
+def _check(scale: float, rounds: int) -> None:
+    if not 0.0 < scale <= _LARGEST_SCALE:
         limit = f"above 0, at most {_LARGEST_SCALE:g}"
-        raise UserError(f"--scale: {options.scale} is out of range: give a number {limit}")
-    if not 1 <= options.rounds <= _MOST_ROUNDS:
+        raise UserError(f"--scale: {scale} is out of range: give a number {limit}")
+    if not 1 <= rounds <= _MOST_ROUNDS:
         limit = f"from 1 to {_MOST_ROUNDS}"
-        raise UserError(f"--rounds: {options.rounds} is out of range: give a number {limit}")
+        raise UserError(f"--rounds: {rounds} is out of range: give a number {limit}")
     if importlib.util.find_spec("duckdb") is None:
         raise UserError("duckdb is not installed: pip install 'hearth-spark[demo]'")
     paths.check_spark(paths.spark_home())
@@ -97,13 +100,10 @@ def _words(shape: dict[str, int]) -> list[str]:
     return [word for name, number in shape.items() for word in (f"--{name}", str(number))]
 
 
-def _demonstrate(folder: Path, shape: dict[str, int], options: Namespace) -> bool:
-    _title("Data")
-    print(f"  {generate(folder, options.scale)}", flush=True)
-    _prepare(folder / "state", options.debug)
+def _demonstrate(folder: Path, shape: dict[str, int], rounds: int) -> bool:
     job = [str(folder / name) for name in ("tables", "queries", "texts", "answers")]
     placed = _submit(folder, shape, job)
-    _compare(options.rounds, shape, job)
+    _compare(rounds, shape, job)
     return _show_results(folder) and placed
 
 

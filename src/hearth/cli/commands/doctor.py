@@ -77,9 +77,27 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
 
 
+def parse(parser: ArgumentParser, words: list[str]) -> Namespace:
+    """Return the options; raise UserError for those that do not go together."""
+    given = parser.parse_args(words)
+    if (given.silence is None) != (given.reason is None):
+        raise UserError(
+            "--silence and --reason go together: hearth doctor --silence NAME --reason TEXT"
+        )
+    for name in ("dry_run", "persist", "yes"):
+        if getattr(given, name) and not given.fix:
+            raise UserError(
+                f"--{name.replace('_', '-')}: needs --fix NAME: add that, or leave it out"
+            )
+    if given.run and (given.fix or given.undo or given.silence or given.unsilence):
+        raise UserError(f"'{given.run}': a run can only be checked: leave it out")
+    if given.machine is not None and given.fix:
+        raise UserError("--fix: a capture cannot be changed: leave --machine out")
+    return given
+
+
 def run(options: Namespace) -> int:
     """Examine the machine, or do what is asked with one finding."""
-    _check(options)
     folder = paths.state_home() / "doctor"
     silenced = folder / "silenced.json"
     if options.silence:
@@ -93,12 +111,14 @@ def run(options: Namespace) -> int:
     if options.undo:
         return _undo(Switch.of(paths.state_home()), options.undo)
     record = find_record(paths.state_home(), options.run) if options.run else None
-    request = PlanRequest(machine=options.machine, workload=_workload(options, record))
+    request = PlanRequest(machine=options.machine, workload=options.workload or _planned(record))
     with read_machine(options.machine, request, options.debug) as machine:
         if options.fix:
-            return _fix(Switch.of(paths.state_home()), machine, options)
+            switch = Switch.of(paths.state_home())
+            planned = switch.plan(options.fix, machine, options.persist)
+            return _fix(switch, planned, options.dry_run, options.yes)
         found = _examined(machine, options.machine, _silenced(silenced), record)
-    _show(found, options)
+    _show(found, options.html, options.json, options.all)
     return _exit_code(found)
 
 
@@ -111,12 +131,12 @@ def _silenced(file: Path) -> Mapping[str, str]:
         return {}
 
 
-def _workload(options: Namespace, record: Record | None) -> str | None:
-    """Return the kind of work: what was asked for, or what the run was planned for."""
+def _planned(record: Record | None) -> str | None:
+    """Return the kind of work that the run was planned for."""
     planned = record.head.plan if record else None
     work = planned.more.get("workload") if planned else None
     kind = work.get("kind") if isinstance(work, dict) else None
-    return options.workload or (kind if kind in KINDS else None)
+    return kind if kind in KINDS else None
 
 
 def _examined(
@@ -137,31 +157,14 @@ def _examined(
     return examine(judged, source, silenced, measured=measured, run=judged_run(record))
 
 
-def _check(options: Namespace) -> None:
-    if (options.silence is None) != (options.reason is None):
-        raise UserError(
-            "--silence and --reason go together: hearth doctor --silence NAME --reason TEXT"
-        )
-    for name in ("dry_run", "persist", "yes"):
-        if getattr(options, name) and not options.fix:
-            raise UserError(
-                f"--{name.replace('_', '-')}: needs --fix NAME: add that, or leave it out"
-            )
-    if options.run and (options.fix or options.undo or options.silence or options.unsilence):
-        raise UserError(f"'{options.run}': a run can only be checked: leave it out")
-    if options.machine is not None and options.fix:
-        raise UserError("--fix: a capture cannot be changed: leave --machine out")
-
-
-def _show(found: Examined, options: Namespace) -> None:
-    if options.html:
-        write_doctor_page(options.html, found)
-        where = options.html.absolute().as_uri()
-        print(f"hearth: wrote {options.html}: {where}", file=sys.stderr)
-    if options.json:
+def _show(found: Examined, html: Path | None, as_json: bool, everything: bool) -> None:
+    if html:
+        write_doctor_page(html, found)
+        print(f"hearth: wrote {html}: {html.absolute().as_uri()}", file=sys.stderr)
+    if as_json:
         print(json.dumps(to_json(found), indent=2))
-    elif not options.html:
-        print("\n".join(show_doctor(found, Screen.of(), everything=options.all)))
+    elif not html:
+        print("\n".join(show_doctor(found, Screen.of(), everything=everything)))
 
 
 def _exit_code(found: Examined) -> int:
@@ -170,15 +173,14 @@ def _exit_code(found: Examined) -> int:
     return 1 if found.telling else 0
 
 
-def _fix(switch: Switch, machine: Machine, options: Namespace) -> int:
-    planned = switch.plan(options.fix, machine, options.persist)
+def _fix(switch: Switch, planned: Switched, dry_run: bool, sure: bool) -> int:
     for one in planned.settings:
         print(f"/{one.path}: {one.before} -> {one.after}    {Change(one.path, one.after).command}")
     for path in planned.drop_ins:
         print(f"/{path}: new, to keep the change after a reboot")
-    if options.dry_run:
+    if dry_run:
         return 0
-    if not options.yes and not _agreed(planned):
+    if not sure and not _agreed(planned):
         return _reported("nothing was changed")
     switch.apply(planned)
     return _reported(f"fixed {planned.name}: 'hearth doctor --undo {planned.name}' undoes it")

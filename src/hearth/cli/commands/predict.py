@@ -21,6 +21,7 @@ examples:
 
 import json
 from argparse import ArgumentParser, Namespace
+from dataclasses import dataclass
 from pathlib import Path
 
 from hearth.analysis.document import Analysis
@@ -28,6 +29,7 @@ from hearth.base.absent import Absent
 from hearth.base.codec import to_json
 from hearth.base.errors import UserError
 from hearth.base.sizes import parse_mb
+from hearth.cli.options import from_namespace
 from hearth.machine import paths
 from hearth.machine.described import machine_source
 from hearth.machine.jvm import topology
@@ -36,7 +38,7 @@ from hearth.report.terminal.predict import show_prediction
 from hearth.report.terminal.screen import Screen
 from hearth.report.terminal.sources import read_run
 from hearth.studies.characterise.questions import steps
-from hearth.studies.models.binding import Nodes, check_fits, most_cores
+from hearth.studies.models.binding import Binding, Nodes, check_fits, most_cores
 from hearth.studies.models.placement import Placed, placed, ran
 from hearth.studies.models.prediction import (
     PredictedPartitioning,
@@ -57,6 +59,18 @@ from hearth.studies.models.schedule_simulation import (
 from hearth.studies.models.space import Cell, MachineSize
 
 _MOST = 1 << 16
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What to predict for; each field is the option of that name."""
+
+    executors: int | None
+    cores: int | None
+    memory: str | None
+    bind: Binding | None
+    nodes: int | None
+    machine: str | None
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -102,34 +116,36 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(options: Namespace) -> int:
     """Predict and show."""
-    found = _scaling(options) if options.scaling is not None else _partitionings(options)
+    asked, table = from_namespace(Asked, options), options.scaling
+    found = _scaling(table, asked) if table else _partitionings(options.run, asked, options.debug)
     if options.json:
         print(json.dumps(to_json(found), indent=2))
         return 0
+
     print("\n".join(show_prediction(found, Screen.of())))
     return 0
 
 
-def _scaling(options: Namespace) -> PredictedScalings:
-    for name in ("executors", "cores", "memory", "bind", "nodes", "machine"):
-        if getattr(options, name) is not None:
+def _scaling(table: Path, asked: Asked) -> PredictedScalings:
+    for name, value in vars(asked).items():
+        if value is not None:
             raise UserError(f"--{name}: needs --from: leave it out")
-    found = leave_one_out(read_speedups(options.scaling))
+    found = leave_one_out(read_speedups(table))
     if not found:
-        raise UserError(f"--scaling: '{options.scaling}' has no times on 3 or more nodes: add them")
+        raise UserError(f"--scaling: '{table}' has no times on 3 or more nodes: add them")
     return PredictedScalings([PredictedScaling(**vars(one), error=one.error) for one in found])
 
 
-def _partitionings(options: Namespace) -> PredictedPartitionings:
+def _partitionings(source: str, asked: Asked, debug: bool) -> PredictedPartitionings:
     for name in ("executors", "cores", "nodes"):
-        value = getattr(options, name)
+        value = getattr(asked, name)
         if value is not None and not 1 <= value <= _MOST:
             raise UserError(f"--{name}: {value} is not between 1 and {_MOST}: use e.g. 4")
-    analysis = read_run(options.run, paths.state_home())
-    machine, nodes, notes = _machine(options, analysis)
+    analysis = read_run(source, paths.state_home())
+    machine, nodes, notes = _machine(asked.machine, analysis, debug)
     work = work_of(analysis, machine)
-    place = _placed(options, analysis, machine, nodes)
-    cells = _cells(options, work, place, nodes)
+    place = _placed(asked, analysis, machine, nodes)
+    cells = _cells(asked, work, place, nodes)
     found = predict(work, machine, cells, place.move)
     rows = [
         PredictedPartitioning(
@@ -152,12 +168,14 @@ def _partitionings(options: Namespace) -> PredictedPartitionings:
     return PredictedPartitionings(run, PredictedPlace.of(place), CONFIDENCE, rows, more)
 
 
-def _machine(options: Namespace, analysis: Analysis) -> tuple[MachineSize, Nodes, list[str]]:
+def _machine(
+    source: str | None, analysis: Analysis, debug: bool
+) -> tuple[MachineSize, Nodes, list[str]]:
     """Return the machine and the nodes of the run, and what was assumed about them."""
-    if options.machine is not None:
-        named = topology(options.machine, options.debug)
+    if source is not None:
+        named = topology(source, debug)
         return MachineSize.of(named), Nodes.of(named, allowed=False), []
-    here = topology(debug=options.debug)
+    here = topology(debug=debug)
     nodes, there = Nodes.of(here, allowed=True), analysis.machine
     if isinstance(there, Absent):
         return MachineSize.allowed(here), nodes, [
@@ -171,26 +189,26 @@ def _machine(options: Namespace, analysis: Analysis) -> tuple[MachineSize, Nodes
     return MachineSize.allowed(here), nodes, []
 
 
-def _placed(options: Namespace, analysis: Analysis, machine: MachineSize, nodes: Nodes) -> Placed:
+def _placed(asked: Asked, analysis: Analysis, machine: MachineSize, nodes: Nodes) -> Placed:
     """Return where the run was, and where it is predicted for."""
-    if options.nodes is not None and options.nodes > nodes.number:
+    if asked.nodes is not None and asked.nodes > nodes.number:
         raise UserError(
-            f"--nodes: {options.nodes} is more than the machine's {nodes.number}: use "
+            f"--nodes: {asked.nodes} is more than the machine's {nodes.number}: use "
             "fewer, or give another machine with --machine"
         )
-    return placed(ran(analysis, nodes), options.bind, options.nodes, machine, nodes)
+    return placed(ran(analysis, nodes), asked.bind, asked.nodes, machine, nodes)
 
 
-def _cells(options: Namespace, work: RecordedWork, place: Placed, nodes: Nodes) -> list[Cell]:
+def _cells(asked: Asked, work: RecordedWork, place: Placed, nodes: Nodes) -> list[Cell]:
     machine = place.move.machine
     heaps_gb = work.cell.workers * work.cell.memory_per_worker_gb * place.move.share
-    fixed = None if options.memory is None else parse_mb(options.memory, "--memory") / 1024
-    many = steps(machine.threads) if options.executors is None else [options.executors]
-    cores = steps(machine.threads) if options.cores is None else [options.cores]
-    both = options.executors is not None and options.cores is not None
-    if options.cores is not None and options.bind is not None:
-        check_fits(options.cores, options.bind, nodes)
-    widest = machine.threads if options.bind is None else most_cores(options.bind, nodes)
+    fixed = None if asked.memory is None else parse_mb(asked.memory, "--memory") / 1024
+    many = steps(machine.threads) if asked.executors is None else [asked.executors]
+    cores = steps(machine.threads) if asked.cores is None else [asked.cores]
+    both = asked.executors is not None and asked.cores is not None
+    if asked.cores is not None and asked.bind is not None:
+        check_fits(asked.cores, asked.bind, nodes)
+    widest = machine.threads if asked.bind is None else most_cores(asked.bind, nodes)
     cells = [
         Cell(n, c, heaps_gb / n if fixed is None else fixed)
         for n in many
@@ -198,12 +216,12 @@ def _cells(options: Namespace, work: RecordedWork, place: Placed, nodes: Nodes) 
         if n * c <= machine.threads and c <= widest and (both or 4 * n * c >= machine.threads)
     ]
     if not cells:
-        asked = f"{options.executors or 'any'} x {options.cores or 'any'}"
+        shape = f"{asked.executors or 'any'} x {asked.cores or 'any'}"
         raise UserError(
-            f"--executors, --cores: {asked} does not use between a quarter and all of the "
+            f"--executors, --cores: {shape} does not use between a quarter and all of the "
             f"{machine.threads} hardware threads: use fewer or more"
         )
-    return cells if fixed is None else _fitting(cells, machine.memory_gb, options.memory)
+    return cells if asked.memory is None else _fitting(cells, machine.memory_gb, asked.memory)
 
 
 def _fitting(cells: list[Cell], memory_gb: float, asked: str) -> list[Cell]:

@@ -75,23 +75,28 @@ def parse(parser: ArgumentParser, words: list[str]) -> Namespace:
 
 def run(options: Namespace) -> int:
     """Run the chosen action."""
-    actions = {"list": _list, "show": _show, "export": _export, "delete": _delete}
-    return actions[options.action or "list"](options)
+    if options.action == "show":
+        return _show(options.run, options.json)
+    if options.action == "export":
+        return _export(options.run, options.format, options.output)
+    if options.action == "delete":
+        return _delete(options.run, options.older_than, options.yes)
+    return _list(options.kind, options.last, options.json)
 
 
-def _list(options: Namespace) -> int:
-    if options.last is not None and options.last < 1:
-        raise UserError(f"--last: {options.last} is below 1: give at least 1, or leave it out")
+def _list(kind: str | None, last: int | None, as_json: bool) -> int:
+    if last is not None and last < 1:
+        raise UserError(f"--last: {last} is below 1: give at least 1, or leave it out")
     records, problems = list_records(paths.state_home())
     studies, others = list_studies(paths.state_home())
-    records, studies = _wanted(options, records, studies)
+    records, studies = _wanted(kind, last, records, studies)
     rows = [_row(record) for record in records]
-    if options.json:
+    if as_json:
         found = {"runs": rows, "experiments": to_json(studies)}
         print(json.dumps({"schema": "hearth/runs/1", **found}, indent=2))
     else:
         applications = len(read_applications(paths.state_home())[0])
-        shown = show_runs(rows, studies, applications, Screen.of(), options.kind)
+        shown = show_runs(rows, studies, applications, Screen.of(), kind)
         print("\n".join(shown))
     for problem in [*problems, *others]:
         print(f"hearth: {problem}", file=sys.stderr)
@@ -99,16 +104,16 @@ def _list(options: Namespace) -> int:
 
 
 def _wanted(
-    options: Namespace, records: list[Record], studies: list[KeptStudy]
+    kind: str | None, last: int | None, records: list[Record], studies: list[KeptStudy]
 ) -> tuple[list[Record], list[KeptStudy]]:
     """Filter by `--kind`, then keep the latest `--last`."""
-    if options.kind is not None:
-        records = records if options.kind == "run" else []
-        studies = [study for study in studies if study.kind == options.kind]
-    if options.last is None:
+    if kind is not None:
+        records = records if kind == "run" else []
+        studies = [study for study in studies if study.kind == kind]
+    if last is None:
         return records, studies
     starts = [*(record.head.started for record in records), *(one.started for one in studies)]
-    since = sorted(starts, reverse=True)[: options.last][-1:] or [""]
+    since = sorted(starts, reverse=True)[:last][-1:] or [""]
     return (
         [record for record in records if record.head.started >= since[0]],
         [study for study in studies if study.started >= since[0]],
@@ -129,12 +134,12 @@ def _row(record: Record) -> dict[str, Any]:
     }
 
 
-def _show(options: Namespace) -> int:
-    kind, directory = find_kept(paths.state_home(), options.run)
+def _show(run: str, as_json: bool) -> int:
+    kind, directory = find_kept(paths.state_home(), run)
     if kind is not None:
-        return _show_study(directory, options.json)
+        return _show_study(directory, as_json)
     analysis = analyse(directory)
-    if options.json:
+    if as_json:
         print(json.dumps(to_json(analysis), indent=2))
     else:
         print("\n".join(show_profile(analysis, Screen.of())))
@@ -151,26 +156,26 @@ def _show_study(directory: Path, as_json: bool) -> int:
     return 0
 
 
-def _export(options: Namespace) -> int:
-    kind, directory = find_kept(paths.state_home(), options.run)
+def _export(run: str, form: str, folder: str | None) -> int:
+    kind, directory = find_kept(paths.state_home(), run)
     if kind is not None:
-        raise UserError(f"'{options.run}' is a {kind.name}: only runs can be exported")
+        raise UserError(f"'{run}' is a {kind.name}: only runs can be exported")
     record = read_record(directory)
-    output = Path(options.output or record.id)
+    output = Path(folder or record.id)
     analysis = analyse(record.directory)
-    for file in export(analysis, record.directory, output, options.format):
+    for file in export(analysis, record.directory, output, form):
         print(file)
     return 0
 
 
-def _delete(options: Namespace) -> int:
-    chosen = _chosen(options)
+def _delete(runs: list[str], older_than: str | None, sure: bool) -> int:
+    chosen = _chosen(runs, older_than)
     if not chosen:
         print("nothing to delete")
         return 0
     for one in chosen:
         print(_named(one))
-    if not options.yes and not _agreed(len(chosen)):
+    if not sure and not _agreed(len(chosen)):
         print("nothing deleted")
         return 1
     for one in chosen:
@@ -188,20 +193,20 @@ def _named(one: Record | Path) -> str:
     return f"{one.stem}  {one.parent.name}"
 
 
-def _chosen(options: Namespace) -> list[Record | Path]:
+def _chosen(runs: list[str], older_than: str | None) -> list[Record | Path]:
     """Return the records, and the directories of studies."""
-    if bool(options.run) == (options.older_than is not None):
+    if bool(runs) == (older_than is not None):
         raise UserError("delete: give either runs or --older-than AGE")
     home = paths.state_home()
-    if options.run:
-        found = [find_kept(home, name) for name in options.run]
+    if older_than is None:
+        found = [find_kept(home, name) for name in runs]
         chosen = [read_record(place) if kind is None else place for kind, place in found]
         for one in chosen:
             if isinstance(one, Record) and one.running:
                 pid = one.head.owner.pid
                 raise UserError(f"'{one.id}' is running (process {pid}): stop it first")
         return chosen
-    before = time.time() - _age_s(options.older_than)
+    before = time.time() - _age_s(older_than)
     records, _ = list_records(home)
     return [record for record in records if not record.running and _started_s(record) < before]
 

@@ -26,6 +26,7 @@ from typing import Any
 from hearth.base.codec import to_json
 from hearth.base.errors import UserError
 from hearth.cli.main import command_parser
+from hearth.cli.options import from_namespace
 from hearth.cli.pages import add_html_option, write_html
 from hearth.cli.resumed import RESUME_HELP
 from hearth.machine import paths
@@ -114,10 +115,12 @@ def run(options: Namespace) -> int:
     """Run the chosen action; return 1 if a step failed, for scripts."""
     screen = Screen.of()
     if options.action == "list":
-        found = [preset(name) for name in names()]
-        print(_json(found) if options.json else "\n".join(show_presets(found, screen)))
+        presets = [preset(name) for name in names()]
+        print(_json(presets) if options.json else "\n".join(show_presets(presets, screen)))
         return 0
-    one, asked = preset(options.name), _request(options)
+    chosen = None if options.steps is None else tuple(s.strip() for s in options.steps.split(","))
+    one, asked = preset(options.name), from_namespace(Request, options, steps=chosen)
+    _check(asked)
     here = Here.of(topology(debug=options.debug))
     steps = ready(one, asked, here)
     if options.action == "show":
@@ -127,27 +130,30 @@ def run(options: Namespace) -> int:
         shown = show_steps(one, steps, screen)
         print(_json(steps) if options.json else "\n".join(shown))
         return 0
-    return _run(options, one, asked, here, steps)
+    _show_missing(one, asked, here, steps)
+    kept = _begun(one, asked, here, options.resume, options.typed)
+    failed = _run(kept, steps, options.debug)
+    found = kept.repeated()
+    if options.html:
+        write_html(options.html, study=found)
+    print(_json(found) if options.json else "\n".join(show_study(found, Screen.of())))
+    return 1 if failed else 0
 
 
 def _json(value: object) -> str:
     return json.dumps(to_json(value), indent=2)
 
 
-def _request(options: Namespace) -> Request:
-    for name, least in (("repeat", 1), ("warmup", 0)):
-        value = getattr(options, name)
+def _check(asked: Request) -> None:
+    for name, value, least in (("repeat", asked.repeat, 1), ("warmup", asked.warmup, 0)):
         if value is not None and not least <= value <= _MOST_RUNS:
             raise UserError(
                 f"--{name}: {value} is not between {least} and {_MOST_RUNS}: use e.g. 5"
             )
-    steps = None if options.steps is None else tuple(s.strip() for s in options.steps.split(","))
-    return Request(options.scale, options.repeat, options.warmup, steps, options.warm)
 
 
-def _run(
-    options: Namespace, one: Preset, asked: Request, here: Here, steps: list[ReadyStep]
-) -> int:
+def _show_missing(one: Preset, asked: Request, here: Here, steps: list[ReadyStep]) -> None:
+    """Show what cannot run here, and why; raise UserError if no step can."""
     missing = show_missing(one, steps, Screen.of(sys.stderr))
     if one.cold and not asked.warm and (why := here.lack("cold")) is not None:
         missing.append(f"  the page cache is not dropped before each run: {why}")
@@ -155,22 +161,26 @@ def _run(
         print("\n".join(missing), file=sys.stderr)
     if all(step.missing for step in steps):
         raise UserError(f"{one.name}: no step can run here: see 'hearth study show {one.name}'")
+
+
+def _begun(
+    one: Preset, asked: Request, here: Here, resume: str | None, typed: list[str]
+) -> PublishedStudy:
     home = paths.state_home()
-    if options.resume is None:
-        kept = PublishedStudy.begin(home, one.name, asked, here)
-        kept.keep_command(options.typed)
-    else:
-        kept = PublishedStudy.resume(home, options.resume, one.name, asked, here)
+    if resume is not None:
+        return PublishedStudy.resume(home, resume, one.name, asked, here)
+    kept = PublishedStudy.begin(home, one.name, asked, here)
+    kept.keep_command(typed)
+    return kept
+
+
+def _run(kept: PublishedStudy, steps: list[ReadyStep], debug: bool) -> bool:
+    """Run the steps; whether one failed."""
     try:
         with continued_with(f"study run --resume {kept.directory.name}"):
-            failed = kept.run(steps, lambda words: _command(words, options.debug))
+            return kept.run(steps, lambda words: _command(words, debug))
     finally:
         print(f"hearth: study {kept.directory.name}", file=sys.stderr)
-    found = kept.repeated()
-    if options.html:
-        write_html(options.html, study=found)
-    print(_json(found) if options.json else "\n".join(show_study(found, Screen.of())))
-    return 1 if failed else 0
 
 
 def _command(words: list[str], debug: bool) -> dict[str, Any]:

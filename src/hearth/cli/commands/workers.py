@@ -81,29 +81,29 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(options: Namespace) -> int:
     """Run the chosen action."""
-    actions = {
-        "start": _start,
-        "status": _status,
-        "stop": _stop,
-        "restart": _restart,
-        "plan": _plan,
-    }
-    actions[options.action](options)
+    if options.action == "status":
+        _status(options.json)
+    elif options.action == "stop":
+        _stop(options.name, options.drain)
+    elif options.action == "restart":
+        _restart(options.name, options.drain)
+    else:
+        master = workers.check_master(options.master)
+        plan = from_namespace(PlanRequest, options, conf=parse_conf(options.conf))
+        if options.action == "plan":
+            _plan(master, plan, options.format, options.debug)
+        else:
+            name = workers.check_name(options.name or workers.default_name(master))
+            limit_s = parse_seconds(options.wait, "--wait")
+            host = ["--host", options.host] if options.host else []
+            asked = workers.request(name, master, plan, [*host, "--webui-port", "0"])
+            _start(asked, limit_s, options.foreground)
     return 0
 
 
-def _request(options: Namespace) -> PlanRequest:
-    return from_namespace(PlanRequest, options, conf=parse_conf(options.conf))
-
-
-def _start(options: Namespace) -> None:
-    master = workers.check_master(options.master)
-    name = workers.check_name(options.name or workers.default_name(master))
-    arguments = ["--host", options.host] if options.host else []
-    limit_s = parse_seconds(options.wait, "--wait")
-    asked = workers.request(name, master, _request(options), [*arguments, "--webui-port", "0"])
+def _start(asked: workers.WorkersRequest, limit_s: float, foreground: bool) -> None:
     note = workers.shuffle_service_note(asked)
-    if options.foreground:
+    if foreground:
         if note:
             print(f"hearth: {note}", file=sys.stderr, flush=True)
         workers.supervise_here(asked)
@@ -113,40 +113,39 @@ def _start(options: Namespace) -> None:
         print(f"hearth: {note}", file=sys.stderr)
 
 
-def _status(options: Namespace) -> None:
+def _status(as_json: bool) -> None:
     found, problems = workers.known_sets()
     for problem in problems:
         print(f"hearth: {problem}", file=sys.stderr)
-    if options.json:
+    if as_json:
         print(json.dumps(workers_document(found), indent=2))
     else:
         print("\n".join(show_workers(found, Screen.of())))
 
 
-def _stop(options: Namespace) -> None:
-    found = workers.find_set(options.name)
-    workers.drain(found.places, parse_seconds(options.drain, "--drain"), print)
+def _stop(name: str | None, drain: str) -> None:
+    found = workers.find_set(name)
+    workers.drain(found.places, parse_seconds(drain, "--drain"), print)
     workers.stop(found)
     many = len(found.places)
     print(f"{found.name}: {many} worker{'s' if many > 1 else ''} stopped")
 
 
-def _restart(options: Namespace) -> None:
-    found = workers.find_set(options.name)
-    limit_s = parse_seconds(options.drain, "--drain")
+def _restart(name: str | None, drain: str) -> None:
+    found = workers.find_set(name)
+    limit_s = parse_seconds(drain, "--drain")
     for place in found.places:
         workers.drain([place], limit_s, print)
         workers.restart(found, place, limit_s=120)
         print(f"place {place.id}: its worker has restarted", flush=True)
 
 
-def _plan(options: Namespace) -> None:
-    master = workers.check_master(options.master)
-    if options.bind not in (None, "node"):
+def _plan(master: str, asked: PlanRequest, form: str, debug: bool) -> None:
+    if asked.bind not in (None, "node"):
         raise UserError(
-            f"--bind: {options.bind} cannot be expressed here: leave it out, and change "
+            f"--bind: {asked.bind} cannot be expressed here: leave it out, and change "
             "CPUAffinity and NUMAMask in what is printed"
         )
-    plan = jvm.plan(_request(options).document(), debug=options.debug)
-    write = workers.units if options.format == "systemd" else workers.script
+    plan = jvm.plan(asked.document(), debug=debug)
+    write = workers.units if form == "systemd" else workers.script
     print(write(plan, master, paths.spark_home()), end="")
