@@ -64,6 +64,12 @@ final private[plan] class Layouts(
   private val most: Option[Int] =
     (constraints.coresMax.map(_.value) ++ usable.quotaSlots).minOption.filter(_ < usable.slots)
 
+  private val gpus = Gpus.of(usable, constraints)
+
+  /** The most executors where the user left their number open. */
+  private val atMost: Option[Int] =
+    (constraints.dynamic.flatMap(_.atMost) ++ gpus.map(_.executors)).minOption
+
   private lazy val machine = Part.machine(pools.all)
   private val distances: Distances = usable.distance(_, _)
 
@@ -90,21 +96,25 @@ final private[plan] class Layouts(
       else if (constraints.dynamic.nonEmpty)
         ("places for dynamic allocation to fill, at most its maxExecutors", "user")
       else byRule(found)
-    found.explained(if (found.narrowed) s"$because; ${narrowed(found)}" else because, source)
+    val few = byGpus(found).map(_.because) ++ Option.when(found.narrowed)(narrowed(found))
+    found.explained((because +: few.toVector).mkString("; "), source)
   }
 
   /** The rule that chose the width; where there are fewer executors than it wants, why. */
   private def byRule(found: Layout): (String, String) = {
+    val count = found.placements.size
+    val wanted = widths.count(most.getOrElse(usable.slots))
     val fewer =
-      if (found.placements.size < widths.count(most.getOrElse(usable.slots)))
-        s"; memory suffices for ${found.placements.size}"
-      else ""
+      if (count < wanted && byGpus(found).isEmpty) s"; memory suffices for $count" else ""
     val rules = widths.rules
     (
       rules.map(_.because).mkString("; ") + fewer,
       rules.flatMap(_.source.split("; ")).distinct.mkString("; ")
     )
   }
+
+  private def byGpus(found: Layout): Option[Gpus] =
+    gpus.filter(constraints.executors.isEmpty && _.executors == found.placements.size)
 
   private def narrowed(found: Layout) =
     s"${found.slots} of ${usable.slots} worthwhile threads have a task slot, as each needs " +
@@ -114,7 +124,6 @@ final private[plan] class Layouts(
     val counts = widths.perPool.map(_.zip(pools.all).map { case (n, pool) =>
       math.max(1, math.min(n, byMemory(pool)))
     })
-    val atMost = constraints.dynamic.flatMap(_.atMost)
     val own = counts.filter(n => atMost.forall(_ >= n.sum) && most.isEmpty).map(perPool)
     val start = (Vector(byTotalMemory, bySlots) ++ counts.map(_.sum) ++ atMost).min
     mostTasks(own.iterator ++ fewer(math.max(1, start)).map(capped))
@@ -181,7 +190,7 @@ final private[plan] class Layouts(
 
   private def fitting(m: UserValue[Int]): Either[Unfit, Layout] = {
     val limits =
-      constraints.coresMax.map(_.value / m.value) ++ constraints.dynamic.flatMap(_.atMost) ++
+      constraints.coresMax.map(_.value / m.value) ++ atMost ++
         usable.quotaSlots.map(slots => math.max(1, slots / m.value))
     val count = (Packing.count(pools.all, m.value) +: limits.toVector).min
     if (count < 1) Left(Violation.cores(usable, m))
