@@ -71,10 +71,10 @@ class Core:
 
 @dataclass(frozen=True)
 class Device:
-    """A network device, host channel adapter or disk."""
+    """A network device, host channel adapter, disk or GPU."""
 
     name: str
-    kind: Annotated[str, OneOf("network", "infiniband", "block")]
+    kind: Annotated[str, OneOf("network", "infiniband", "block", "gpu")]
     #: the NUMA node it is attached to; absent where the kernel says -1 or nothing
     node: Count | None = field(default=None, metadata=LEFT_OUT)
     local_cpus: IdList | None = field(default=None, metadata=LEFT_OUT)

@@ -3,10 +3,16 @@ package io.hearth.workers
 import java.nio.file.StandardOpenOption.{APPEND, CREATE}
 import java.nio.file.{Files, Path}
 
+import org.scalatest.BeforeAndAfterAll
 import org.scalatest.funsuite.AnyFunSuite
 
-class WorkerLogsSuite extends AnyFunSuite {
-  private def folder(): Path = Files.createTempDirectory("logs")
+import io.hearth.spark.World
+
+class WorkerLogsSuite extends AnyFunSuite with BeforeAndAfterAll {
+  private val root = Files.createTempDirectory("logs")
+  private def folder(): Path = Files.createTempDirectory(root, "worker")
+
+  override def afterAll(): Unit = World.delete(root)
 
   test("a worker's log that is too long is set aside while the worker goes on writing it") {
     val place = folder()

@@ -1,6 +1,6 @@
 package io.hearth.workloads
 
-import java.nio.file.{Files, Path, StandardCopyOption}
+import java.nio.file.{Files, Path}
 import java.time.Instant
 
 import scala.jdk.CollectionConverters._
@@ -137,7 +137,9 @@ object Runs {
     val run = new JobRun(session, planned.settings, planned.data, planned.answer)
     try {
       val answer = planned.job.run(run)
-      write(planned.result, Result.json(planned.job, run, started, answer))
+      val result = Json.pretty(Result.json(planned.job, run, started, answer))
+      Draft.write(planned.result)(Files.writeString(_, result))
+      ()
     } finally forget(session)
   }
 
@@ -145,13 +147,6 @@ object Runs {
   private def forget(session: SparkSession): Unit = {
     session.catalog.clearCache()
     session.sparkContext.getPersistentRDDs.values.foreach(_.unpersist(blocking = true))
-  }
-
-  private def write(file: Path, node: JsonNode): Unit = {
-    val part = file.resolveSibling(s".${file.getFileName}.part")
-    Files.writeString(part, Json.pretty(node))
-    Files.move(part, file, StandardCopyOption.ATOMIC_MOVE)
-    ()
   }
 }
 

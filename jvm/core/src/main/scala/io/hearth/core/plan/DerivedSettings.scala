@@ -101,6 +101,17 @@ object DerivedSettings {
   private[plan] def waitsAsSet(constraints: UserConstraints): Boolean =
     constraints.conf.contains("spark.locality.wait")
 
+  private[plan] def waitReason(constraints: UserConstraints): Option[Reason] =
+    Option.unless(waitsAsSet(constraints))(
+      Reason(
+        "locality wait",
+        "process and node 100ms, rack 0s",
+        "memory on another node costs about 10 %, a waiting task slot 100 %; Spark also checks every " +
+          "100 ms, not every second, for tasks that have waited long enough",
+        "Awan 2016; Spark: spark.locality.wait, spark.scheduler.revive.interval"
+      )
+    )
+
   private[plan] def offHeap(mb: Long): Map[String, String] =
     if (mb == 0) Map.empty
     else Map("spark.memory.offHeap.enabled" -> "true", "spark.memory.offHeap.size" -> s"${mb}m")

@@ -9,14 +9,29 @@ package io.hearth.core.plan
  * can be dialled and need no name resolution: Linux answers on all of 127.0.0.0/8. None ends in 0 or
  * 255, which some software takes for a network or a broadcast.
  */
+final private[plan] case class Hosts(names: Vector[String], reason: Reason)
+
 private[plan] object Hosts {
   private val PerOctet = 250
   private val FirstExecutorOctet = 200
 
-  /** @param firstNodes the first memory node of every executor */
-  def of(firstNodes: Vector[Int]): Vector[String] =
-    if (firstNodes.distinct.sizeIs > 1) firstNodes.map(node => address(0, node))
-    else firstNodes.indices.toVector.map(address(FirstExecutorOctet, _))
+  /**
+   * @param firstNodes the first memory node of every executor
+   * @param shared whether executors share the CPUs of their package
+   */
+  def of(firstNodes: Vector[Int], shared: Boolean): Hosts = {
+    val (names, because) =
+      if (firstNodes.distinct.sizeIs > 1) {
+        val place = if (shared) "package" else "NUMA node"
+        (firstNodes.map(address(0, _)), s"a $place is a host to Spark's scheduler")
+      } else
+        (
+          firstNodes.indices.toVector.map(address(FirstExecutorOctet, _)),
+          "on one node every executor is a host"
+        )
+    val why = s"$because, so that locality, speculation and exclusion work within the machine"
+    Hosts(names, Reason("hosts", s"${names.distinct.size}", why, "Spark: TaskSetManager"))
+  }
 
   private def address(octet: Int, n: Int): String =
     s"127.78.${octet + n / PerOctet}.${n % PerOctet + 1}"

@@ -62,7 +62,7 @@ final private[plan] class JvmFlags(draft: PlanDraft) {
     Reason(
       "collector threads",
       if (n.sizeIs > 1) s"${n.head} to ${n.last}" else s"${n.head}",
-      s"from the executor's ${if (shared) "part of its package's CPUs" else "CPUs"}, not the machine's: " +
+      s"from the executor's ${if (layout.shared) "part of its package's CPUs" else "CPUs"}, not the machine's: " +
         "one each for the first 8, 5 for every 8 more",
       "JVM: HotSpot ergonomics"
     )
@@ -71,7 +71,7 @@ final private[plan] class JvmFlags(draft: PlanDraft) {
   private def processors = number("active processors", "ActiveProcessorCount")(
     Reason(
       "active processors",
-      if (shared) "its part of the CPUs" else "its CPUs",
+      if (layout.shared) "its part of the CPUs" else "its CPUs",
       "the JVM sizes its thread pools by the executor's own CPUs, even if its mask changes later",
       "JVM: -XX:ActiveProcessorCount"
     )

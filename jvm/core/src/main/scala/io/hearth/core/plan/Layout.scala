@@ -10,18 +10,28 @@ import io.hearth.core.topology.IdSet
  * @param roomsMb memory of each executor, heap and everything else included
  * @param narrowed whether executors have fewer task slots than their CPUs are worth, for lack of
  * memory
+ * @param reason why executors are so many and so wide, once this is the layout
  */
 final private[plan] case class Layout(
     placements: Vector[Placement],
     nodes: Vector[IdSet],
     roomsMb: Vector[Long],
-    narrowed: Boolean = false
+    narrowed: Boolean = false,
+    reason: Option[Reason] = None
 ) {
   def cpus: IdSet = IdSet.from(placements.iterator.flatMap(_.cpus))
   def slots: Int = placements.iterator.map(_.slots).sum
   def narrowest: Int = placements.iterator.map(_.slots).min
   def widest: Int = placements.iterator.map(_.slots).max
   def uniform: Boolean = narrowest == widest
+
+  /** Whether executors share the CPUs of their package. */
+  def shared: Boolean = placements.exists(_.sharing.nonEmpty)
+
+  def explained(because: String, source: String): Layout = {
+    val slots = if (uniform) s"$narrowest" else s"$narrowest to $widest"
+    copy(reason = Some(Reason("executors", s"${placements.size} x $slots", because, source)))
+  }
 
   /** Every executor on all CPUs of its pool, which the executors there share. */
   def sharing(pools: Pools): Layout = {
@@ -54,24 +64,66 @@ final private[plan] class Layouts(
   private val most: Option[Int] =
     (constraints.coresMax.map(_.value) ++ usable.quotaSlots).minOption.filter(_ < usable.slots)
 
+  private val gpus = Gpus.of(usable, constraints)
+
+  /** The most executors where the user left their number open. */
+  private val atMost: Option[Int] =
+    (constraints.dynamic.flatMap(_.atMost) ++ gpus.map(_.executors)).minOption
+
   private lazy val machine = Part.machine(pools.all)
   private val distances: Distances = usable.distance(_, _)
 
   /** One executor over everything. */
-  def whole: Either[Unfit, Layout] = firstFit(Iterator(capped(1)))
+  def whole: Either[Unfit, Layout] = firstFit(Iterator(capped(1))).map { found =>
+    val each = if (usable.quotaSlots.isEmpty) "worthwhile thread" else "whole CPU of the quota"
+    if (found.narrowed) found.explained(s"one JVM; ${narrowed(found)}", "hearth")
+    else found.explained(s"one JVM with a task for each $each", "Spark: local[n]")
+  }
 
-  def find: Either[Unfit, Layout] = (constraints.executors, constraints.cores) match {
+  def find: Either[Unfit, Layout] = chosen.map(explained)
+
+  private def chosen: Either[Unfit, Layout] = (constraints.executors, constraints.cores) match {
     case (Some(n), Some(m)) => counted(n.value).flatMap(_ => placed(n.value, m.value))
     case (Some(n), None) => counted(n.value).flatMap(_ => firstFit(Iterator(capped(n.value))))
     case (None, Some(m)) => fitting(m)
     case (None, None) => automatic
   }
 
+  private def explained(found: Layout): Layout = {
+    val fixed = (constraints.executors ++ constraints.cores ++ constraints.coresMax).map(_.name)
+    val (because, source) =
+      if (fixed.nonEmpty) (s"${fixed.mkString(" and ")} fixed by the user", "user")
+      else if (constraints.dynamic.nonEmpty)
+        ("places for dynamic allocation to fill, at most its maxExecutors", "user")
+      else byRule(found)
+    val few = byGpus(found).map(_.because) ++ Option.when(found.narrowed)(narrowed(found))
+    found.explained((because +: few.toVector).mkString("; "), source)
+  }
+
+  /** The rule that chose the width; where there are fewer executors than it wants, why. */
+  private def byRule(found: Layout): (String, String) = {
+    val count = found.placements.size
+    val wanted = widths.count(most.getOrElse(usable.slots))
+    val fewer =
+      if (count < wanted && byGpus(found).isEmpty) s"; memory suffices for $count" else ""
+    val rules = widths.rules
+    (
+      rules.map(_.because).mkString("; ") + fewer,
+      rules.flatMap(_.source.split("; ")).distinct.mkString("; ")
+    )
+  }
+
+  private def byGpus(found: Layout): Option[Gpus] =
+    gpus.filter(constraints.executors.isEmpty && _.executors == found.placements.size)
+
+  private def narrowed(found: Layout) =
+    s"${found.slots} of ${usable.slots} worthwhile threads have a task slot, as each needs " +
+      s"${Memory.LeastTaskMb} MB of heap beyond the ${Memory.ReservedMb} MB that Spark reserves"
+
   private def automatic: Either[Unfit, Layout] = {
     val counts = widths.perPool.map(_.zip(pools.all).map { case (n, pool) =>
       math.max(1, math.min(n, byMemory(pool)))
     })
-    val atMost = constraints.dynamic.flatMap(_.atMost)
     val own = counts.filter(n => atMost.forall(_ >= n.sum) && most.isEmpty).map(perPool)
     val start = (Vector(byTotalMemory, bySlots) ++ counts.map(_.sum) ++ atMost).min
     mostTasks(own.iterator ++ fewer(math.max(1, start)).map(capped))
@@ -138,7 +190,7 @@ final private[plan] class Layouts(
 
   private def fitting(m: UserValue[Int]): Either[Unfit, Layout] = {
     val limits =
-      constraints.coresMax.map(_.value / m.value) ++ constraints.dynamic.flatMap(_.atMost) ++
+      constraints.coresMax.map(_.value / m.value) ++ atMost ++
         usable.quotaSlots.map(slots => math.max(1, slots / m.value))
     val count = (Packing.count(pools.all, m.value) +: limits.toVector).min
     if (count < 1) Left(Violation.cores(usable, m))

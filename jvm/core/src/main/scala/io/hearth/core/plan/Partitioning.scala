@@ -16,6 +16,9 @@ final private[plan] case class Partitioning(
     measured: Vector[Measured] = Vector.empty
 ) {
 
+  def reason: Reason =
+    Reason("partition", if (native) "native" else "partitioned", because, source)
+
   /** What the decision is expected to gain over Spark's local mode, and who measured it. */
   def expected: Reason = {
     def gain(value: String, because: String, source: String) = Reason(

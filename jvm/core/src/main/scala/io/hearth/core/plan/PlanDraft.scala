@@ -63,13 +63,10 @@ final private[plan] class PlanDraft(
   val localDir: ScratchChoice =
     ScratchChoice.of(workload, spareForFilesMb, inputs.scratch).unlessSet(constraints)
 
-  private lazy val executors: Vector[ExecutorPlan] = {
-    val hosts =
-      Hosts.of(layout.placements.zip(layout.nodes).map { case (placement, nodes) =>
-        nodeOf(placement, nodes)
-      })
-    layout.placements.indices.toVector.map(i => executor(i, hosts(i)))
-  }
+  val hosts: Hosts = Hosts.of(
+    layout.placements.zip(layout.nodes).map { case (placement, nodes) => nodeOf(placement, nodes) },
+    layout.shared
+  )
 
   private def nodeOf(placement: Placement, memory: IdSet): Int =
     usable.coreOf(placement.cpus.head).node.getOrElse(if (memory.isEmpty) 0 else memory.head)
@@ -82,9 +79,6 @@ final private[plan] class PlanDraft(
       math.max(1, math.min(own, (quota * placement.slots / layout.slots).toInt))
     )
   }
-
-  /** Whether executors share the CPUs of their package. */
-  val shared: Boolean = layout.placements.exists(_.sharing.nonEmpty)
 
   lazy val jvm: JvmFlags = new JvmFlags(this)
 
@@ -144,10 +138,10 @@ final private[plan] class PlanDraft(
   def plan: Plan = Plan(
     if (native) PlanMode.Native else PlanMode.Partitioned,
     master,
-    executors,
+    hosts.names.zipWithIndex.map { case (host, id) => executor(id, host) },
     driver.plan,
     conf,
-    new Reasons(this, executors).all,
+    new Reasons(this).all,
     workload,
     inputs.asked.copy(conf = Map.empty, environment = Map.empty)
   )

@@ -2,6 +2,7 @@ package io.hearth.core.plan
 
 import scala.collection.mutable
 
+import io.hearth.core.Counted
 import io.hearth.core.topology.{Core, IdSet, NumaNode, Topology}
 
 /**
@@ -56,6 +57,67 @@ final private[plan] case class UsableMachine(
 
   /** CPUs that no thread is moved to or from by the kernel, and that are left alone. */
   def spared: IdSet = topology.allowed.cpus & topology.cpus &~ allowed
+
+  /** Which CPUs a plan uses, and why no others. */
+  def cpusReason: Reason = {
+    val outside = (topology.cpus &~ topology.allowed.cpus).size
+    val taken = allowed.size - cpus.size
+    val notes = Vector(
+      Option.when(outside > 0)(
+        s"${Counted(outside, "CPU")} of the machine ${if (outside == 1) "is" else "are"} outside this process's affinity or cpuset"
+      ),
+      Option.when(taken > 0)(
+        s"$taken ${if (taken == 1) "is" else "are"} occupied by other applications"
+      ),
+      Option.when(spared.nonEmpty)(
+        s"${spared.size} ${if (spared.size == 1) "is" else "are"} isolated"
+      ),
+      Option.when(outside == 0 && taken == 0 && spared.isEmpty)(
+        "this process may use every CPU of the machine"
+      )
+    ).flatten
+    Reason(
+      "cpus",
+      s"$cpus",
+      notes.mkString("; "),
+      "kernel: sched_getaffinity(2), cpuset"
+    )
+  }
+
+  /** How many tasks a core is worth. */
+  def threadsReason(constraints: UserConstraints): Reason = {
+    val most = cores.iterator.map(_.cpus.size).max
+    val kinds = cores.flatMap(_.kind).distinct
+    val slower = cores.count(_.efficient)
+    val hybrid =
+      if (slower > 0)
+        s"; $slower slower cores count as ${cores.filter(_.efficient).map(_.slots).sum} (three for four is " +
+          "hearth's judgement), and no executor has cores of both kinds unless it is the only one"
+      else if (kinds.sizeIs > 1) s"; all core kinds (${kinds.mkString(", ")}) are used"
+      else ""
+    def reason(value: String, because: String, source: String) =
+      Reason("threads per core", value, because + hybrid, source)
+    constraints.cores match {
+      case Some(asked) => reason("as asked", s"${asked.name} fixes the tasks", "user")
+      case None if most > UsableMachine.MostTasksPerCore =>
+        reason(
+          s"${UsableMachine.MostTasksPerCore}",
+          s"of $most hardware threads ${UsableMachine.MostTasksPerCore} are worth a task: memory bandwidth " +
+            "saturates before threads run out; the others are for the collector and the compiler (the " +
+            "number was chosen after seeing two of Baig's tables of times)",
+          "Baig 2018; hearth"
+        )
+      case None if most > 1 =>
+        reason(
+          s"$most",
+          "every hardware thread is worth a task: a second thread made two cores 39.5 % faster, and gains less beyond four",
+          "Awan 2016"
+        )
+      case None if topology.cores.exists(_.cpus.size > 1) =>
+        reason("1", "one hardware thread of each core may be used", "kernel: sched_getaffinity(2)")
+      case None => reason("1", "cores have one hardware thread", "kernel: topology")
+    }
+  }
 
   /** One executor over all of it. */
   def placement: Placement = Placement(cpus.toVector, slots)

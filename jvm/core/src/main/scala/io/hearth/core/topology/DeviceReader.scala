@@ -1,18 +1,32 @@
 package io.hearth.core.topology
 
 /**
- * Network, InfiniBand and block devices that are hardware (or a hypervisor's), and where they are
- * attached.
+ * Network, InfiniBand and block devices that are hardware (or a hypervisor's), and NVIDIA GPUs by
+ * their PCI addresses, and where they are attached.
  */
 final private[topology] class DeviceReader(tree: SysTree, online: IdSet, nodes: IdSet) {
 
-  def read(): Vector[Device] = places.map { case (directory, name, place) =>
+  def read(): Vector[Device] =
+    places.map { case (directory, name, place) =>
+      device(name, DeviceReader.kindOf(directory), place)
+    } ++ gpus.map(pci => device(pci, DeviceKind.Gpu, Some(s"sys/bus/pci/devices/$pci")))
+
+  private def device(name: String, kind: DeviceKind, place: Option[String]): Device = {
     val node = place.flatMap(at => tree.int(s"$at/numa_node")).filter(nodes.contains)
     val cpus = place
       .flatMap(at => tree.list(s"$at/local_cpulist").orElse(tree.mask(s"$at/local_cpus")))
       .map(_ & online)
       .filter(_.nonEmpty)
-    Device(name, DeviceReader.kindOf(directory), node, cpus)
+    Device(name, kind, node, cpus)
+  }
+
+  /** None where one is divided (MIG): an application then counts its instances, each as a GPU. */
+  private def gpus: Vector[String] = {
+    val capabilities = "proc/driver/nvidia/capabilities"
+    val divided = tree
+      .names(capabilities)
+      .exists(gpu => tree.names(s"$capabilities/$gpu/mig").exists(_.startsWith("gi")))
+    if (divided) Vector.empty else tree.names("proc/driver/nvidia/gpus")
   }
 
   /** For each device its class directory, its name, and the directory that gives its place. */

@@ -93,7 +93,8 @@ object DeviceKind {
   case object Network extends DeviceKind("network")
   case object InfiniBand extends DeviceKind("infiniband")
   case object Block extends DeviceKind("block")
-  val all: Vector[DeviceKind] = Vector(Network, InfiniBand, Block)
+  case object Gpu extends DeviceKind("gpu")
+  val all: Vector[DeviceKind] = Vector(Network, InfiniBand, Block, Gpu)
 }
 
 /**

@@ -4,7 +4,7 @@ import java.lang.management.ManagementFactory
 
 import org.scalatest.funsuite.AnyFunSuite
 
-import io.hearth.core.topology.{IdSet, MachineSpec, Scratch, Topology}
+import io.hearth.core.topology.{Device, DeviceKind, IdSet, MachineSpec, Scratch, Topology}
 
 /** What a user gets for what he asks, on machines described in a line. */
 class PlannerTest extends AnyFunSuite {
@@ -72,6 +72,33 @@ class PlannerTest extends AnyFunSuite {
     val got = plan(xeon)
     assert(got.master == "local-numa[2x24]")
     assert(nodes(got) == Vector("0", "1"))
+  }
+
+  test("executors are no more than the machine's GPUs allow, where they are known") {
+    val each = "spark.executor.resource.gpu.amount"
+    def gpus(n: Int)(t: Topology) =
+      t.copy(devices = Vector.tabulate(n)(i => Device(s"$i", DeviceKind.Gpu, None, None)))
+    def got(n: Int, amount: Int, limits: Limits = Limits.none) =
+      plan(power8, limits.copy(conf = Map(each -> s"$amount")), change = gpus(n))
+    assert(got(0, 2).executors.size > 2)
+    for (limits <- Vector(Limits.none, Limits.none.copy(cores = Some(4)))) {
+      assert(got(4, 2, limits).executors.size == 2)
+      assert(because(got(4, 2, limits), "executors").contains("; 4 GPUs, 2 for each executor"))
+      assert(!because(got(4, 2, limits), "executors").contains("memory suffices"))
+      assert(got(1, 2, limits).executors.size == 1)
+    }
+    assert(got(100, 1).executors.size == got(0, 1).executors.size)
+    assert(got(4, 2, executors(2)).executors.size == 2)
+    assert(got(0, 2, executors(3)).executors.size == 3)
+    def unfit(n: Int, amount: Int) = tried(
+      power8,
+      executors(3).copy(conf = Map(each -> s"$amount")),
+      change = gpus(n)
+    ).swap.getOrElse(fail("it was planned"))
+    assert(unfit(4, 2).name == s"--executors x $each" && unfit(4, 2).value == "3 x 2 = 6")
+    assert(unfit(4, 2).limit == "the machine has 4 GPUs")
+    assert(unfit(4, 2).remedy.startsWith("ask for at most 2 executors"))
+    assert(unfit(1, 2).remedy == s"set $each to at most 1")
   }
 
   test("heaps stay below the compressed-oops limit, however much memory there is") {
@@ -518,8 +545,9 @@ class PlannerTest extends AnyFunSuite {
     assert(plan(power8).executors.map(_.host).distinct.size == 4)
     val one = plan("1 node of 256 GB, 32 cores").executors.map(_.host)
     assert(one.distinct.size == one.size && one.forall(_.startsWith("127.78.")))
-    assert(Hosts.of(Vector.range(0, 600)).forall(h => !h.endsWith(".0") && !h.endsWith(".255")))
-    assert(Hosts.of(Vector.range(0, 600)).distinct.size == 600)
+    val names = Hosts.of(Vector.range(0, 600), shared = false).names
+    assert(names.forall(h => !h.endsWith(".0") && !h.endsWith(".255")))
+    assert(names.distinct.size == 600)
   }
 
   test("the driver takes the CPUs that executors leave, and is unbound where they leave none") {

@@ -288,6 +288,23 @@ class TopologyReaderTest extends AnyFunSuite {
     )
   }
 
+  test("NVIDIA GPUs are devices on their nodes, unless one is divided") {
+    val gpus = Vector("0000:3b:00.0" -> "0", "0000:af:00.0" -> "-1").foldLeft(Machines.twoNodes) {
+      case (machine, (pci, node)) =>
+        machine
+          .set(s"proc/driver/nvidia/gpus/$pci/information", "Model: X")
+          .set(s"sys/bus/pci/devices/$pci/numa_node", node)
+    }
+    assert(
+      gpus.read().devices == Vector(
+        Device("0000:3b:00.0", DeviceKind.Gpu, Some(0), None),
+        Device("0000:af:00.0", DeviceKind.Gpu, None, None)
+      )
+    )
+    val instance = "proc/driver/nvidia/capabilities/gpu0/mig/gi1/access"
+    assert(gpus.set(instance, "DeviceFileMinor: 3").read().devices.isEmpty)
+  }
+
   test("a link out of a capture never shows the machine that reads it") {
     val t = Machines.twoNodes.without("proc/meminfo").without(Node).in { root =>
       Files.createSymbolicLink(root.resolve("proc"), Path.of("/proc"))

@@ -3,7 +3,7 @@ package io.hearth.workloads.data
 import java.nio.channels.FileChannel
 import java.nio.charset.StandardCharsets.UTF_8
 import java.nio.file.StandardOpenOption.{CREATE, WRITE}
-import java.nio.file.{Files, Path, StandardCopyOption}
+import java.nio.file.{Files, Path}
 import java.security.MessageDigest
 
 import scala.jdk.CollectionConverters._
@@ -12,7 +12,7 @@ import scala.util.{Try, Using}
 import com.fasterxml.jackson.databind.node.ObjectNode
 import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 
-import io.hearth.workloads.{Json, UserError}
+import io.hearth.workloads.{Draft, Json, UserError}
 
 /** What a folder contains. */
 sealed trait FolderState
@@ -29,13 +29,10 @@ object FolderState {
 
 /**
  * The files of a data set. `_generating.json` comes first: it says what is being made.
- * A part gets its name when it is complete, and then a note, `.part-00003.json`, of its rows,
- * bytes and checksum. `_manifest.json` comes last and contains all of these; then the notes and
- * `_generating.json` are deleted. Spark reads no file whose name begins with a dot or an
- * underscore.
- *
- * Each document is written under another name and renamed. This identifies what a killed process
- * leaves, but not what a power failure leaves: nothing is forced to the disk.
+ * A part is a [[Draft]] until it is complete, as each document is; then it gets a note,
+ * `.part-00003.json`, of its rows, bytes and checksum. `_manifest.json` comes last and contains all
+ * of these; then the notes and `_generating.json` are deleted. Spark reads no file whose name begins
+ * with a dot or an underscore.
  */
 final class DataFolder(val path: Path) {
   private val mapper = new ObjectMapper()
@@ -81,7 +78,7 @@ final class DataFolder(val path: Path) {
   def removeDrafts(folders: Seq[String]): Unit =
     (path +: folders.map(path.resolve(_))).distinct
       .flatMap(entries)
-      .filter(DataFolder.isDraft)
+      .filter(Draft.is)
       .foreach(Files.deleteIfExists(_))
 
   /** A part's files, if it is complete. */
@@ -158,11 +155,7 @@ final class DataFolder(val path: Path) {
     }
 
   private def write(file: Path, document: JsonNode): Unit = {
-    val draft = DataFolder.draft(file)
-    try {
-      Files.writeString(draft, Json.pretty(document) + "\n")
-      Files.move(draft, file, StandardCopyOption.ATOMIC_MOVE)
-    } finally Files.deleteIfExists(draft)
+    Draft.write(file)(Files.writeString(_, Json.pretty(document) + "\n"))
     ()
   }
 
@@ -172,18 +165,6 @@ final class DataFolder(val path: Path) {
 }
 
 object DataFolder {
-
-  /** A hidden name next to the file's own that no other process uses. */
-  def draft(file: Path): Path =
-    file.resolveSibling(
-      s".${file.getFileName}.${ProcessHandle.current.pid}-${System.nanoTime()}.draft"
-    )
-
-  private def isDraft(file: Path): Boolean = {
-    val name = file.getFileName.toString
-    name.startsWith(".") && name.endsWith(".draft")
-  }
-
   private def isNote(file: Path): Boolean =
     file.getFileName.toString.matches("\\.part-\\d+\\.json")
 

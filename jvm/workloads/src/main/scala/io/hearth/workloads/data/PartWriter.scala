@@ -1,7 +1,7 @@
 package io.hearth.workloads.data
 
 import java.io.{FileOutputStream, OutputStream}
-import java.nio.file.{Files, Path, StandardCopyOption}
+import java.nio.file.{Files, Path}
 import java.util.zip.CRC32
 
 import org.apache.hadoop.conf.Configuration
@@ -13,6 +13,8 @@ import org.apache.parquet.hadoop.metadata.CompressionCodecName
 import org.apache.parquet.io.{OutputFile, PositionOutputStream}
 import org.apache.parquet.io.api.RecordConsumer
 import org.apache.parquet.schema.MessageType
+
+import io.hearth.workloads.Draft
 
 /**
  * A file as it was written.
@@ -54,14 +56,12 @@ object PartWriter {
   private val RowGroupBytes = 16L << 20
   private val PageBytes = 1 << 20
 
-  /** Under a hidden name until it is complete; an older file of the same name is replaced. */
+  /** As a [[Draft]] until it is complete; an older file of the same name is replaced. */
   def write(folder: Path, table: Table, part: Int, numbers: Range): WrittenFile = {
     val name = f"part-$part%05d.${table.extension}"
     val path = if (table.folder.isEmpty) name else s"${table.folder}/$name"
-    val file = folder.resolve(path)
-    val draft = DataFolder.draft(file)
-    draft.toFile.deleteOnExit() // Ctrl-C and SIGTERM too
-    try {
+    Draft.write(folder.resolve(path)) { draft =>
+      draft.toFile.deleteOnExit() // Ctrl-C and SIGTERM too
       val stream = new SummedStream(new FileOutputStream(draft.toFile))
       val rows =
         try write(table, numbers, stream)
@@ -72,12 +72,7 @@ object PartWriter {
           ParquetFooter.sortEncodings(draft)
           (ParquetFooter.crc32(draft), Map.empty[String, Long])
       }
-      val bytes = Files.size(draft)
-      Files.move(draft, file, StandardCopyOption.ATOMIC_MOVE)
-      WrittenFile(path, rows, bytes, f"$sum%08x", counted)
-    } finally {
-      Files.deleteIfExists(draft)
-      ()
+      WrittenFile(path, rows, Files.size(draft), f"$sum%08x", counted)
     }
   }
 

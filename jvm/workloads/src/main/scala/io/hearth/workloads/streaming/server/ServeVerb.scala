@@ -3,13 +3,13 @@ package io.hearth.workloads.streaming.server
 import java.io.{BufferedOutputStream, IOException, OutputStream}
 import java.net.{BindException, InetAddress, InetSocketAddress}
 import java.nio.channels.ServerSocketChannel
-import java.nio.file.{Files, Path, StandardCopyOption}
+import java.nio.file.{Files, Path}
 import java.util.concurrent.CountDownLatch
 import java.util.concurrent.atomic.AtomicReference
 
 import com.sun.net.httpserver.{HttpExchange, HttpServer}
 
-import io.hearth.workloads.{Arguments, Json, Parameter, Settings, UserError}
+import io.hearth.workloads.{Arguments, Draft, Json, Parameter, Settings, UserError}
 
 /**
  * The verb `serve STREAM`: a data server on loopback for one reader. It sends events at a steady
@@ -133,10 +133,7 @@ object ServeVerb {
     )
     println(text)
     if (file.nonEmpty) {
-      val ready = Path.of(file)
-      val part = ready.resolveSibling(s".${ready.getFileName}.part")
-      Files.writeString(part, text)
-      Files.move(part, ready, StandardCopyOption.ATOMIC_MOVE)
+      Draft.write(Path.of(file))(Files.writeString(_, text))
       ()
     }
   }

@@ -5,14 +5,18 @@ import java.nio.file.{Files, Path}
 
 import org.apache.spark.SparkConf
 import org.apache.spark.resource.ResourceUtils
+import org.scalatest.BeforeAndAfterAll
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.hearth.core.topology.{GpuNodes, SysTree}
+import io.hearth.spark.World
 import io.hearth.spark.testing.Places
 
-class ExecutorResourcesSuite extends AnyFunSuite {
+class ExecutorResourcesSuite extends AnyFunSuite with BeforeAndAfterAll {
   private val folder = Files.createTempDirectory("resources")
   private val places = Places.of(2)
+
+  override def afterAll(): Unit = World.delete(folder)
 
   private def opened(contained: Boolean, gpus: String*): ExecutorResources = {
     val script = folder.resolve("gpus.sh")

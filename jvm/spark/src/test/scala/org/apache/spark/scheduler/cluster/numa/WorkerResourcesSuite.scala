@@ -4,14 +4,18 @@ import java.nio.file.attribute.PosixFilePermissions.fromString
 import java.nio.file.{Files, Path}
 
 import org.apache.spark.resource.ResourceUtils
+import org.scalatest.BeforeAndAfterAll
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.hearth.core.UserError
+import io.hearth.spark.World
 import io.hearth.spark.testing.Places
 
-class WorkerResourcesSuite extends AnyFunSuite {
+class WorkerResourcesSuite extends AnyFunSuite with BeforeAndAfterAll {
   private val folder = Files.createTempDirectory("resources")
   private val places = Places.of(4) // two of each of two nodes
+
+  override def afterAll(): Unit = World.delete(folder)
 
   private def options(javaOptions: String*): Map[Int, Vector[String]] =
     WorkerResources.options(
