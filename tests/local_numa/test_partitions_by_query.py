@@ -35,6 +35,7 @@ def test_shuffles_of_a_query_are_sized_by_what_it_reads(site: Site) -> None:
     upper, *sides = found["by_size"]
     assert least <= upper < sides[0] < SPARKS
     assert len(set(sides)) == 1, "equal keys of a join meet"
+    assert sides[0] % found["slots"] == 0, "no slot is idle at the end of a stage"
     assert found["ran_before"][0] == least, "of a stage that has run its real size counts"
     assert set(found["grown"]) == {SPARKS}, "where a row may become many, the size is not known"
     assert found["state"] == SPARKS, "a stream's state is in as many partitions when it is larger"

@@ -65,7 +65,9 @@ final private[sql] class Sizing(conf: SQLConf, slots: Int) {
       val size = sizes.flatten.max
       val needed = (size + advisory - 1) / advisory
       val busy = (size / smallest).min(waves)
-      needed.max(busy).max(least).min(most).toInt
+      // The last partitions of a stage leave no slot idle.
+      val whole = if (needed > least) (needed + slots - 1) / slots * slots else BigInt(least)
+      whole.max(busy).min(most).toInt
     }
   }
 

@@ -21,19 +21,4 @@ private[plan] object Gpus {
       .filter(_ > 0 && number > 0)
       .map(Gpus(number, _))
   }
-
-  /** More executors than GPUs suffice for. */
-  def unfit(usable: UsableMachine, constraints: UserConstraints): Option[Unfit] =
-    for {
-      gpus <- of(usable, constraints)
-      asked <- constraints.executors
-      product = asked.value.toLong * gpus.each
-      if product > gpus.number
-    } yield Unfit(
-      s"${asked.name} x $Key",
-      s"${asked.value} x ${gpus.each} = $product",
-      s"the machine has ${Counted(gpus.number, "GPU")}",
-      if (gpus.each > gpus.number) s"set $Key to at most ${gpus.number}"
-      else s"ask for at most ${Counted(gpus.executors, "executor")}, or for fewer GPUs in each"
-    )
 }

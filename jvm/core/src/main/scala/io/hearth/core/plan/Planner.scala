@@ -32,7 +32,6 @@ object Planner {
       constraints <- UserConstraints.read(limits, asked)
       workload = constraints.engine.fold(asked)(_.workload(asked))
       usable <- UsableMachine.of(topology, occupied)
-      _ <- Gpus.unfit(usable, constraints).toLeft(())
       occupiedHere = occupied.cpus.intersects(topology.allowed.cpus)
       attempt = (wanted: UserConstraints) => settled(usable, wanted, workload, occupiedHere)
       found <- attempt(constraints).left.map(

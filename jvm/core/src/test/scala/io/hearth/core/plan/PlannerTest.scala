@@ -88,17 +88,8 @@ class PlannerTest extends AnyFunSuite {
       assert(got(1, 2, limits).executors.size == 1)
     }
     assert(got(100, 1).executors.size == got(0, 1).executors.size)
-    assert(got(4, 2, executors(2)).executors.size == 2)
-    assert(got(0, 2, executors(3)).executors.size == 3)
-    def unfit(n: Int, amount: Int) = tried(
-      power8,
-      executors(3).copy(conf = Map(each -> s"$amount")),
-      change = gpus(n)
-    ).swap.getOrElse(fail("it was planned"))
-    assert(unfit(4, 2).name == s"--executors x $each" && unfit(4, 2).value == "3 x 2 = 6")
-    assert(unfit(4, 2).limit == "the machine has 4 GPUs")
-    assert(unfit(4, 2).remedy.startsWith("ask for at most 2 executors"))
-    assert(unfit(1, 2).remedy == s"set $each to at most 1")
+    // The script that finds GPUs may know of more, as of shared ones: the driver asks it.
+    assert(got(4, 2, executors(3)).executors.size == 3)
   }
 
   test("heaps stay below the compressed-oops limit, however much memory there is") {
