@@ -23,10 +23,11 @@ def guests_jdk(users_jdk: None) -> None:
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     if "tests/numalab/" not in report.nodeid:
         return
+    test = report.nodeid.partition("@")[0]  # with pytest-xdist its group comes after it
     if report.outcome == "skipped" and _BEYOND not in str(report.longrepr):
-        _left_out.append(report.nodeid)
+        _left_out.append(test)
     elif report.outcome == "failed" or (report.outcome == "passed" and report.when == "call"):
-        _results[report.nodeid] = report.outcome
+        _results[test] = report.outcome
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
