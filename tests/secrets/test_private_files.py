@@ -14,10 +14,11 @@ from hearth.analysis.analysis import analyse_event_log
 from hearth.analysis.export import export
 from hearth.base.private_files import open_private, ours, private_directory, write_private
 from hearth.cli.options import read_line
+from hearth.cli.pages import write_html
 from hearth.machine import class_data as archive
 from hearth.record.schema import Launched
 from hearth.record.store import RecordWriter, new_directory, write_document
-from hearth.report.html.page import write_page
+from hearth.report.html.page import page
 from hearth.spark.run_files import write_plan
 from hearth.spark.saved_configs import keep_compared
 from hearth.studies.compare.result import ComparisonSettings
@@ -54,7 +55,7 @@ def test_records_plans_choices_comparisons_and_pages_are_private_under_any_umask
     keep_compared(state, read_line(["job.py"]), {"arm": "bound"})
     comparison = Comparison.begin(state, "app", [Arm("native")], ComparisonSettings(0, 1))
     comparison.keep(TrialLine("native", 0, None, 1.0))
-    write_page(state / "page.html", [])
+    write_html(state / "page.html", page())
     assert len(list(state.rglob("*"))) > 15
     assert open_to_others(tmp_path / "not") == []
     assert umask in (0, 0o022)

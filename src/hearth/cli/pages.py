@@ -2,19 +2,11 @@
 
 import sys
 from argparse import ArgumentParser
-from collections.abc import Sequence
 from pathlib import Path
 
-from hearth.analysis.document import Analysis
 from hearth.base.errors import UserError
+from hearth.base.private_files import write_private
 from hearth.cli.options import group, refuse_device
-from hearth.report.html.page import write_page
-from hearth.studies.bench.result import BenchResult
-from hearth.studies.characterise.result import Characterised
-from hearth.studies.colocate.result import Colocated
-from hearth.studies.compare.result import Compared
-from hearth.studies.published.result import Repeated
-from hearth.studies.tune.result import Tuned
 
 
 def add_html_option(parser: ArgumentParser, words: str = "also write an HTML page to FILE") -> None:
@@ -31,16 +23,7 @@ def _page_file(text: str) -> Path:
     return file
 
 
-def write_html(
-    file: Path,
-    runs: Sequence[Analysis] = (),
-    comparison: Compared | None = None,
-    characterisation: Characterised | None = None,
-    tune: Tuned | None = None,
-    colocation: Colocated | None = None,
-    study: Repeated | None = None,
-    series: BenchResult | None = None,
-) -> None:
-    """Write the page, and say where a browser finds it."""
-    write_page(file, list(runs), comparison, characterisation, tune, colocation, study, series)
+def write_html(file: Path, html: str) -> None:
+    """Write the page, private, completely or not at all, and say where a browser finds it."""
+    write_private(file, html.encode("utf-8", "replace"))  # a file name may not be valid text
     print(f"hearth: wrote {file}: {file.absolute().as_uri()}", file=sys.stderr)

@@ -31,6 +31,7 @@ from hearth.machine import paths
 from hearth.machine.jvm import topology
 from hearth.machine.plan import parse_conf
 from hearth.record.store import new_name
+from hearth.report.html.page import page
 from hearth.report.terminal.bench import show_series
 from hearth.report.terminal.screen import Screen, table
 from hearth.studies.bench import study as running
@@ -152,7 +153,7 @@ def _go(offer: catalogue.Catalogue, series: Series, results: Results, quiet: Qui
 def _show(results: Results, html: Path | None, as_json: bool) -> None:
     found = bench_result(results)
     if html:
-        write_html(html, series=found)
+        write_html(html, page(series=found))
     if as_json:
         print(json.dumps(to_json(found), indent=2))
         return

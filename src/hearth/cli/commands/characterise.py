@@ -39,6 +39,7 @@ from hearth.cli.options import (
 from hearth.cli.pages import add_html_option, write_html
 from hearth.cli.resumed import RESUME_HELP, with_kept_words
 from hearth.machine import paths
+from hearth.report.html.page import page
 from hearth.report.terminal.characterisation import show_characterisation, show_questions
 from hearth.report.terminal.screen import Screen
 from hearth.spark.conf import read_settings
@@ -214,7 +215,7 @@ def _listed(asked: list[AskedTarget], settings: CharacterisationRuns) -> list[st
 
 def _show(found: Characterised, options: CharacteriseCommand) -> None:
     if options.html:
-        write_html(options.html, characterisation=found)
+        write_html(options.html, page(characterisation=found))
     if options.json:
         print(json.dumps(to_json(found), indent=2))
     else:

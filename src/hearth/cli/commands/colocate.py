@@ -43,6 +43,7 @@ from hearth.cli.resumed import RESUME_HELP, with_kept_words
 from hearth.machine import paths
 from hearth.machine.described import machine_source
 from hearth.machine.jvm import topology
+from hearth.report.html.page import page
 from hearth.report.terminal.colocate import show_alone, show_colocation, show_ways
 from hearth.report.terminal.screen import Screen
 from hearth.report.terminal.sources import read_run
@@ -297,7 +298,7 @@ def _colocate(options: ColocateCommand, planned: PlannedColocation) -> int:
         result = colocate(place, planned, progress, budget_s)
     _show(result, options.json)
     if options.html:
-        write_html(options.html, colocation=result)
+        write_html(options.html, page(colocation=result))
     if not options.json:
         print(f"hearth: colocation {place.head.id}", file=sys.stderr)
     return 1 if any(line.failure for line in place.lines) else 0

@@ -53,6 +53,7 @@ from hearth.doctor.reading import read_machine
 from hearth.doctor.switch import Switch
 from hearth.machine import paths
 from hearth.machine.plan import Plan, PlanRequest
+from hearth.report.html.page import page
 from hearth.report.terminal.compare import show_comparison
 from hearth.report.terminal.screen import Screen, table
 from hearth.report.terminal.sources import read_sources
@@ -328,7 +329,8 @@ def _compare(options: CompareCommand, planned: PlannedTarget, arms: list[Arm]) -
     result = compared(comparison.head, comparison.trials)
     _show(result, options.json)
     if options.html:
-        write_html(options.html, read_sources([result.id], paths.state_home()).runs, result)
+        analyses = read_sources([result.id], paths.state_home()).runs
+        write_html(options.html, page(analyses, result))
     if options.keep:
         _keep(options.line, result, arms)
     return 1 if any(trial.failure for trial in comparison.trials) else 0

@@ -31,7 +31,7 @@ from hearth.base.codec import to_json
 from hearth.base.errors import UserError
 from hearth.cli.judged_run import judged_run
 from hearth.cli.options import MACHINE_HELP
-from hearth.cli.pages import add_html_option
+from hearth.cli.pages import add_html_option, write_html
 from hearth.doctor.check import Change, Machine, Worth
 from hearth.doctor.examine import Examined, examine
 from hearth.doctor.reading import read_machine
@@ -42,7 +42,8 @@ from hearth.machine import paths
 from hearth.machine.described import machine_source
 from hearth.machine.plan import KINDS, PlanRequest
 from hearth.record.store import Record, find_record
-from hearth.report.html.doctor import write_doctor_page
+from hearth.report.html.doctor import doctor_view
+from hearth.report.html.page import doctor_page
 from hearth.report.terminal.doctor import show_doctor
 from hearth.report.terminal.screen import Screen
 from hearth.studies.compare.fixes import measured_fixes
@@ -159,8 +160,7 @@ def _examined(
 
 def _show(found: Examined, html: Path | None, as_json: bool, everything: bool) -> None:
     if html:
-        write_doctor_page(html, found)
-        print(f"hearth: wrote {html}: {html.absolute().as_uri()}", file=sys.stderr)
+        write_html(html, doctor_page(doctor_view(found)))
     if as_json:
         print(json.dumps(to_json(found), indent=2))
     elif not html:

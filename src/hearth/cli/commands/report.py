@@ -19,6 +19,7 @@ from hearth.base.codec import to_json
 from hearth.cli.options import group
 from hearth.cli.pages import add_html_option, write_html
 from hearth.machine import paths
+from hearth.report.html.page import page
 from hearth.report.terminal.bench import show_series
 from hearth.report.terminal.characterisation import show_characterisation
 from hearth.report.terminal.colocate import show_colocation
@@ -45,7 +46,7 @@ def run(options: Namespace) -> int:
     if options.html:
         shown = {field.name: getattr(sources, field.name) for field in fields(sources)}
         del shown["schema"]
-        write_html(options.html, **shown)
+        write_html(options.html, page(**shown))
     if options.json:
         print(json.dumps(to_json(sources), indent=2))
     elif not options.html:

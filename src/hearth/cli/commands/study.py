@@ -31,6 +31,7 @@ from hearth.cli.pages import add_html_option, write_html
 from hearth.cli.resumed import RESUME_HELP
 from hearth.machine import paths
 from hearth.machine.jvm import topology
+from hearth.report.html.page import page
 from hearth.report.terminal.screen import Screen
 from hearth.report.terminal.study import (
     show_missing,
@@ -135,7 +136,7 @@ def run(options: Namespace) -> int:
     failed = _run(kept, steps, options.debug)
     found = kept.repeated()
     if options.html:
-        write_html(options.html, study=found)
+        write_html(options.html, page(study=found))
     print(_json(found) if options.json else "\n".join(show_study(found, Screen.of())))
     return 1 if failed else 0
 

@@ -40,6 +40,7 @@ from hearth.cli.pages import add_html_option, write_html
 from hearth.cli.resumed import RESUME_HELP, with_kept_words
 from hearth.machine import paths
 from hearth.machine.jvm import topology
+from hearth.report.html.page import page
 from hearth.report.terminal.screen import Screen, table
 from hearth.report.terminal.tune import sentence, show_tune
 from hearth.spark.conf import read_settings, user_master
@@ -289,7 +290,7 @@ def keep_or_withdraw(line: SubmitLine, tune: "Tune", found: Tuned) -> None:
 
 def _show(found: Tuned, options: TuneCommand) -> None:
     if options.html:
-        write_html(options.html, tune=found)
+        write_html(options.html, page(tune=found))
     if options.json:
         print(json.dumps(to_json(found), indent=2))
         return

@@ -1,17 +1,8 @@
 """Show the doctor's findings as a page."""
 
-from pathlib import Path
-
-from hearth.base.private_files import write_private
 from hearth.doctor.examine import CheckFinding, Examined
-from hearth.report.html.page import doctor_page
 from hearth.report.html.shown import View
 from hearth.report.terminal.doctor import changed, details, headline, in_run
-
-
-def write_doctor_page(file: Path, found: Examined) -> None:
-    """Write the page, private, completely or not at all."""
-    write_private(file, doctor_page(doctor_view(found)).encode("utf-8", "replace"))
 
 
 def doctor_view(found: Examined) -> View:

@@ -4,14 +4,13 @@ Jinja2 fills the templates beside this file; what it fills in is text unless a t
 otherwise. The page contains its style, its script and the charting library, and loads nothing.
 """
 
+from collections.abc import Sequence
 from importlib import resources
-from pathlib import Path
 from typing import Any
 
 from hearth.analysis.document import Analysis
 from hearth.base.absent import Absent
 from hearth.base.errors import UserError
-from hearth.base.private_files import write_private
 from hearth.report.html import shown
 from hearth.report.html.axis import executors_of
 from hearth.report.html.colocation import colocation_view
@@ -31,23 +30,8 @@ from hearth.studies.published.result import Repeated
 from hearth.studies.tune.result import Tuned
 
 
-def write_page(
-    file: Path,
-    runs: list[Analysis],
-    comparison: Compared | None = None,
-    characterisation: Characterised | None = None,
-    tune: Tuned | None = None,
-    colocation: Colocated | None = None,
-    study: Repeated | None = None,
-    series: BenchResult | None = None,
-) -> None:
-    """Write the page, private, completely or not at all."""
-    whole = page(runs, comparison, characterisation, tune, colocation, study, series)
-    write_private(file, whole.encode("utf-8", "replace"))  # a file name may not be valid text
-
-
 def page(
-    runs: list[Analysis],
+    runs: Sequence[Analysis] = (),
     comparison: Compared | None = None,
     characterisation: Characterised | None = None,
     tune: Tuned | None = None,
@@ -132,7 +116,7 @@ def _library() -> Any:
 
 
 def _links(
-    runs: list[Analysis],
+    runs: Sequence[Analysis],
     comparison: Compared | None,
     questions: list[Any],
     tune: Tuned | None,

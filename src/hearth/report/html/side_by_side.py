@@ -1,6 +1,7 @@
 """Several runs beside each other: their totals, and where the difference went, by stage."""
 
 from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 from hearth.analysis.document import Analysis
@@ -12,7 +13,7 @@ from hearth.report.html.shown import Cell, share
 _MOST_STAGES = 20
 
 
-def side_by_side(runs: list[Analysis]) -> list[list[Cell]]:
+def side_by_side(runs: Sequence[Analysis]) -> list[list[Cell]]:
     """Return a row for each run."""
     return [
         [
@@ -27,7 +28,7 @@ def side_by_side(runs: list[Analysis]) -> list[list[Cell]]:
     ]
 
 
-def differences(runs: list[Analysis]) -> list[dict[str, Any]]:
+def differences(runs: Sequence[Analysis]) -> list[dict[str, Any]]:
     """Return each run against the first, by stage: seconds of task time more or less."""
     return [view for run in runs[1:] if (view := _difference(runs[0], run)) is not None]
 

@@ -1,6 +1,7 @@
 """Threads on CPUs of several runs beside each other: one axis of time, one of CPUs."""
 
 from collections import Counter
+from collections.abc import Sequence
 
 from hearth.analysis.document import AnalysedMachine, Analysis, ThreadTrace
 from hearth.base.absent import Absent, Measured
@@ -15,7 +16,7 @@ MOST_PLACES = 20_000
 _TASK = "task"
 
 
-def beside(runs: list[Analysis], executors: list[str]) -> View | None:
+def beside(runs: Sequence[Analysis], executors: list[str]) -> View | None:
     """Return the picture, its legend, its numbers and what is absent; None where one run or none
     has a trace. executors: of all runs, in colour order; the last colour is of other processes."""
     traced = [(run, run.threads) for run in runs if not isinstance(run.threads, Absent)]
