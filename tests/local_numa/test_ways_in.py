@@ -146,11 +146,18 @@ def shell(site: Site, section: str, text: str = "") -> Outcome:
 
 
 def terminal(site: Site, section: str, text: str) -> Outcome:
-    """The same at a terminal, without which Python is no prompt."""
+    """The same at a terminal, without which Python is no prompt.
+
+    The terminal stays until the JVM, which outlives its prompt for a moment, has let go of its log:
+    a terminal that closes ends the `rm` by which Spark deletes its directories (SIGHUP).
+    """
     if shutil.which("script") is None:
         require("terminal", "there is no `script` (Debian: bsdutils)")
     (site.root / "command.sh").write_text(documented(section))
-    command = ["script", "-qefc", "bash -eu command.sh 2>>driver.log", "/dev/null"]
+    (site.root / "terminal.sh").write_text(
+        "bash -eu command.sh 2> >(cat >> driver.log)\ncode=$?\nwait $!\nexit $code\n"
+    )
+    command = ["script", "-qefc", "bash terminal.sh", "/dev/null"]
     outcome = typed(site, command, text)
     # What was typed is echoed; a result stands at the beginning of a line.
     return Outcome(outcome.code, outcome.output.replace("\r", ""), outcome.log)
