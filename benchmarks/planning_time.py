@@ -120,12 +120,20 @@ def one(options: argparse.Namespace) -> list[dict[str, Any]]:
 
 def page(rows: list[dict[str, Any]]) -> list[str]:
     """Return the table in Markdown: the later half of each application's plans, when it is warm."""
-    starts = [by_arm(rows, start) for start in dict.fromkeys(row["start"] for row in rows)]
-    ratios = [mine / sparks for mine, sparks in starts]
+    starts = by_start(rows)
     cells = [f"{rows[0]['joins']}", f"{rows[0]['shuffles']}", f"{len(starts)}"]
     cells += [", ".join(f"{1000 * start[arm]:.1f}" for start in starts) for arm in (0, 1)]
     heads = ["Joins", "Shuffles", "Starts", *(f"`{arm}`, median CPU ms by start" for arm in ARMS)]
-    return table([*heads, "Ratio, 95 % interval"], [[*cells, shown(overall(ratios))]])
+    return table([*heads, "Ratio, 95 % interval"], [[*cells, shown(overall(ratios(rows)))]])
+
+
+def ratios(rows: list[dict[str, Any]]) -> list[float]:
+    """Of each application, its median `by query` over its median with Spark's number."""
+    return [mine / sparks for mine, sparks in by_start(rows)]
+
+
+def by_start(rows: list[dict[str, Any]]) -> list[tuple[float, float]]:
+    return [by_arm(rows, start) for start in dict.fromkeys(row["start"] for row in rows)]
 
 
 def by_arm(rows: list[dict[str, Any]], start: int) -> tuple[float, float]:
