@@ -23,10 +23,12 @@ SPARKS = "org.apache.spark.executor.CoarseGrainedExecutorBackend"
 
 
 @pytest.fixture
-def other(tmp_path: Path, site: Site) -> Iterator[Site]:
-    """A second place, whose applications go with the first one's."""
-    place = Site(tmp_path / "other")
-    place.root.mkdir()
+def other(tmp_path_factory: pytest.TempPathFactory, site: Site) -> Iterator[Site]:
+    """A second place, whose applications go with the first one's.
+
+    It is not below the first one, whose executors are told by its path.
+    """
+    place = Site(tmp_path_factory.mktemp("other"))
     yield place
     site.started.extend(place.started)
 
