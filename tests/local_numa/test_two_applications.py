@@ -216,16 +216,14 @@ def test_two_started_in_one_instant_have_different_cpus_and_a_third_gets_those_o
 ) -> None:
     """kill -9 leaves a driver's lease to its executors, and they give it back when they end."""
     end = site.root / "end"
-    third = Site(other.root / "third")
+    third = Site(site.root / "third")
     third.root.mkdir()
     mine = "local-numa[1x1]"
     second, first = (place.start("hold.py", str(end), master=mine, **AVOID)
                      for place in (other, site))  # fmt: skip
-    eventually("two executors", lambda: len(site.executors()) == 2)
-    assert {cpus_of(pid) for pid in site.executors()} == {str(cpu) for cpu in TWO_CPUS}
-    (kept,) = other.executors()
-    (lost,) = site.executors().keys() - {kept}
+    (kept, _), (lost, _) = executor(other), executor(site)
     its_cpus = cpus_of(lost)
+    assert {cpus_of(kept), its_cpus} == {str(cpu) for cpu in TWO_CPUS}
     wait = {"spark__hearth__lease__whenFull": "wait", **AVOID}
     waiting = third.start("hold.py", str(end), master=mine, **wait)
     other.started.append(waiting)
@@ -234,7 +232,8 @@ def test_two_started_in_one_instant_have_different_cpus_and_a_third_gets_those_o
     first.kill()
     eventually("an executor of its own", lambda: len(third.executors()) == 1)
     (pid,) = third.executors()
-    assert site.executors().keys() == {kept, pid}, "the killed one's has ended"
+    assert site.executors().keys() == {pid}, "the killed one's has ended"
+    assert other.executors().keys() == {kept}
     assert cpus_of(pid) == its_cpus
     end.touch()
     for process, place in ((second, other), (waiting, third)):
