@@ -167,8 +167,9 @@ def ahead_of_time() -> Iterator[Claim]:
 
 
 def native() -> Iterator[Claim]:
-    raw = Raw.of("native-engines-2026-11-27-0752")
-    yield raw.tables(native_engines.page(raw.rows))
+    for date in ("2026-11-27-0752", "2026-11-29-0404"):
+        raw = Raw.of(f"native-engines-{date}")
+        yield raw.tables(native_engines.page(raw.rows))
 
 
 #: The batch jobs on one JVM, at the sizes of the suite, and on 2 GB.

@@ -75,7 +75,7 @@ def measured(options: argparse.Namespace, out: Path) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = [facts | machine()]
     with tempfile.TemporaryDirectory(prefix="hearth-engines-") as folder, out.open("a") as file:
         words = Path(folder) / "words.json"
-        words.write_text(json.dumps([str(data), queries, tpch.TABLES, options.passes]))
+        words.write_text(json.dumps([str(data), queries, tpch.TABLES, options.passes, ""]))
         application = Path(folder) / "tpch.py"
         application.write_text(APPLICATION)
         offer = commands(Path(folder), [str(application), str(words)], comet_jar())
