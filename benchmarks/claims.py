@@ -202,6 +202,13 @@ def queries(name: str) -> tuple[Raw, list[Row]]:
     return raw, [row for row in raw.rows if "arm" in row]
 
 
+def one_pass(raw: Raw, runs: list[Row]) -> Iterator[Claim]:
+    """Give the tables of applications that run each query once."""
+    for measures in (query_partitions.MEASURES[:2], query_partitions.CPU_MEASURES[:2]):
+        yield raw.tables(query_partitions.ratio_table(runs, measures))
+        yield raw.tables(query_partitions.seconds_table(runs, measures))
+
+
 def tpch_queries() -> Iterator[Claim]:
     twice, runs = queries("2026-11-28-1322")
     yield twice.tables(query_partitions.page(twice.rows))
@@ -236,9 +243,7 @@ def tpch_queries() -> Iterator[Claim]:
     )
     large = Raw.of(*(f"query-partitions-2026-11-28-{time}" for time in ("1642", "1658", "2103")))
     runs = [row for row in large.rows if "arm" in row]
-    for measures in (query_partitions.MEASURES[:2], query_partitions.CPU_MEASURES[:2]):
-        yield large.tables(query_partitions.ratio_table(runs, measures))
-        yield large.tables(query_partitions.seconds_table(runs, measures))
+    yield from one_pass(large, runs)
     before = shown(overall(query_partitions.ratios(runs, "submit", "careful", "wall_s")))
     yield large.says(
         "README.md",
@@ -248,9 +253,7 @@ def tpch_queries() -> Iterator[Claim]:
         *(f"{r:.2f}" for r in query_partitions.ratios(runs, "submit", "defaults", "wall_s")),
     )
     waves, runs = queries("2026-11-29-0227")
-    for measures in (query_partitions.MEASURES[:2], query_partitions.CPU_MEASURES[:2]):
-        yield waves.tables(query_partitions.ratio_table(runs, measures))
-        yield waves.tables(query_partitions.seconds_table(runs, measures))
+    yield from one_pass(waves, runs)
     pairs = sorted(query_partitions.ratios(runs, "submit", "careful", "wall_s"))
     yield waves.says(
         "README.md",
