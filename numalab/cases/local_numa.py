@@ -15,10 +15,6 @@ JAVA_OPTIONS = (
     "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:+UnlockDiagnosticVMOptions "
     "-XX:ArchiveRelocationMode=0"
 )
-# Each JVM says which classes it loads: see passed.py.
-PACKAGES = ("io.hearth.", "org.apache.", "com.sun.jna.")
-TRACES = Path("/tmp/classes")
-TRACE = f"-Xlog:class+load:file={TRACES}/%p.log:none"
 CONFIGURATION = {
     "spark.ui.enabled": "false",
     "spark.driver.memory": "512m",
@@ -46,9 +42,7 @@ def submit(
     if not job["jar"]:
         raise FileNotFoundError("no hearth jar was built: run `make setup`")
     state = Path(f"/tmp/hearth-{evidence.name}")
-    TRACES.mkdir(exist_ok=True)
-    archives = {name: archive_use(ARCHIVES / f"{name}.jsa") for name in ("driver", "executor")}
-    options = {name: f"{archive} {TRACE}" for name, archive in archives.items()}
+    options = {name: archive_use(ARCHIVES / f"{name}.jsa") for name in ("driver", "executor")}
     master = str(job["master"])
     call = command(str(job["jar"]), master, options, environment, settings, application)
     call += [str(evidence), str(job["executors"])]
@@ -61,18 +55,8 @@ def submit(
             env={**environment, "HEARTH_STATE": str(state)},
         )
     (evidence / "status").write_text(str(done.returncode), encoding="ascii")
-    (evidence / "loaded.txt").write_text("\n".join(loaded_classes()), encoding="utf-8")
     if state.is_dir():
         shutil.copytree(state, evidence / "state", ignore=shutil.ignore_patterns("*.jsa", "*.sock"))
-
-
-def loaded_classes() -> list[str]:
-    """Return the names of the loaded classes that are in hearth's packages or their neighbours."""
-    names: set[str] = set()
-    for trace in TRACES.glob("*.log*"):
-        lines = trace.read_text(encoding="utf-8", errors="replace").splitlines()
-        names.update(line.split(" ", 1)[0] for line in lines if line.startswith(PACKAGES))
-    return sorted(names)
 
 
 def archive_use(archive: Path) -> str:

@@ -12,7 +12,6 @@ import subprocess
 import time
 from pathlib import Path
 
-from numalab.cases import local_numa
 from numalab.guest import cable
 
 SIZES = (1, 1000, 100_000, 1_000_000)
@@ -26,7 +25,6 @@ CLASSES = "/numalab/classes"
 def collect(job: dict[str, object], evidence: Path) -> None:
     """The second guest asks the first, each way."""
     end = int(str(job["cable"]))
-    local_numa.TRACES.mkdir(exist_ok=True)
     with cable.both(end) as other:
         for index, (way, carriers) in enumerate(WAYS):
             directory = evidence / way
@@ -51,8 +49,6 @@ def collect(job: dict[str, object], evidence: Path) -> None:
             after = cable.counters()
             counted = {name: after[name] - before[name] for name in after}
             (directory / "counters.json").write_text(json.dumps(counted))
-    loaded = "\n".join(local_numa.loaded_classes())
-    (evidence / "loaded.txt").write_text(loaded, encoding="utf-8")
 
 
 def _echo(
@@ -62,7 +58,7 @@ def _echo(
     words = [("serve", "ask")[end], carriers, *where, *map(str, SIZES)]
     class_path = f"{CLASSES}:{jar}:/numalab/jucx.jar"
     command = ["java", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]
-    command += [local_numa.TRACE, "-cp", class_path, "Echo"]
+    command += ["-cp", class_path, "Echo"]
     settings = {"UCX_LOG_LEVEL": "info", "UCX_IB_GID_INDEX": str(index)}
     with (directory / "out").open("wb") as out, (directory / "err").open("wb") as err:
         return subprocess.Popen(

@@ -1,9 +1,9 @@
 """What hearth promises on a NUMA machine, held against the kernel of an emulated one.
 
 One boot per shape; the guests collect, the tests judge. Evidence stays in build/numalab/SHAPE.
-One shape boots always, with a bound Spark in it. Where nothing that the others ran through has
-changed since all of this passed (numalab/passed.json), they are skipped; HEARTH_NUMALAB=changed or
-all boots them whatever has changed.
+One shape boots always, with a bound Spark in it. Where neither hearth's jar nor the lab has changed
+since all of this passed (numalab/passed), the others are skipped; HEARTH_NUMALAB=changed or all
+boots them whatever has changed.
 """
 
 import json
