@@ -9,7 +9,7 @@ from types import UnionType
 from typing import Annotated, Any, Literal, get_args, get_origin
 
 import hearth
-from json_schema import comments
+from hearth.base.json_schema import comments
 from support import filled
 
 _CODE_WIDTH = 100

@@ -17,6 +17,8 @@ from jsonschema import Draft202012Validator
 
 from hearth.base.codec import parse, raw_lines
 from hearth.base.ids import show_ids
+from hearth.base.json_schema import schema_of
+from hearth.cli.commands.schema import DOCUMENTS
 from hearth.spark.cds import class_path, driver_flags
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -95,12 +97,14 @@ def _own(state: Path, more: Mapping[str, str]) -> dict[str, str]:
 
 
 def validator(name: str) -> Draft202012Validator:
-    """The schema of the contract's document NAME."""
-    return Draft202012Validator(parse((ROOT / "contract" / f"{name}.schema.json").read_bytes()))
+    """The schema of a document: that of `contract/`, or the one made from its classes."""
+    file = ROOT / "contract" / f"{name}.schema.json"
+    schema = parse(file.read_bytes()) if file.is_file() else schema_of(name, DOCUMENTS[name])
+    return Draft202012Validator(schema)
 
 
 def validate(name: str, document: Any) -> None:
-    """Holds a document, as JSON would carry it, against the contract's schema NAME."""
+    """Holds a document, as JSON would carry it, against its schema."""
     validator(name).validate(json.loads(json.dumps(document)))
 
 

@@ -22,7 +22,7 @@ from support import Command, says
 COMMANDS = ("affinity", "bench", "cache", "characterise", "colocate", "compare", "completion")
 COMMANDS += ("demo", "doctor", "fleet", "gather", "install")
 COMMANDS += ("jar", "leases", "plan", "predict")
-COMMANDS += ("profile", "report", "run", "runs", "status", "study", "submit", "topology")
+COMMANDS += ("profile", "report", "run", "runs", "schema", "status", "study", "submit", "topology")
 COMMANDS += ("tune",)
 COMMANDS += ("uninstall", "workers")
 

@@ -161,7 +161,7 @@ def test_a_wrong_name_or_value_is_one_line_that_says_what_is_right(
 
 def comparison(baseline: str, other: str) -> dict[str, Any]:
     """The example, 10 s to 8 s, with other names of its arms."""
-    document = json.loads((EXAMPLES / "comparison.json").read_text())
+    document = json.loads((ROOT / "fixtures" / "documents" / "comparison.json").read_text())
     one, two = document["arms"][:2]
     arms = [{**one, "name": baseline}, {**two, "name": other}]
     return {**document, "baseline": baseline, "arms": arms}

@@ -95,7 +95,7 @@ class Run:
 
     @cached_property
     def analysis(self) -> Analysis:
-        """All that is known of the run, as contract/analysis.schema.json describes it."""
+        """All that is known of the run, as `hearth schema analysis` describes it."""
         return analyse(self._record.directory)
 
     @property

@@ -126,7 +126,7 @@ def test_a_failing_application_gives_no_verdict_and_an_exit_code_that_tells(
 def record(name: str, balancing: str, huge_pages: str) -> Record:
     values = {"numa_balancing": balancing, "huge_pages": huge_pages}
     settings = {setting: {"value": value, "source": "/proc"} for setting, value in values.items()}
-    example = json.loads((ROOT / "contract" / "examples" / "record.json").read_text())
+    example = json.loads((ROOT / "fixtures" / "documents" / "record.json").read_text())
     head = typed({**example, "machine_settings": settings}, RecordHead)
     return Record(Path("/records") / name, head, Absent("not read"), None)
 

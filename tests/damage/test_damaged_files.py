@@ -253,7 +253,7 @@ SAMPLES: dict[str, bytes] = {
     "bandwidth": rows(lambda t: {"domains": {"S0": {"total_bytes": t << 30}}}),
 }
 HEAD = {
-    **json.loads((EXAMPLES / "record.json").read_text()),
+    **json.loads((ROOT / "fixtures" / "documents" / "record.json").read_text()),
     "owner": {"pid": 999_999_999, "start_ticks": 1},
     "clock_ticks_per_s": 100,
     "cpus_of_node": {"0": "0-1", "8": "2-3"},
@@ -422,7 +422,7 @@ def test_damaged_caches_are_made_again(tmp_path: Path, monkeypatch: pytest.Monke
     try_all(tmp_path / "bandwidth", whole, of_json, known_bandwidth)
 
 
-COMPARISON = json.loads((EXAMPLES / "comparison.json").read_text())
+COMPARISON = json.loads((ROOT / "fixtures" / "documents" / "comparison.json").read_text())
 COMPARISON_RUNS = [
     {"arm": arm["name"], "repetition": number - 1, "record": "r", "seconds": seconds,
      "measures": arm["measures"]}
@@ -456,7 +456,7 @@ def test_a_damaged_comparison_is_named_or_read_without_the_damaged_runs(
 def test_a_damaged_characterisation_is_named_or_read_without_the_damaged_lines(
     tmp_path: Path, name: str
 ) -> None:
-    whole = json.loads((EXAMPLES / "characterisation.json").read_text())
+    whole = json.loads((ROOT / "fixtures" / "documents" / "characterisation.json").read_text())
     files: dict[Path, bytes] = {}
     keys = ("subject", "key", "title", "source", "notes", "reason")
     lines = []
@@ -493,7 +493,7 @@ def test_a_damaged_characterisation_is_named_or_read_without_the_damaged_lines(
 
 
 def test_a_damaged_series_is_named_or_read_without_the_damaged_cases(tmp_path: Path) -> None:
-    whole = json.loads((EXAMPLES / "bench-result.json").read_text())
+    whole = json.loads((ROOT / "fixtures" / "documents" / "bench-result.json").read_text())
     lines = [whole["series"], *whole["cases"]]
     file = tmp_path / "r.jsonl"
 

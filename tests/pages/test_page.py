@@ -190,7 +190,7 @@ _CROWDED = """() => [...document.querySelectorAll(".head .track")].flatMap(track
 def test_on_a_phone_no_number_of_a_scale_lies_on_another_and_no_name_is_cut_off(
     browser: Any, tmp_path: Path
 ) -> None:
-    example = ROOT / "contract" / "examples" / "characterisation.json"
+    example = ROOT / "fixtures" / "documents" / "characterisation.json"
     questions = typed(json.loads(example.read_text()), Characterised)
     runs = [constructed.analysis(arm="unbound"), constructed.analysis(arm="bound", seed=2)]
     html = page(runs, constructed.comparison(), questions)
@@ -435,7 +435,7 @@ def test_a_comparison_of_too_few_runs_shows_its_ratio_without_an_interval() -> N
 def test_a_characterisation_shows_each_question_and_a_sweep_as_a_heat_map(
     browser: Any, tmp_path: Path, viewport: dict[str, int]
 ) -> None:
-    example = ROOT / "contract" / "examples" / "characterisation.json"
+    example = ROOT / "fixtures" / "documents" / "characterisation.json"
     document = json.loads(example.read_text())
     html = page([constructed.analysis()], characterisation=typed(document, Characterised))
     shown, complaints = opened(browser, tmp_path / "c.html", html, viewport=viewport)
@@ -454,7 +454,7 @@ def test_a_characterisation_shows_each_question_and_a_sweep_as_a_heat_map(
 def test_a_series_shows_the_seconds_of_each_run_and_why_a_job_has_none(
     browser: Any, tmp_path: Path, viewport: dict[str, int]
 ) -> None:
-    document = json.loads((ROOT / "contract" / "examples" / "bench-result.json").read_text())
+    document = json.loads((ROOT / "fixtures" / "documents" / "bench-result.json").read_text())
     series = typed(document, BenchResult)
     lost = JobSummary("k-means", "local-numa", 1, "ended with 1: OutOfMemoryError")
     series = replace(series, rows=[*series.rows, lost])
@@ -473,7 +473,7 @@ def test_a_series_shows_the_seconds_of_each_run_and_why_a_job_has_none(
 def test_a_colocation_shows_what_was_predicted_and_measured_on_one_scale(
     browser: Any, tmp_path: Path
 ) -> None:
-    example = ROOT / "contract" / "examples" / "colocation.json"
+    example = ROOT / "fixtures" / "documents" / "colocation.json"
     measured = typed({**json.loads(example.read_text()), "prediction": None}, Colocated)
     names = [one.name for one in measured.applications]
     curves = [

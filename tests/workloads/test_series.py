@@ -24,10 +24,9 @@ from hearth.workloads.logs import reason
 from hearth.workloads.masters import check_master, split_masters
 from hearth.workloads.runner import RunError
 from hearth.workloads.suites import SuiteEntry, named, suite
-from support import ROOT, Command, validate
+from support import ROOT, Command, validate, validator
 
 MACHINE = {"name": "box", "kernel": "6.1", "cpus": "0-1", "memory_nodes": "0", "nodes": 1}
-SCHEMA = json.loads((ROOT / "contract" / "bench-result.schema.json").read_text())
 
 
 def job(name: str, family: str = "core") -> Job:
@@ -335,7 +334,7 @@ def test_three_masters_share_the_error_of_a_job(tmp_path: Path) -> None:
 
 
 def test_the_worked_example_is_what_its_own_cases_give(tmp_path: Path) -> None:
-    example = json.loads((ROOT / "contract" / "examples" / "bench-result.json").read_text())
+    example = json.loads((ROOT / "fixtures" / "documents" / "bench-result.json").read_text())
     cases = [kept_case(item) for item in example["cases"]]
     kept = Results(typed(example["series"], SeriesHead), Journal(tmp_path / "none"), cases)
     assert to_json(bench_result(kept)) == example
@@ -345,9 +344,10 @@ def test_the_lines_and_the_document_hold_to_their_contract(tmp_path: Path) -> No
     kept = constructed(tmp_path)
     validate("bench-result", to_json(bench_result(kept)))
     lines = [json.loads(line) for line in kept.path.read_text().splitlines()]
+    definitions = validator("bench-result").schema["$defs"]
     kinds = {"series": "SeriesHead", "case": "CaseLine"}
     for line in lines:
-        part = {"$ref": f"#/$defs/{kinds[line['record']]}", "$defs": SCHEMA["$defs"]}
+        part = {"$ref": f"#/$defs/{kinds[line['record']]}", "$defs": definitions}
         Draft202012Validator(part).validate(line)
 
 

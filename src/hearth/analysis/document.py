@@ -1,4 +1,4 @@
-"""The analysis of one run as a document: contract/analysis.schema.json.
+"""The analysis of one run as a document: `hearth schema analysis`.
 
 Times that end in `_s` are seconds on the record's axis, zero being its start. `to_json` of
 `hearth.base.codec` writes it, `typed` reads it.

@@ -360,3 +360,8 @@ def refuse_device(file: Path, option: str) -> None:
     """
     if file.absolute().parent == Path("/dev") or (file.exists() and not file.is_file()):
         raise UserError(f"{option}: '{file}' is not a regular file: name another")
+
+
+def json_help(name: str, what: str = "print JSON") -> str:
+    """Return the help of --json, which says where the document's schema is."""
+    return f"{what} (its schema: hearth schema {name})"

@@ -1,4 +1,4 @@
-"""Ask all checks, and put what they find in order; the document is contract/doctor.schema.json."""
+"""Ask all checks, and put what they find in order; the document is `hearth schema doctor`."""
 
 import platform
 from collections.abc import Iterable, Mapping

@@ -1,4 +1,4 @@
-"""The document of `hearth fleet plan`: contract/fleet-plan.schema.json."""
+"""The document of `hearth fleet plan`: `hearth schema fleet-plan`."""
 
 from dataclasses import dataclass, field
 from typing import Literal

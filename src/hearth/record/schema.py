@@ -1,6 +1,6 @@
 """The documents of a record; each that is read may hold more.
 
-Written by `hearth.record.store`, described in contract/record.schema.json and its neighbours.
+Written by `hearth.record.store`, described in `hearth schema record` and its neighbours.
 Times in seconds are on the record's axis, zero being its start.
 """
 

@@ -8,7 +8,7 @@ GROUPS = {
     "Run": ("run", "demo", "leases", "workers"),
     "Understand": ("topology", "doctor", "fleet", "profile", "runs", "predict", "affinity"),
     "Measure": ("tune", "colocate", "characterise", "bench", "study"),
-    "Manage": ("install", "uninstall", "jar", "cache", "gather", "completion"),
+    "Manage": ("install", "uninstall", "jar", "cache", "gather", "schema", "completion"),
 }
 
 

@@ -24,7 +24,7 @@ from pathlib import Path
 
 from hearth.base.codec import to_json
 from hearth.base.sizes import parse_bytes
-from hearth.cli.options import add_run_options, group, run_options
+from hearth.cli.options import add_run_options, group, json_help, run_options
 from hearth.cli.pages import add_html_option, write_html
 from hearth.cli.resumed import RESUME_HELP
 from hearth.machine import paths
@@ -74,7 +74,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     runs.add_argument("--resume", metavar="ID", help=RESUME_HELP.format("series"))
     runs.add_argument("--dry-run", action="store_true", help="list the runs; run nothing")
     add_html_option(parser)
-    output.add_argument("--json", action="store_true", help="print JSON (see contract/)")
+    output.add_argument("--json", action="store_true", help=json_help("bench-result"))
 
 
 def parse(parser: ArgumentParser, words: list[str]) -> Namespace:

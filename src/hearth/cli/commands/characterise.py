@@ -33,6 +33,7 @@ from hearth.cli.options import (
     add_submit_options,
     from_namespace,
     group,
+    json_help,
     read_submit_line,
     run_options,
 )
@@ -124,7 +125,9 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     add_html_option(parser)
     group(parser, "output").add_argument(
-        "--json", action="store_true", help="print JSON (see contract/)"
+        "--json",
+        action="store_true",
+        help=json_help("characterisation"),
     )
 
 

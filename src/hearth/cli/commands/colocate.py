@@ -32,6 +32,7 @@ from hearth.cli.options import (
     add_submit_options,
     from_namespace,
     group,
+    json_help,
     parse_limit,
     read_lines,
     run_options,
@@ -152,7 +153,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     _add_run_arguments(parser)
     add_html_option(parser)
     group(parser, "output").add_argument(
-        "--json", action="store_true", help="print JSON (see contract/)"
+        "--json", action="store_true", help=json_help("colocation")
     )
 
 

@@ -43,6 +43,7 @@ from hearth.cli.options import (
     add_submit_options,
     from_namespace,
     group,
+    json_help,
     read_submit_line,
     run_options,
 )
@@ -151,7 +152,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--dry-run", action="store_true", help="list the arms and their commands; run nothing"
     )
     add_html_option(parser)
-    output.add_argument("--json", action="store_true", help="print JSON (see contract/)")
+    output.add_argument("--json", action="store_true", help=json_help("comparison"))
 
 
 def parse(parser: ArgumentParser, words: list[str]) -> CompareCommand:

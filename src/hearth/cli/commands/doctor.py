@@ -30,7 +30,7 @@ from pathlib import Path
 from hearth.base.codec import to_json
 from hearth.base.errors import UserError
 from hearth.cli.judged_run import judged_run
-from hearth.cli.options import MACHINE_HELP
+from hearth.cli.options import MACHINE_HELP, json_help
 from hearth.cli.pages import add_html_option, write_html
 from hearth.doctor.check import Change, Machine, Worth
 from hearth.doctor.examine import Examined, examine
@@ -59,7 +59,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--all", action="store_true", help="also show what is fine, and what could not be checked"
     )
-    parser.add_argument("--json", action="store_true", help="print JSON (see contract/)")
+    parser.add_argument("--json", action="store_true", help=json_help("doctor"))
     add_html_option(parser, "write an HTML page to FILE")
     action = parser.add_mutually_exclusive_group()
     action.add_argument("--fix", metavar="NAME", help="change the settings of this finding")

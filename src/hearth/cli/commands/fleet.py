@@ -15,7 +15,7 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
 from hearth.base.codec import to_json
-from hearth.cli.options import add_plan_options, from_namespace
+from hearth.cli.options import add_plan_options, from_namespace, json_help
 from hearth.fleet.examine import plan_fleet
 from hearth.machine.plan import PlanRequest, parse_conf
 from hearth.report.terminal.fleet import show_fleet
@@ -40,7 +40,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         default=[],
         help="a Spark setting for the plans",
     )
-    planning.add_argument("--json", action="store_true", help="print JSON (see contract/)")
+    planning.add_argument("--json", action="store_true", help=json_help("fleet-plan"))
 
 
 def run(options: Namespace) -> int:

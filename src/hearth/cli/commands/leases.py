@@ -12,6 +12,7 @@ import json
 from argparse import ArgumentParser, Namespace
 
 from hearth.base.codec import typed
+from hearth.cli.options import json_help
 from hearth.machine import jvm
 from hearth.machine.leases import Leases
 from hearth.report.terminal.leases import show_leases
@@ -20,7 +21,7 @@ from hearth.report.terminal.screen import Screen
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the command's options."""
-    parser.add_argument("--json", action="store_true", help="print JSON (see contract/)")
+    parser.add_argument("--json", action="store_true", help=json_help("leases"))
 
 
 def run(options: Namespace) -> int:

@@ -23,7 +23,7 @@ from typing import Any
 from hearth.base.codec import typed
 from hearth.base.errors import UserError
 from hearth.base.redaction import KEY_PATTERN, REDACTED, Redaction, is_redacted
-from hearth.cli.options import MACHINE_HELP, add_plan_options, from_namespace
+from hearth.cli.options import MACHINE_HELP, add_plan_options, from_namespace, json_help
 from hearth.fleet.classes import is_fleet
 from hearth.fleet.files import fleet_text
 from hearth.machine import jvm
@@ -66,7 +66,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         action="store_const",
         const="json",
         dest="format",
-        help="print JSON (see contract/)",
+        help=json_help("plan"),
     )
     form.add_argument(
         "--format",

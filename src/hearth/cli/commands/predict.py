@@ -29,7 +29,7 @@ from hearth.base.absent import Absent
 from hearth.base.codec import to_json
 from hearth.base.errors import UserError
 from hearth.base.sizes import parse_mb
-from hearth.cli.options import from_namespace
+from hearth.cli.options import from_namespace, json_help
 from hearth.machine import paths
 from hearth.machine.described import machine_source
 from hearth.machine.jvm import topology
@@ -111,7 +111,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         type=machine_source,
         help="the machine of the run (default: this machine)",
     )
-    parser.add_argument("--json", action="store_true", help="print JSON (see contract/)")
+    parser.add_argument("--json", action="store_true", help=json_help("prediction"))
 
 
 def run(options: Namespace) -> int:

@@ -16,7 +16,7 @@ from argparse import ArgumentParser, Namespace
 from dataclasses import fields
 
 from hearth.base.codec import to_json
-from hearth.cli.options import group
+from hearth.cli.options import group, json_help
 from hearth.cli.pages import add_html_option, write_html
 from hearth.machine import paths
 from hearth.report.html.page import page
@@ -36,7 +36,9 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("runs", metavar="RUN", nargs="+", help="an id, a path, or 'last'")
     add_html_option(parser, "write an HTML page to FILE")
     group(parser, "output").add_argument(
-        "--json", action="store_true", help="print the analysis as JSON (see contract/)"
+        "--json",
+        action="store_true",
+        help=json_help("report", "print the analysis as JSON"),
     )
 
 

@@ -26,7 +26,7 @@ from typing import Any
 from hearth.base.codec import to_json
 from hearth.base.errors import UserError
 from hearth.cli.main import command_parser
-from hearth.cli.options import from_namespace
+from hearth.cli.options import from_namespace, json_help
 from hearth.cli.pages import add_html_option, write_html
 from hearth.cli.resumed import RESUME_HELP
 from hearth.machine import paths
@@ -76,7 +76,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         action.add_argument(
             "--warm", action="store_true", help="do not drop the page cache before each run"
         )
-        action.add_argument("--json", action="store_true", help="print JSON (see contract/)")
+        action.add_argument("--json", action="store_true", help=json_help("study"))
         if name == "run":
             _add_run_arguments(action)
 

@@ -15,7 +15,7 @@ import json
 from argparse import ArgumentParser, Namespace
 
 from hearth.base.codec import typed
-from hearth.cli.options import MACHINE_HELP
+from hearth.cli.options import MACHINE_HELP, json_help
 from hearth.machine import jvm
 from hearth.machine.described import machine_source
 from hearth.machine.topology import Topology
@@ -26,7 +26,7 @@ from hearth.report.terminal.topology import show_topology
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the command's options."""
     parser.add_argument("--machine", metavar="CAPTURE|SPEC", type=machine_source, help=MACHINE_HELP)
-    parser.add_argument("--json", action="store_true", help="print JSON (see contract/)")
+    parser.add_argument("--json", action="store_true", help=json_help("topology"))
 
 
 def run(options: Namespace) -> int:

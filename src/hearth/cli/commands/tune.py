@@ -32,6 +32,7 @@ from hearth.cli.options import (
     add_wait_option,
     from_namespace,
     group,
+    json_help,
     parse_limit,
     read_submit_line,
     wait_option,
@@ -96,9 +97,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_submit_options(parser)
     _add_trial_arguments(parser)
     add_html_option(parser)
-    group(parser, "output").add_argument(
-        "--json", action="store_true", help="print JSON (see contract/)"
-    )
+    group(parser, "output").add_argument("--json", action="store_true", help=json_help("tune"))
 
 
 def _add_trial_arguments(parser: ArgumentParser) -> None:

@@ -41,7 +41,7 @@ _PARTS: dict[str, Callable[[Times], int]] = {
 
 
 def show_profile(analysis: Analysis, screen: Screen) -> list[str]:
-    """Show at most 26 lines of an analysis (contract/analysis.schema.json), 17 of a flame graph."""
+    """Show at most 26 lines of an analysis (`hearth schema analysis`), 17 of a flame graph."""
     return [
         *_head(analysis, screen),
         *_executors(analysis.executors, screen),

@@ -35,7 +35,7 @@ from hearth.studies.tune.result import Tuned
 
 @dataclass
 class Sources:
-    """The runs, and at most one study of each kind, in a report (contract/report.schema.json)."""
+    """The runs, and at most one study of each kind, in a report."""
 
     schema: Literal["hearth/report/1"] = "hearth/report/1"
     comparison: Compared | None = None

@@ -2,7 +2,7 @@
 
 The results are a file of JSON lines: the first says what the series is, each further one is a
 finished case. A killed series continues from its file; the same case is never run twice
-unless it failed. Lines: contract/bench-result.schema.json.
+unless it failed. Lines: `hearth schema bench-result`.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""The document of a characterisation: contract/characterisation.schema.json, as dataclasses."""
+"""The document of a characterisation: `hearth schema characterisation`, as dataclasses."""
 
 from dataclasses import dataclass, field
 from typing import Annotated, Literal
@@ -70,7 +70,7 @@ class AnsweredQuestion:
     #: arms of the published study that are not possible here, and what was held equal
     notes: list[str]
     reason: str | None = field(default=None, metadata=LEFT_OUT)  #: why there is no answer here
-    #: its runs, as contract/comparison.schema.json
+    #: its runs, as `hearth schema comparison`
     comparison: Compared | None = field(default=None, metadata=LEFT_OUT)
     sentence: str | None = field(default=None, metadata=LEFT_OUT)  #: the answer
     #: which measures changed, and what failed

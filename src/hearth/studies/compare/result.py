@@ -1,7 +1,7 @@
 """The documents of a comparison: what was asked (`comparison.json`) and what it says.
 
 Dataclasses with the names of their JSON; what a comparison says is
-contract/comparison.schema.json.
+`hearth schema comparison`.
 """
 
 import statistics

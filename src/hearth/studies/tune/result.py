@@ -1,4 +1,4 @@
-"""The document of a tune: contract/tune.schema.json, as dataclasses."""
+"""The document of a tune: `hearth schema tune`, as dataclasses."""
 
 from dataclasses import dataclass, field
 from typing import Annotated, Literal

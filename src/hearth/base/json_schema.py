@@ -39,16 +39,26 @@ _SCALARS = {str: "string", int: "integer", float: "number", bool: "boolean", typ
 def schema_of(name: str, kind: Any) -> Schema:
     """Return the schema of a document that a class describes."""
     definitions: dict[str, Schema] = {}
-    kinds = get_args(kind) if get_origin(kind) is UnionType else (kind,)
-    title, _, description = " Or: ".join(map(_docstring, kinds)).partition("\n\n")
+    kinds = _kinds(kind)
+    description = " Or: ".join(map(_docstring, kinds)).partition("\n\n")[2]
     head = {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$id": f"https://hearth.io/contract/{name}.schema.json",
-        "title": title.removesuffix("."),
+        "title": title(kind),
         **({"description": description} if description else {}),
     }
     own = _schema(kind, definitions) if kinds[1:] else _object(kind, definitions)
     return {**head, **own, "$defs": dict(sorted(definitions.items()))}
+
+
+def title(kind: Any) -> str:
+    """Return what the first paragraph of a document's class says, without its full stop."""
+    said = " Or: ".join(map(_docstring, _kinds(kind)))
+    return said.partition("\n\n")[0].removesuffix(".")
+
+
+def _kinds(kind: Any) -> tuple[Any, ...]:
+    return get_args(kind) if get_origin(kind) is UnionType else (kind,)
 
 
 def written(schema: Schema) -> str:
@@ -92,7 +102,7 @@ def _any_of(parts: list[Schema]) -> Schema:
 
 
 def _named(kind: Any, definitions: dict[str, Schema]) -> Schema:
-    """A class, by a reference to its definition."""
+    """Return a reference to the definition of a class."""
     name = kind.__name__
     if name not in definitions:
         definitions[name] = {}  # ends a recursion
@@ -206,7 +216,7 @@ def _is_ours(kind: Any) -> bool:
 
 @cache
 def comments(kind: Any) -> dict[str, str]:
-    """The comment `#:` of each field of a class."""
+    """Return the comment `#:` of each field of a class."""
     found: dict[str, list[str]] = {}
     above: list[str] = []
     name = ""

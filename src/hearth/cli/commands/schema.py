@@ -1,0 +1,66 @@
+"""Print the JSON Schema of a document that --json prints, or list the documents.
+
+examples:
+  hearth schema
+  hearth schema plan
+"""
+
+import argparse
+from typing import Any
+
+from hearth.analysis.document import Analysis
+from hearth.base.json_schema import schema_of, title, written
+from hearth.doctor.examine import Examined
+from hearth.fleet.result import FleetPlan
+from hearth.machine.leases import Leases
+from hearth.machine.placement import Placement
+from hearth.machine.plan import Plan
+from hearth.machine.topology import Topology
+from hearth.record.schema import RecordHead
+from hearth.report.terminal.sources import Sources
+from hearth.spark.workers import WorkerSet
+from hearth.studies.bench.result import BenchResult
+from hearth.studies.characterise.result import Characterised
+from hearth.studies.colocate.result import Colocated
+from hearth.studies.compare.result import Compared
+from hearth.studies.models.prediction import PredictedPartitionings, PredictedScalings
+from hearth.studies.published.result import Repeated
+from hearth.studies.tune.result import Tuned
+
+#: The classes that write each document.
+DOCUMENTS: dict[str, Any] = {
+    "analysis": Analysis,
+    "bench-result": BenchResult,
+    "characterisation": Characterised,
+    "colocation": Colocated,
+    "comparison": Compared,
+    "doctor": Examined,
+    "fleet-plan": FleetPlan,
+    "leases": Leases,
+    "placement": Placement,
+    "plan": Plan,
+    "prediction": PredictedPartitionings | PredictedScalings,
+    "record": RecordHead,
+    "report": Sources,
+    "study": Repeated,
+    "topology": Topology,
+    "tune": Tuned,
+    "workers": WorkerSet,
+}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's options."""
+    parser.add_argument(
+        "name", metavar="NAME", nargs="?", choices=[*DOCUMENTS], help="a document; none: list them"
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print one schema, or a line for each document."""
+    if options.name is not None:
+        print(written(schema_of(options.name, DOCUMENTS[options.name])), end="")
+    else:
+        for name, kind in DOCUMENTS.items():
+            print(f"{name:<17} {title(kind)}")
+    return 0
