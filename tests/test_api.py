@@ -13,15 +13,15 @@ import pytest
 
 import hearth
 from analysis.made_record import make_record
-from api_page import page
-from support import ROOT, check_golden
+from support import ROOT
 
 #: What importing hearth alone may import of it.
 _QUICK = "import sys, hearth; print(sorted(m for m in sys.modules if m.startswith('hearth')))"
 
 
 def test_the_page_of_the_api_names_all_that_is_public() -> None:
-    check_golden("api.md", page(), ROOT / "docs")
+    page = (ROOT / "docs" / "api.md").read_text()
+    assert [name for name in hearth.__all__ if f"`{name}`" not in page] == []
 
 
 def test_importing_hearth_imports_none_of_its_modules() -> None:

@@ -158,7 +158,7 @@ _IS_NO = re.compile(
 
 
 #: Documents with tables that commands print, as wide as what was measured.
-_PRINTED = ("benchmarks/README.md", "docs/workloads.md")
+_PRINTED = ("benchmarks/README.md",)
 
 
 def test_no_line_of_a_document_is_too_long() -> None:

@@ -11,6 +11,7 @@ the record shows about it.
 
 examples:
   hearth doctor
+  hearth doctor --list
   hearth doctor last
   hearth doctor --workload ml --all
   hearth doctor --machine big-box.tar.gz --json
@@ -32,7 +33,7 @@ from hearth.base.errors import UserError
 from hearth.cli.judged_run import judged_run
 from hearth.cli.options import MACHINE_HELP, json_help
 from hearth.cli.pages import add_html_option, write_html
-from hearth.doctor.check import Change, Machine, Worth
+from hearth.doctor.check import Change, Machine, Worth, all_checks
 from hearth.doctor.examine import Examined, examine
 from hearth.doctor.reading import read_machine
 from hearth.doctor.run import machine_of
@@ -44,7 +45,7 @@ from hearth.machine.plan import KINDS, PlanRequest
 from hearth.record.store import Record, find_record
 from hearth.report.html.doctor import doctor_view
 from hearth.report.html.page import doctor_page
-from hearth.report.terminal.doctor import show_doctor
+from hearth.report.terminal.doctor import list_checks, show_doctor
 from hearth.report.terminal.screen import Screen
 from hearth.studies.compare.fixes import measured_fixes
 
@@ -62,6 +63,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help=json_help("doctor"))
     add_html_option(parser, "write an HTML page to FILE")
     action = parser.add_mutually_exclusive_group()
+    action.add_argument("--list", action="store_true", help="list all checks, with their sources")
     action.add_argument("--fix", metavar="NAME", help="change the settings of this finding")
     action.add_argument("--undo", metavar="NAME", help="restore what --fix changed")
     action.add_argument(
@@ -99,6 +101,9 @@ def parse(parser: ArgumentParser, words: list[str]) -> Namespace:
 
 def run(options: Namespace) -> int:
     """Examine the machine, or do what is asked with one finding."""
+    if options.list:
+        print("\n".join(list_checks(all_checks(), Screen.of())))
+        return 0
     folder = paths.state_home() / "doctor"
     silenced = folder / "silenced.json"
     if options.silence:

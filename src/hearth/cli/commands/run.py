@@ -45,7 +45,6 @@ class RunCommand:
 
     job: str | None
     list: bool
-    markdown: bool
     explained: bool
     parameters: Sequence[str]
     size: str | None
@@ -99,9 +98,6 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument("--keep", action="store_true", help="keep the answer files and the log")
-    parser.add_argument(
-        "--markdown", action="store_true", help="with --list: print docs/workloads.md"
-    )
 
 
 def parse(parser: ArgumentParser, words: list[str]) -> RunCommand:
@@ -118,15 +114,11 @@ def run(options: RunCommand) -> int:
     """List, explain, or run; return 0 unless the answer is wrong."""
     offer = catalogue.load()
     if options.list or options.job is None:
-        if options.markdown:
-            lines = workloads.markdown(offer.jobs, offer.generators)
-        else:
-            lines = workloads.listed(offer.jobs, Screen.of())
-        print("\n".join(lines))
+        print("\n".join(workloads.listed(offer.jobs, Screen.of())))
         return 0
     job = offer.job(options.job)
     if options.explained:
-        print("\n".join(workloads.explained(job, Screen.of())))
+        print("\n".join(workloads.explained(job, offer.generators, Screen.of())))
         return 0
     return _run(options, offer, job)
 

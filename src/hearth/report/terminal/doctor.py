@@ -1,8 +1,10 @@
 """Show the doctor's findings in a terminal."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import groupby
 
 from hearth.base.sizes import counted
+from hearth.doctor.check import Check
 from hearth.doctor.examine import CheckFinding, Examined
 from hearth.report.terminal.screen import Screen
 
@@ -36,6 +38,22 @@ def show_doctor(found: Examined, screen: Screen, *, everything: bool) -> list[st
     elif found.not_checked:
         names = ", ".join(one.name for one in found.not_checked)
         lines += ["", screen.paragraph(f"not checked (--all says why): {names}", "", "  ")]
+    return lines
+
+
+def list_checks(checks: Iterable[Check], screen: Screen) -> list[str]:
+    """Show every check: why it asks, what is better, what a change touches, and by which source."""
+    lines: list[str] = []
+    for group, members in groupby(checks, lambda check: check.group):
+        lines.append(screen.title(group))
+        for check in members:
+            lines.append(screen.paragraph(f"{check.name}: {check.why}", "  ", "    "))
+            touches = f"{check.touches}; needs a reboot" if check.reboot else check.touches
+            worth = check.worth.text if check.worth.kind == "published" else ""
+            facts = {"better": check.better, "worth": worth, "touches": touches}
+            for label, text in {**facts, "source": check.source}.items():
+                if text:
+                    lines.append(screen.paragraph(f"{label}: {text}", "    ", "      "))
     return lines
 
 
