@@ -303,7 +303,7 @@ def test_where_no_run_is_recorded_it_says_what_else_is_kept(
 ) -> None:
     assert "status --all" not in hearth("runs").stdout
     for number in range(3):
-        folder = tmp_path / "state" / "runs" / f"app-{number}"
+        folder = tmp_path / "state" / "applications" / f"app-{number}"
         folder.mkdir(parents=True)
         example = json.loads((ROOT / "contract" / "examples" / "run.json").read_text())
         (folder / "run.json").write_text(json.dumps(example))

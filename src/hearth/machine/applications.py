@@ -10,9 +10,8 @@ from hearth.base.errors import UserError
 from hearth.base.processes import is_alive
 from hearth.machine.placement import Placement
 
-#: Where drivers keep what they leave behind, below the state directory; the last one is of earlier
-#: releases.
-FOLDERS = ("applications", "runs")
+#: Where drivers keep what they leave behind, below the state directory.
+FOLDER = "applications"
 
 
 class ApplicationDocument(TypedDict):
@@ -58,8 +57,7 @@ def read_applications(state_home: Path) -> tuple[list[Application], list[str]]:
     A directory without a record yet is skipped.
     """
     found, problems = [], []
-    kept = (state_home / folder for folder in FOLDERS)
-    for directory in sorted(one for folder in kept for one in folder.glob("*")):
+    for directory in sorted((state_home / FOLDER).glob("*")):
         file = directory / "run.json"
         if not os.path.lexists(file):
             continue

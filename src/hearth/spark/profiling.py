@@ -31,7 +31,7 @@ from hearth.base.processes import (
 from hearth.base.progress import working
 from hearth.base.redaction import Redaction
 from hearth.machine import jvm, paths
-from hearth.machine.applications import FOLDERS
+from hearth.machine.applications import FOLDER
 from hearth.machine.known_machine import KnownMachine
 from hearth.machine.memory_bandwidth import known_bandwidth, sustained_bandwidth
 from hearth.machine.plan import Plan
@@ -223,7 +223,7 @@ class _Run:
         self._event_log = UsersEventLog(writer, folder) if folder is not None else None
         runs = seen.settings.get("spark.hearth.runs.dir")
         self._placement = PlacementCopy(
-            Path(runs) if runs else paths.state_home() / FOLDERS[0], writer.directory
+            Path(runs) if runs else paths.state_home() / FOLDER, writer.directory
         )
 
     def to_its_end(self, afterwards: Callable[[int], None] | None = None) -> Profiled:

@@ -47,14 +47,13 @@ _COMMAND = "command.json"
 class StudyKind:
     """A kind of study, and where it lies: `studies/FOLDER/ID/`, a file for its head, one for lines.
 
-    name: what people call one. old_folder: where releases before 0.10 kept it, which is still read.
+    name: what people call one.
     head: the file of the head; empty where that is the first line of the journal, which is then all
     that there is: a file of this suffix.
     """
 
     name: str
     folder: str
-    old_folder: str
     head: str = ""
     lines: str = ""
     suffix: str = ""
@@ -65,12 +64,13 @@ class StudyKind:
 
     def directories(self, state_home: Path) -> list[Path]:
         """Return the directories of all studies, oldest first: an id begins with its start time."""
-        homes = (self.home(state_home), state_home / self.old_folder)
-        found = [path for home in homes if home.is_dir() for path in home.iterdir()]
-        found = [path for path in found if not path.name.startswith(".")]
-        found = [path for path in found if path.name.endswith(self.suffix)]
-        # Earlier states began the name of a series with that of its suite.
-        return sorted(found, key=lambda path: path.name.lstrip("abcdefghijklmnopqrstuvwxyz-"))
+        home = self.home(state_home)
+        studies = (
+            [path for path in home.iterdir() if not path.name.startswith(".")]
+            if home.is_dir()
+            else []
+        )
+        return sorted(path for path in studies if path.name.endswith(self.suffix))
 
     def kept(self, state_home: Path) -> list[Path]:
         """Return the directories that have a head, oldest first."""
@@ -95,21 +95,18 @@ class StudyKind:
 
     def directory(self, state_home: Path, number: str) -> Path:
         """Return the path for an id, whether it exists or not."""
-        name = f"{number}{self.suffix}"
-        old = state_home / self.old_folder / name
-        there = os.path.exists(old)  # noqa: PTH110 - no error for a damaged, over-long id
-        return old if there else self.home(state_home) / name
+        return self.home(state_home) / f"{number}{self.suffix}"
 
 
-COMPARE = StudyKind("comparison", "compare", "comparisons", "comparison.json", "runs.jsonl")
+COMPARE = StudyKind("comparison", "compare", "comparison.json", "runs.jsonl")
 CHARACTERISE = StudyKind(
-    "characterisation", "characterise", "characterisations", "characterisation.json",
+    "characterisation", "characterise", "characterisation.json",
     "questions.jsonl",
 )  # fmt: skip
-TUNE = StudyKind("tune", "tune", "tunes", "tune.json", "trials.jsonl")
-COLOCATE = StudyKind("colocation", "colocate", "colocations", "colocation.json", "rounds.jsonl")
-STUDY = StudyKind("study", "published", "published", "study.json", "steps.jsonl")
-BENCH = StudyKind("series", "bench", "bench", suffix=".jsonl")
+TUNE = StudyKind("tune", "tune", "tune.json", "trials.jsonl")
+COLOCATE = StudyKind("colocation", "colocate", "colocation.json", "rounds.jsonl")
+STUDY = StudyKind("study", "published", "study.json", "steps.jsonl")
+BENCH = StudyKind("series", "bench", suffix=".jsonl")
 KINDS = (COMPARE, CHARACTERISE, TUNE, COLOCATE, STUDY, BENCH)
 
 
@@ -288,9 +285,7 @@ class StudyDirectory(Study[Head, Line], ABC):
         directory = to_resume(cls.kind, state_home, number)
         found = cls.read(directory)
         for name, value in found.asked().items():
-            # What earlier releases did not keep cannot be held against what is typed.
-            before = value is None if name == "options" else name == "command" and not value
-            if value != asked[name] and not before:
+            if value != asked[name]:
                 has = f"{directory.name} has {name} {_words(value)}"
                 raise UserError(
                     f"--resume: {has}, not {_words(asked[name])}: "
