@@ -287,21 +287,6 @@ def sized_shuffles() -> Iterator[Claim]:
         "TPC-H at scale 1: {} and {} of careful settings (two pairs only)",
         *(f"{pair:.2f}" for pair in sorted(pairs)),
     )
-    hashed, runs = queries("2026-11-28-1014")
-    yield hashed.tables(query_partitions.page(hashed.rows))
-    yield hashed.says(
-        "README.md",
-        "applications of their own took {} of the time of sorted joins from start to end, {} in "
-        "the first pass and {} in the second (two pairs)",
-        *of_submit(runs, "sort-merge"),
-    )
-    joins, runs = queries("2026-11-28-1038")
-    yield joins.tables(query_partitions.page(joins.rows))
-    yield joins.says(
-        "README.md",
-        "warm passes over all queries took {} and {} of the time of sorted joins (two starts)",
-        *(f"{ratio:.2f}" for ratio in sorted(query_partitions.over_starts(runs, "by sort"))),
-    )
     files = Raw.of("one-file-2026-11-27-2051")
     yield files.tables(one_file.page(files.rows))
     planning = Raw.of("planning-time-2026-11-29-0136")

@@ -1,8 +1,7 @@
-"""hearth's rules for queries: TPC-H under hearth submit, Spark's defaults and a careful user.
+"""hearth's rule for queries: TPC-H under hearth submit, Spark's defaults and a careful user.
 
     .venv/bin/python benchmarks/query_partitions.py --scale 1 --repeat 5
     .venv/bin/python benchmarks/query_partitions.py --scale 1 --repeat 3 --within
-    .venv/bin/python benchmarks/query_partitions.py --scale 1 --repeat 3 --passes 5 --within joins
     .venv/bin/python benchmarks/query_partitions.py --scale 1 --repeat 3 --python
 
 Every repetition runs each arm once, as an application of its own, in random order (seeded): the 22
@@ -10,7 +9,6 @@ queries, all of them `--passes` times. Arms: `defaults`, `spark-submit --master 
 `careful`, the same with a heap of half of the memory (at most 31 GB), ParallelGC, Kryo and four
 shuffle partitions for each CPU; `submit`, `hearth submit`; `one-number`, `hearth submit` with
 spark.hearth.sql.partitionsByQuery=false, so with Spark's 200 partitions for each shuffle;
-`sort-merge`, with spark.hearth.sql.joinsByHash=false, so that shuffled sides are sorted;
 `few-classes`, with spark.sql.codegen.cache.maxEntries=100, Spark's own; `usual-compiler`, whose
 second compiler (C2) keeps the JVM's own counts; `large-young`, whose young generation may take a
 third of the heap. One application before these warms page cache and class-data archives, and is
@@ -27,10 +25,8 @@ by pandas, an aggregate by pandas, and row by row after a join.
 
 `--within`: `hearth submit` alone, and in each application every query under each of `by query`,
 200, and four and two partitions for each CPU, one after another, the first of them changing from
-pass to pass. `--within joins`: the same of joins `by hash`, where hearth's rule finds room, and
-`by sort`, which spark.sql.join.preferSortMergeJoin=true asks for.
-So start-up, heap and collector are the same. The first pass, in which one arm always comes first
-and pays for compilation, does not count; a start is one sample.
+pass to pass. So start-up, heap and collector are the same. The first pass, in which one arm always
+comes first and pays for compilation, does not count; a start is one sample.
 """
 
 import argparse
@@ -63,7 +59,6 @@ QUESTIONS = (
     ("submit", "defaults"),
     ("submit", "careful"),
     ("submit", "one-number"),
-    ("submit", "sort-merge"),
     ("submit", "few-classes"),
     ("submit", "usual-compiler"),
     ("submit", "large-young"),
@@ -176,13 +171,7 @@ def main() -> None:
     parser.add_argument("--passes", type=int, default=2, help="of the 22 queries in an application")
     parser.add_argument("--repeat", type=int, default=5, help="applications of each arm")
     parser.add_argument("--arms", metavar="A,B", help="default: all")
-    parser.add_argument(
-        "--within",
-        nargs="?",
-        const="partitions",
-        choices=["partitions", "joins"],
-        help="all arms in each application",
-    )
+    parser.add_argument("--within", action="store_true", help="all arms in each application")
     parser.add_argument("--python", action="store_true", help="queries with functions in Python")
     parser.add_argument("--seed", type=int, default=1, help="of the order within a repetition")
     parser.add_argument("--data", type=Path, help="where the data are, or will be made")
@@ -208,7 +197,7 @@ def measured(options: argparse.Namespace, out: Path) -> list[dict[str, Any]]:
         words = Path(folder) / "words.json"
         functions = FUNCTIONS if options.python else ""
         parts = [str(data), queries, tpch.TABLES, options.passes, functions]
-        words.write_text(json.dumps([*parts, *within_arms(options.within)]))
+        words.write_text(json.dumps([*parts, *within_arms()]))
         application = Path(folder) / "tpch.py"
         application.write_text(WITHIN if options.within else APPLICATION)
         offer = arms(Path(folder), [str(application), str(words)])
@@ -259,7 +248,6 @@ def arms(folder: Path, application: Sequence[str]) -> dict[str, list[str]]:
         "careful": command(plain, careful),
         "submit": command(hearth, {}),
         "one-number": command(hearth, {"spark.hearth.sql.partitionsByQuery": "false"}),
-        "sort-merge": command(hearth, {"spark.hearth.sql.joinsByHash": "false"}),
         "few-classes": command(hearth, {"spark.sql.codegen.cache.maxEntries": "100"}),
         "usual-compiler": command(hearth, {"spark.driver.extraJavaOptions": usual}),
         "large-young": command(hearth, {"spark.driver.extraJavaOptions": large}),
@@ -301,11 +289,9 @@ def children_cpu_s() -> float:
     return found.ru_utime + found.ru_stime
 
 
-def within_arms(what: str | None) -> tuple[str, dict[str, str | None]]:
+def within_arms() -> tuple[str, dict[str, str | None]]:
     """Return the setting that an application's arms differ in; each one's value, hearth's first."""
     cpus = len(os.sched_getaffinity(0))
-    if what == "joins":
-        return "spark.sql.join.preferSortMergeJoin", {"by hash": None, "by sort": "true"}
     numbers = {"200": "200", "4 a CPU": f"{4 * cpus}", "2 a CPU": f"{2 * cpus}"}
     return "spark.sql.shuffle.partitions", {"by query": None, **numbers}
 
@@ -361,8 +347,7 @@ def within_table(runs: Sequence[dict[str, Any]]) -> list[str]:
         found = over_starts(runs, other)
         ratios = ", ".join(f"{value:.2f}" for value in found)
         lines.append([f"`{other}`", ratios, shown(overall(found))])
-    what = "Partitions" if ours == "by query" else "Joins"
-    return table([what, f"`{ours}` to it, by start", "Ratio, 95 % interval"], lines)
+    return table(["Partitions", f"`{ours}` to it, by start", "Ratio, 95 % interval"], lines)
 
 
 def over_starts(runs: Sequence[dict[str, Any]], other: str) -> list[float]:

@@ -154,28 +154,22 @@ def test_what_is_asked_of_executors_is_said_to_be_idle_where_the_plan_has_none(
 
 
 @pytest.mark.parametrize(
-    ("settings", "sized", "hashed"),
+    ("setting", "sized"),
     [
-        (["spark.app.name=mine"], True, True),
-        (["spark.sql.shuffle.partitions=7"], False, True),
-        (["spark.hearth.sql.partitionsByQuery=false"], False, True),
-        (["spark.hearth.sql.joinsByHash=false"], True, False),
-        (["spark.sql.join.preferSortMergeJoin=true"], True, False),
-        (["spark.sql.adaptive.maxShuffledHashJoinLocalMapThreshold=8m"], True, False),
-        (["spark.plugins=org.apache.gluten.GlutenPlugin"], True, False),
-        (["spark.sql.shuffle.partitions=7", "spark.hearth.sql.joinsByHash=false"], False, False),
+        ("spark.app.name=mine", True),
+        ("spark.sql.shuffle.partitions=7", False),
+        ("spark.hearth.sql.partitionsByQuery=false", False),
     ],
 )
-def test_one_jvm_has_hearths_rules_for_queries_unless_the_user_says_otherwise(
-    hearth: Command, settings: list[str], sized: bool, hashed: bool
+def test_one_jvm_has_hearths_rule_for_queries_unless_the_user_says_otherwise(
+    hearth: Command, setting: str, sized: bool
 ) -> None:
-    words = ["spark.hearth.neighbours=ignore", *settings]
+    words = ["spark.hearth.neighbours=ignore", setting]
     alone = [word for setting in words for word in ("--conf", setting)]
     one_jvm = json.loads(hearth("plan", "--json", *alone).stdout)["mode"] == "native"
     shown = hearth("submit", "--dry-run", *alone, "job.py").stdout
     assert ("--conf spark.hearth.sql.partitionsByQuery=true" in shown) == (one_jvm and sized)
-    assert ("--conf spark.hearth.sql.joinsByHash=true" in shown) == (one_jvm and hashed)
-    assert ("hearth-spark_" in shown) == (sized or hashed or not one_jvm)
+    assert ("hearth-spark_" in shown) == (sized or not one_jvm)
 
 
 def test_what_executors_are_to_be_bound_to_is_passed_on_or_refused_by_name(

@@ -1,10 +1,4 @@
-"""What hearth's rules make of SQL queries.
-
-Their shuffles have as many partitions as the data that they read call for, and shuffled sides are
-hashed instead of sorted where a task's memory has room.
-"""
-
-import pytest
+"""Each SQL query's shuffles have as many partitions as the data that it reads call for."""
 
 from local_numa.application import APPS, Site
 from support import confs
@@ -15,20 +9,11 @@ SPARKS = 200
 #: Classes that a JVM keeps by Spark's default (spark.sql.codegen.cache.maxEntries).
 SPARKS_CACHE = 100
 
-#: A task of it has no room for a table of 40 MB of rows, but for one of 5,000 small rows.
-HEAP = ("--driver-memory", "1g")
-BY_HASH, BY_SORT = "ShuffledHashJoin", "SortMergeJoin"
-
-
-def submitted(site: Site, *options: str, what: str = "all") -> dict:
-    """The report of the application under plain `hearth submit`, which makes it one JVM."""
-    settings = {key: value for key, value in site.settings.items() if key != "spark.jars"}
-    words = [*HEAP, *confs(settings), *options, str(APPS / "partitions.py")]
-    return site.hearth("submit", *words, str(site.root / "data"), what).report
-
 
 def test_shuffles_of_a_query_are_sized_by_what_it_reads(site: Site) -> None:
-    found = submitted(site)
+    settings = {key: value for key, value in site.settings.items() if key != "spark.jars"}
+    words = [*confs(settings), str(APPS / "partitions.py"), str(site.root / "data"), "all"]
+    found = site.hearth("submit", *words).report
     least = 2 * found["slots"]
     assert set(found["little"]) == {least}
     assert set(found["ordered"]) == {least} and len(found["ordered"]) == 4
@@ -42,13 +27,6 @@ def test_shuffles_of_a_query_are_sized_by_what_it_reads(site: Site) -> None:
     assert set(found["users"]) == {7}, "the user's number stands"
     assert set(found["sparks"]) == {SPARKS}, "also where it is Spark's"
     assert set(found["asked"]) == {5}, "a number in the query stands"
-    assert found["hashed"] == [f"{BY_HASH} BuildRight"], "the smaller side fits"
-    assert found["hashed_left"] == [f"{BY_HASH} BuildLeft"]
-    assert found["outer"] == [BY_SORT], "the smaller side does, but all of its rows stay"
-    assert found["hinted"] == [BY_SORT], "the user's hint stands"
-    assert found["prefers_sort"] == [BY_SORT], "and what the user set in the session"
-    assert found["wide"] == [BY_SORT], "rows count, not what compression makes of them"
-    assert found["wide_by_sparks"][0].startswith(BY_HASH), "which Spark's own limit does"
     assert found["same"], "the answers are the same"
 
 
@@ -56,7 +34,6 @@ def test_so_they_are_on_bound_executors(site: Site) -> None:
     words = (str(site.root / "data"), "classes")
     found = site.run("partitions.py", *words, master="local-numa[2x1]").report
     assert (found["slots"], set(found["little"]), set(found["users"])) == (2, {4}, {7})
-    assert found["hashed"] == [f"{BY_HASH} BuildRight"]
     assert found["same"]
     once, twice = found["generated"]
     assert once > 150, "each projection has a class of its own"
@@ -81,17 +58,3 @@ def test_little_data_take_no_more_than_sparks_number_where_a_plan_has_more(site:
     assert found["busy"][1:] == [300, 300], "two for each slot, where Spark would not merge them"
     assert set(found["users"]) == {7}
     assert found["same"]
-
-
-@pytest.mark.parametrize(
-    ("key", "value", "join"),
-    [
-        ("spark.sql.shuffle.partitions", "7", f"{BY_HASH} BuildRight"),
-        ("spark.hearth.sql.joinsByHash", "false", BY_SORT),
-    ],
-)
-def test_each_rule_is_turned_off_alone(site: Site, key: str, value: str, join: str) -> None:
-    found = submitted(site, "--conf", f"{key}={value}", what="little")
-    sized = key == "spark.hearth.sql.joinsByHash"
-    assert (set(found["little"]) == {2 * found["slots"]}) == sized
-    assert found["hashed"] == [join]

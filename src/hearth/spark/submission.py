@@ -34,7 +34,6 @@ from hearth.spark.submit_args import Option, SubmitLine, SubmitOptions, late_opt
 _NO_FILES = ("pyspark-shell", "spark-internal", "spark-shell", "sparkr-shell")
 SHUFFLE_PARTITIONS = "spark.sql.shuffle.partitions"
 PARTITIONS_BY_QUERY = "spark.hearth.sql.partitionsByQuery"
-JOINS_BY_HASH = "spark.hearth.sql.joinsByHash"
 _EXTENSIONS = "spark.sql.extensions"
 _SIZES_SHUFFLES = "io.hearth.sql.QuerySizedShuffles"
 _PLANNED_PARTITIONS = "spark.hearth.internal.shufflePartitions"
@@ -274,7 +273,8 @@ def _additions(
     if waiting:
         return {_WHEN_FULL: "wait"}, paths.hearth_jar()
     if plan.is_native:
-        return _rules_for_queries(settings, plan)
+        additions = _partitions_by_query(settings, plan)
+        return additions, paths.hearth_jar() if additions else None
     additions = {"spark.hearth.plan": str(write_plan(to_json(plan), paths.state_home()))}
     additions |= _before_an_engine(settings, plan)
     if asked.hosts is not None:
@@ -293,18 +293,8 @@ def _additions(
     return additions, paths.hearth_jar()
 
 
-def _rules_for_queries(
-    settings: Mapping[str, str], plan: Plan
-) -> tuple[dict[str, str], Path | None]:
-    """Return the settings and the jar that give plain Spark hearth's rules for SQL queries
-    (jvm: QuerySizedShuffles); neither where the user has each off.
-    """
-    additions = {**_partitions_by_query(settings, plan), **_joins_by_hash(plan)}
-    return additions, paths.hearth_jar() if additions else None
-
-
 def _partitions_by_query(settings: Mapping[str, str], plan: Plan) -> dict[str, str]:
-    """Return what lets Spark size each query's shuffles.
+    """Return what lets plain Spark size each query's shuffles (jvm: QuerySizedShuffles).
 
     Nothing if the user sets their number or asks for Spark's.
     """
@@ -313,15 +303,6 @@ def _partitions_by_query(settings: Mapping[str, str], plan: Plan) -> dict[str, s
     planned = plan.conf.get(SHUFFLE_PARTITIONS)
     ours = {_PLANNED_PARTITIONS: planned} if planned else {}
     return {PARTITIONS_BY_QUERY: "true", **ours, **_before_an_engine(settings, plan)}
-
-
-def _joins_by_hash(plan: Plan) -> dict[str, str]:
-    """Return what lets Spark hash shuffled sides of a join instead of sorting them.
-
-    Nothing if the plan leaves the choice to the user or to a native engine (jvm: Joins).
-    """
-    planned = any(reason.decision == "joins" for reason in plan.reasons)
-    return {JOINS_BY_HASH: "true"} if planned else {}
 
 
 def _before_an_engine(settings: Mapping[str, str], plan: Plan) -> dict[str, str]:

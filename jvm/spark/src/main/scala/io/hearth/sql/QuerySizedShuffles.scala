@@ -1,27 +1,24 @@
 package io.hearth.sql
 
-import org.apache.spark.{SparkConf, SparkContext}
+import org.apache.spark.SparkConf
 import org.apache.spark.sql.{SparkSessionExtensions, SparkSessionExtensionsProvider}
-import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.catalyst.rules.Rule
-import org.apache.spark.sql.catalyst.trees.TreeNode
 import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.internal.StaticSQLConf
 
 import io.hearth.core.plan.HearthKeys
 
 /**
- * Adds hearth's rules to adaptive execution: [[SizeShuffles]], which has given this class the name
- * that users may have in their settings, and [[JoinByHash]].
+ * Sets each query's number of shuffle partitions from what the query reads.
  *
- * Spark has one number of partitions for all queries (200), which is paid before adaptive execution
- * can merge what is small: each map task opens that many files. Named in `spark.sql.extensions`
- * before a native engine's, it sees the shuffles before that engine replaces them; elsewhere Spark
- * finds [[QuerySizedShufflesFound]].
+ * Spark has one number for all queries (200), which is paid before adaptive execution can merge what
+ * is small: each map task opens that many files. Named in `spark.sql.extensions` before a native
+ * engine's, it sees the shuffles before that engine replaces them; elsewhere Spark finds
+ * [[QuerySizedShufflesFound]].
  */
 final class QuerySizedShuffles extends (SparkSessionExtensions => Unit) {
   override def apply(extensions: SparkSessionExtensions): Unit =
-    QuerySizedShuffles.inject(extensions, _ => true)
+    extensions.injectQueryStagePrepRule(session => new SizeShuffles(session.sparkContext))
 }
 
 /**
@@ -30,7 +27,11 @@ final class QuerySizedShuffles extends (SparkSessionExtensions => Unit) {
  */
 final class QuerySizedShufflesFound extends SparkSessionExtensionsProvider {
   override def apply(extensions: SparkSessionExtensions): Unit =
-    QuerySizedShuffles.inject(extensions, sc => !QuerySizedShuffles.isNamed(sc.getConf))
+    extensions.injectQueryStagePrepRule { session =>
+      val sc = session.sparkContext
+      if (QuerySizedShuffles.isNamed(sc.getConf)) QuerySizedShuffles.NoRule
+      else new SizeShuffles(sc)
+    }
 }
 
 object QuerySizedShuffles {
@@ -53,21 +54,7 @@ object QuerySizedShuffles {
       .filter(_.nonEmpty)
       .toSeq
 
-  private[sql] def inject(
-      extensions: SparkSessionExtensions,
-      wanted: SparkContext => Boolean
-  ): Unit = {
-    extensions.injectQueryStagePrepRule { session =>
-      val sc = session.sparkContext
-      if (wanted(sc)) new SizeShuffles(sc) else new NoRule[SparkPlan]
-    }
-    extensions.injectRuntimeOptimizerRule { session =>
-      val sc = session.sparkContext
-      if (wanted(sc)) new JoinByHash(sc) else new NoRule[LogicalPlan]
-    }
-  }
-
-  final private class NoRule[Plan <: TreeNode[_]] extends Rule[Plan] {
-    def apply(plan: Plan): Plan = plan
+  private[sql] object NoRule extends Rule[SparkPlan] {
+    def apply(plan: SparkPlan): SparkPlan = plan
   }
 }

@@ -1,5 +1,10 @@
 package io.hearth.sql
 
+import java.util.concurrent.atomic.AtomicBoolean
+
+import scala.util.control.NonFatal
+
+import org.apache.spark.internal.Logging
 import org.apache.spark.sql.catalyst.plans.physical._
 import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.adaptive.BroadcastQueryStageExec
@@ -26,7 +31,14 @@ final private[sql] class Sizing(conf: SQLConf, slots: Int) {
   private val smallest = BigInt(conf.getConf(SQLConf.COALESCE_PARTITIONS_MIN_PARTITION_SIZE))
 
   /** The plan with few enough shuffle partitions; as it is, where that fails, with one warning. */
-  def sized(plan: SparkPlan): SparkPlan = Sizing.guard(plan)(stages)
+  def sized(plan: SparkPlan): SparkPlan =
+    try stages(plan)
+    catch {
+      // A class that this version of Spark lacks is an error, and no exception.
+      case fault @ (_: LinkageError | NonFatal(_)) =>
+        Sizing.warn(fault)
+        plan
+    }
 
   /** One number for the shuffles that the last stage reads, and so on for the stages below it. */
   private def stages(plan: SparkPlan): SparkPlan = {
@@ -82,13 +94,19 @@ final private[sql] class Sizing(conf: SQLConf, slots: Int) {
   }
 }
 
-private object Sizing {
+private object Sizing extends Logging {
 
   /** Partitions for each task that runs at the same time, so that uneven ones find their balance. */
   val Waves = 2
 
-  private val guard =
-    new Guard(HearthKeys.PartitionsByQuery, "Shuffles keep Spark's number of partitions")
+  private val warned = new AtomicBoolean(false)
+
+  def warn(fault: Throwable): Unit =
+    if (warned.compareAndSet(false, true))
+      logWarning(
+        s"Shuffles keep Spark's number of partitions: $fault; ${HearthKeys.PartitionsByQuery}=false " +
+          "turns this rule of hearth's off"
+      )
 
   /** A copy whose constructor is not named: it takes more in each version of Spark. */
   def renumbered(exchange: SparkPlan, number: Int): SparkPlan =

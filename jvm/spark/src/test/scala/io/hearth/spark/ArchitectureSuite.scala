@@ -37,7 +37,6 @@ class ArchitectureSuite extends AnyFunSuite {
     "shuffle.JoiningShuffleManager",
     "shuffle.numa.NumaShuffleManager",
     "shuffle.numa.RegisteredLocalDirs",
-    "status.numa.TaskMemory",
     "ui.numa.HearthTab"
   ).map("org.apache.spark." + _)
 

@@ -31,7 +31,7 @@ object DerivedSettings {
     "spark.memory.offHeap.enabled",
     "spark.memory.offHeap.size",
     "spark.task.cpus"
-  ) ++ JvmEnvironment.ExecutorKeys ++ Engine.Keys ++ Joins.Keys
+  ) ++ JvmEnvironment.ExecutorKeys ++ Engine.Keys
 
   /** Keys that a plan may set. */
   val Derived: Set[String] = Set(

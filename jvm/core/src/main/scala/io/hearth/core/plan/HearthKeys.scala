@@ -87,9 +87,6 @@ object HearthKeys {
   /** Whether each SQL query's shuffles are sized by what the query reads. */
   val PartitionsByQuery = "spark.hearth.sql.partitionsByQuery"
 
-  /** Whether shuffled sides of a join are hashed where a task's memory has room. */
-  val JoinsByHash = "spark.hearth.sql.joinsByHash"
-
   /** The number of shuffle partitions that the plan has set: another one is the user's. */
   val PlannedPartitions = "spark.hearth.internal.shufflePartitions"
 
@@ -115,7 +112,6 @@ object HearthKeys {
     "spark.hearth.shuffle.idle" -> Idle,
     "spark.hearth.shuffle.port" -> Port,
     PartitionsByQuery -> Flag,
-    JoinsByHash -> Flag,
     "spark.hearth.classDataArchive" -> Flag,
     "spark.hearth.runs.dir" -> Name("directory"),
     "spark.hearth.runs.kept" -> Count

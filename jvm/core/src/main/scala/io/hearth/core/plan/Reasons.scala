@@ -20,7 +20,7 @@ final private[plan] class Reasons(draft: PlanDraft) {
         driverHeap.reason,
         localDir.reason,
         partitions.reason
-      ) ++ ShuffleFiles.reason(constraints) ++ Joins.reason(constraints) ++
+      ) ++ ShuffleFiles.reason(constraints) ++
       GeneratedClasses.reason(leastHeapMb, constraints) ++ scheduling ++ users
 
   private def placement = Option.unless(native)(Locality.reason(usable, layout))

@@ -486,18 +486,6 @@ class PlannerTest extends AnyFunSuite {
     assert(!plan(xeon, conf("spark.plugins" -> "org.apache.spark.CometPlugin")).conf.contains(key))
   }
 
-  test("a plan names the rule for joins, unless the user has chosen") {
-    for (on <- Seq(Limits.none, conf("spark.hearth.sql.joinsByHash" -> "true")))
-      assert(because(plan(xeon, on), "joins").contains("needs no sort"))
-    for (
-      users <- Seq(
-        "spark.hearth.sql.joinsByHash" -> "false",
-        "spark.sql.join.preferSortMergeJoin" -> "true",
-        "spark.plugins" -> "org.apache.spark.CometPlugin"
-      )
-    ) assert(!plan(xeon, conf(users)).reasons.exists(_.decision == "joins"), users)
-  }
-
   test("one wait for locality that the user set holds at every level") {
     def waits(got: Plan) = got.conf.filter { case (key, _) => key.startsWith("spark.locality") }
     assert(waits(plan(power8))("spark.locality.wait.process") == "100ms")

@@ -234,17 +234,6 @@ private[spark] object HearthConfig {
     .booleanConf
     .createWithDefault(true)
 
-  val JoinsByHash: ConfigEntry[Boolean] = ConfigBuilder(HearthKeys.JoinsByHash)
-    .doc(
-      "Whether adaptive execution joins two shuffled sides by a hash table, without sorting them, where the largest " +
-        "table takes at most a fourth of a task's share of execution memory. A join hint stands, and so does what you " +
-        "set with `spark.sql.join.preferSortMergeJoin` or " +
-        "`spark.sql.adaptive.maxShuffledHashJoinLocalMapThreshold`. Off under native engines."
-    )
-    .version("0.1.0")
-    .booleanConf
-    .createWithDefault(true)
-
   val ClassDataArchive: ConfigEntry[Boolean] = ConfigBuilder("spark.hearth.classDataArchive")
     .doc(
       "Whether executors start from an archive of loaded classes (JEP 350), built once after the first run on " +
@@ -274,7 +263,6 @@ private[spark] object HearthConfig {
     ShuffleIdle,
     ShufflePort,
     PartitionsByQuery,
-    JoinsByHash,
     ClassDataArchive,
     RunsDirectory,
     RunsKept

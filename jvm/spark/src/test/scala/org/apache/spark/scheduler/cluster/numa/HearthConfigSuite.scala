@@ -34,7 +34,6 @@ class HearthConfigSuite extends AnyFunSuite {
     "spark.hearth.shuffle.idle" -> "sleep",
     "spark.hearth.shuffle.port" -> "65536",
     "spark.hearth.sql.partitionsByQuery" -> "perhaps",
-    "spark.hearth.sql.joinsByHash" -> "perhaps",
     "spark.hearth.classDataArchive" -> "perhaps",
     "spark.hearth.runs.dir" -> " ",
     "spark.hearth.runs.kept" -> "-1"
