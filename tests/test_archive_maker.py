@@ -22,7 +22,10 @@ options = [name for name in os.environ if "JAVA" in name and "OPT" in name]
 maker = os.getppid()
 words = Path(f"/proc/{{maker}}/cmdline").read_text().replace(chr(0), " ")
 part = Path(os.environ["MARKS"]) / "part"
-part.write_text(f"{{over}} {{idle}} {{options}} {{child.pid}} {{maker}} {{words}}")
+temporary = os.listdir(os.environ["TMPDIR"])
+where = os.readlink(f"/proc/{{maker}}/cwd")
+said = f"{{over}} {{idle}} {{options}} {{temporary}} {{where}} {{child.pid}} {{maker}} {{words}}"
+part.write_text(said)
 part.rename(part.with_name("seen"))
 time.sleep(300)
 """
@@ -73,16 +76,18 @@ def test_archives_are_made_when_the_application_is_over_by_one_process_that_soon
     ended = time.monotonic()
     seen = tmp_path / "seen"
     eventually("a training run is started", seen.exists)
-    over, idle, options, child, maker, *words = seen.read_text().split()
+    over, idle, options, temporary, where, child, maker, *words = seen.read_text().split()
     assert (over, idle, options) == ("True", "True", "[]")
+    assert (temporary, where) == ("[]", "/"), "it keeps no file system of the job's busy"
     assert "hearth.spark.archive_maker" in words
     assert not any("_APPLICATION" in word or "make_afterwards" in word for word in words)
     processes = [Path("/proc", pid) for pid in (child, maker)]
     eventually("all of it has ended", lambda: not any(map(running, processes)))
     assert time.monotonic() - ended < 200, "its limit is 30 s"
-    eventually("nothing is left", lambda: not [*(tmp_path / "tmp").iterdir()])
-    kept = [file.name for file in (tmp_path / "cache" / "hearth").iterdir()]
-    assert kept == [".training.lock"], "that time ran out is no reason not to try again"
+    kept = tmp_path / "cache" / "hearth"
+    # That time ran out is no reason not to try again.
+    lock = [".training.lock"]
+    eventually("nothing is left", lambda: [file.name for file in kept.iterdir()] == lock)
 
 
 def running(process: Path) -> bool:

@@ -17,7 +17,7 @@ import pytest
 
 from hearth.base.ids import show_ids
 from hearth.machine import jvm
-from hearth.machine.jvm import offer
+from hearth.machine.jvm import Offer, offer
 from support import Command, eventually, require
 
 _BOOT = Path("/proc/sys/kernel/random/boot_id")
@@ -182,7 +182,8 @@ def test_a_registry_that_cannot_be_read_is_an_error_of_leases_and_a_note_of_a_pl
     assert done.returncode == 2 and "HEARTH_LEASES can name another directory" in done.stderr
     planned = hearth("plan", environment=absent)
     assert planned.returncode == 0
-    assert "leases cannot be read" in " ".join(planned.stdout.split())
+    assert f"leases cannot be kept: NoSuchFile {tmp_path}" in " ".join(planned.stdout.split())
+    assert "run unbound" in planned.stdout
 
 
 def test_one_jvm_of_plain_spark_holds_a_lease_through_what_its_driver_inherits(
@@ -191,7 +192,7 @@ def test_one_jvm_of_plain_spark_holds_a_lease_through_what_its_driver_inherits(
     monkeypatch.setenv("HEARTH_LEASES", str(registry))
     request = {"schema": "hearth/plan-request/1", "limits": {"conf": {}}}
     with offer("my job") as offered:
-        assert offered is not None
+        assert isinstance(offered, Offer)
         plan = jvm.call("plan", *offered.words, request=request, inherits=offered.inherits)
         inherited = offered.settle()
     assert plan["mode"] == "native" and inherited == (offered.fd,)
@@ -215,11 +216,11 @@ def test_an_offer_that_no_plan_takes_leaves_nothing(
 ) -> None:
     monkeypatch.setenv("HEARTH_LEASES", str(registry))
     with offer("x") as offered:
-        assert offered is not None and offered.settle() == ()
+        assert offered.inherits and offered.settle() == ()
     assert list(registry.iterdir()) == []
     monkeypatch.setenv("HEARTH_LEASES", str(registry / "absent"))
     with offer("x") as offered:
-        assert offered is None
+        assert not offered.inherits and "absent" in offered.words[1]
 
 
 def test_what_an_application_does_where_all_is_held_is_its_users_choice(
@@ -238,9 +239,28 @@ def test_what_an_application_does_where_all_is_held_is_its_users_choice(
     assert refused.returncode == 2 and "held by app-all of" in refused.stderr
     waiting = submit("--when-full", "wait")
     assert "--conf spark.hearth.lease.whenFull=wait" in waiting.stdout
+    assert "it starts when enough is free" in waiting.stderr and "unbound" not in waiting.stderr
     assert re.search(r"--master '?local-numa", waiting.stdout)
     ignored = submit("--conf", "spark.hearth.neighbours=ignore")
     assert "app-all" not in ignored.stderr
+
+
+def test_who_is_to_be_refused_is_where_leases_cannot_be_kept(
+    hearth: Command, registry: Path
+) -> None:
+    """The sticky bit is lost; or the directory takes no file, as a full or read-only one."""
+    registry.chmod(0o777)
+    lost = {"HEARTH_LEASES": str(registry)}
+    submit = ("submit", "--when-full", "refuse", "x.py")
+    start = ("workers", "start", "spark://127.0.0.1:9", "--name", "test")
+    for words, where, why in (
+        (submit, lost, "chmod +t"),
+        (start, lost, "chmod +t"),
+        (submit, {"HEARTH_LEASES": "/proc/self/fdinfo"}, "No such file or directory"),
+    ):
+        done = hearth(*words, environment=where)
+        assert done.returncode == 2 and done.stderr.count("\n") == 1, done.stderr
+        assert "spark.hearth.lease.whenFull: 'refuse'" in done.stderr and why in done.stderr
 
 
 def test_another_user_can_neither_end_nor_imitate_nor_keep_a_lease(
@@ -272,7 +292,7 @@ def test_another_user_can_neither_end_nor_imitate_nor_keep_a_lease(
 def test_what_another_user_writes_changes_no_figure_and_no_line_of_anybodys(
     hearth: Command, registry: Path, hold: Callable[..., int]
 ) -> None:
-    """Numbers that overflow sums and calendars, names with line breaks, thousands of files."""
+    """Numbers that overflow sums and calendars, line breaks, thousands of files and of nodes."""
     hold(lease("app-real", ""))
     hold(lease("app-huge", "", memory_bytes={"0": 2**63 - 1, "7": 2**63 - 1}))
     hold(lease("app-late", "", since=2**63 - 1))
@@ -280,6 +300,7 @@ def test_what_another_user_writes_changes_no_figure_and_no_line_of_anybodys(
     (registry / "hearth-lease-2.json").rename(forged)
     os.write(hold("{"), b"")
     (registry / "hearth-lease-3.json").rename(registry / "hearth-lease-y\nforged.json")
+    hold(lease("app-wide", "", memory_bytes={f"{node}": 1 << 30 for node in range(1500)}))
     for number in range(10_000):
         (registry / f"hearth-lease-junk{number}.json").touch()
         if os.geteuid() == 0:
@@ -288,6 +309,7 @@ def test_what_another_user_writes_changes_no_figure_and_no_line_of_anybodys(
     shown = hearth("leases", environment=where)
     assert shown.returncode == 0, shown.stderr
     assert "app-real" in shown.stdout and "app-huge" in shown.stdout
+    assert max(map(len, shown.stdout.splitlines())) < 300, "a lease of 1,500 nodes widens no line"
     assert "since" in shown.stdout and "app-late" not in shown.stdout
     planned = hearth("submit", "--dry-run", "x.py", environment=where)
     assert planned.returncode == 0, planned.stderr
@@ -306,7 +328,7 @@ def test_another_users_read_lock_keeps_nobody_from_a_lease(
     request = {"schema": "hearth/plan-request/1", "limits": {"conf": {}}}
     with as_nobody(str(registry), program=_READER) as reader, offer("mine") as offered:
         try:
-            assert offered is not None and reader.stdout is not None
+            assert reader.stdout is not None and isinstance(offered, Offer)
             assert [reader.stdout.readline() for _ in range(2)] == ["ready\n", "13\n"]
             jvm.call("plan", *offered.words, request=request, inherits=offered.inherits)
             assert offered.settle() == (offered.fd,)

@@ -89,7 +89,9 @@ def die_with(parent: int, by: signal.Signals = signal.SIGTERM) -> Callable[[], N
 
 
 def detached(command: list[str]) -> None:
-    """Start a command that outlives this process: in a session of its own, without its files."""
+    """Start a command that outlives this process: in a session of its own, without its files and
+    its directory, whose file system can be unmounted.
+    """
     child = os.fork()
     if child:
         os.waitpid(child, 0)
@@ -101,6 +103,7 @@ def detached(command: list[str]) -> None:
             for stream in range(3):
                 os.dup2(nothing, stream)
             os.closerange(3, os.sysconf("SC_OPEN_MAX"))
+            os.chdir("/")
             os.execv(command[0], command)
     finally:
         os._exit(0)

@@ -244,16 +244,25 @@ class Offer:
         return ()
 
 
-@contextlib.contextmanager
-def offer(name: str) -> Iterator[Offer | None]:
-    """Yield a new file among the leases of this machine; None where none can be made.
+class NoOffer:
+    """Says to the verb `plan` why there can be no lease: who asked for `refuse` is refused."""
 
-    The plan then says that leases cannot be read, or there is no lease: nothing depends on it.
-    """
+    inherits: tuple[int, ...] = ()
+
+    def __init__(self, why: OSError) -> None:
+        self.words = ("--unleased", str(why))
+
+    def settle(self) -> tuple[int, ...]:
+        return ()
+
+
+@contextlib.contextmanager
+def offer(name: str) -> Iterator[Offer | NoOffer]:
+    """Yield a new file among the leases of this machine, or why none can be made."""
     try:
         made = Offer(_directory(), name)
-    except OSError:
-        yield None
+    except OSError as error:
+        yield NoOffer(error)
         return
     try:
         yield made

@@ -20,6 +20,7 @@ import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 
+from hearth.base.private_files import private_directory
 from hearth.base.processes import detached, start_ticks
 from hearth.base.temporary import working_directory
 from hearth.machine import class_data, paths
@@ -74,7 +75,9 @@ def driver_flags(
     try:
         made = class_data.existing(_training(spark_home, jar, Path(), limit_s))
         if made is None and make:
-            with working_directory(keep=False, prefix="hearth-training-") as folder:
+            # Not in TMPDIR: that may be on a file system of a job that is over.
+            cache = private_directory(paths.cache_home())
+            with working_directory(False, "hearth-training-", cache) as folder:
                 made = class_data.prepared(_training(spark_home, jar, folder, limit_s), debug)
     except OSError as error:
         print(

@@ -109,7 +109,7 @@ def _planned(
 ) -> Submission:
     """Return the submission of what hearth plans, on the one machine that this is."""
     plan, inherited = _plan(line, settings, occasion)
-    waiting = _waits(line.asked, settings, plan)
+    waiting = _waits(plan)
     if waiting:
         plan = replace(plan, master="local-numa")  # the driver waits, and plans again
     if occasion.named:
@@ -225,9 +225,8 @@ def _plan(
         return _saying(planned(request, occasion.debug), named), ()
     name = Redaction.of(settings).text(settings.get("spark.app.name") or line.application[0])
     with offer(Path(name).name) as offered:
-        words, inherits = (offered.words, offered.inherits) if offered else ((), ())
-        found = planned(request, occasion.debug, words, inherits)
-        return _saying(found, named), offered.settle() if offered else ()
+        found = planned(request, occasion.debug, offered.words, offered.inherits)
+        return _saying(found, named), offered.settle()
 
 
 def _with_named_files(line: SubmitLine, conf: Mapping[str, str]) -> tuple[SubmitLine, list[Reason]]:
@@ -245,11 +244,9 @@ def _saying(plan: Plan, more: list[Reason]) -> Plan:
     return replace(plan, reasons=[*plan.reasons, *more])
 
 
-def _waits(asked: SubmitOptions, settings: Mapping[str, str], plan: Plan) -> bool:
+def _waits(plan: Plan) -> bool:
     """Return whether one JVM is to wait until others have given back what it needs."""
-    wanted = asked.when_full or settings.get(_WHEN_FULL)
-    full = any(reason.decision == "sharing" for reason in plan.reasons)
-    return plan.is_native and wanted == "wait" and full
+    return plan.is_native and any(reason.decision == "waiting" for reason in plan.reasons)
 
 
 def _notes(line: SubmitLine, plan: Plan) -> list[str]:

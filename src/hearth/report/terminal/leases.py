@@ -4,12 +4,14 @@ import time
 from collections.abc import Sequence
 
 from hearth.base.ids import brief_ids, parse_ids, show_ids
-from hearth.base.sizes import show_bytes
+from hearth.base.sizes import counted, show_bytes
 from hearth.machine.leases import Lease, Leases
 from hearth.machine.topology import Topology
 from hearth.report.terminal.plan import letter, machine_map
 from hearth.report.terminal.screen import Screen, table
 
+#: Of one lease, each in words of its own.
+_NODES = 4
 _HEAD = ["", "application", "name", "user", "driver", "since", "CPUs", "memory", "state"]
 
 
@@ -65,9 +67,6 @@ def _count(leases: Sequence[Lease]) -> str:
 
 def _row(lease: Lease, holders: Sequence[Lease], screen: Screen) -> list[str]:
     number = next((at for at, holder in enumerate(holders) if holder is lease), None)
-    memory = [
-        f"{show_bytes(size)} of node {node}" for node, size in sorted(lease.memory_bytes.items())
-    ]
     turn = f" (ticket {lease.ticket})" if lease.ticket is not None else ""
     return [
         "" if number is None else screen.hue(letter(number), number),
@@ -77,9 +76,19 @@ def _row(lease: Lease, holders: Sequence[Lease], screen: Screen) -> list[str]:
         str(lease.pid),
         time.strftime("%d %b %H:%M", time.localtime(lease.since)),
         brief_ids(lease.cpus, 24) or "-",
-        ", ".join(memory) or "-",
+        _memory(lease) or "-",
         f"{lease.state}{turn}",
     ]
+
+
+def _memory(lease: Lease) -> str:
+    """Return the memory on the first nodes, and on all others in one sum: anybody writes leases."""
+    nodes = sorted(lease.memory_bytes.items(), key=lambda each: int(each[0]))
+    shown = [f"{show_bytes(size)} of node {node}" for node, size in nodes[:_NODES]]
+    if more := nodes[_NODES:]:
+        rest = show_bytes(sum(size for _, size in more))
+        shown.append(f"{rest} of {counted(len(more), 'further node')}")
+    return ", ".join(shown)
 
 
 def _map(holders: Sequence[Lease], machine: Topology, screen: Screen) -> list[str]:

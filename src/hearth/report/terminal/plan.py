@@ -94,7 +94,7 @@ def _beside(plan: Plan) -> list[str]:
     return [
         f"{reason.value}: {reason.because}"
         for reason in plan.reasons
-        if reason.decision in ("neighbours", "leases", "sharing")
+        if reason.decision in ("neighbours", "leases", "sharing", "waiting")
     ]
 
 

@@ -2,9 +2,10 @@ package io.hearth.lending
 
 import java.io.IOException
 
+import io.hearth.core.IoReason
 import io.hearth.core.affinity.ThreadMasks
 import io.hearth.core.topology.IdSet
-import io.hearth.spark.{BestEffort, JvmStarter, RunningExecutor}
+import io.hearth.spark.{JvmStarter, RunningExecutor}
 
 /** The CPUs that the threads of executors and of the processes which they start may use. */
 trait Cores {
@@ -53,7 +54,7 @@ final class LiveCores(jvms: JvmStarter) extends Cores {
         s"${if (refused.size == 1) "a thread" else s"${refused.size} threads"} could not be moved, such as $tid: $why"
       }
     } catch {
-      case e: IOException => Some(BestEffort.reason(e))
+      case e: IOException => Some(IoReason(e))
       case e: Throwable => Some(e.toString) // whatever it is: what was begun is taken back
     }
 }

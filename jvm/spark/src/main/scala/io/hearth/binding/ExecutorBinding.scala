@@ -4,13 +4,13 @@ import java.io.IOException
 
 import scala.util.Try
 
+import io.hearth.core.IoReason
 import io.hearth.core.affinity.BindingRefused
 import io.hearth.core.launch.Binding
 import io.hearth.core.leases.{HeldLease, Lease, LeaseRegistry, LeaseState}
 import io.hearth.core.placement.{PlacementCheck, ProcessPlacement}
 import io.hearth.core.plan.ExecutorPlan
 import io.hearth.core.topology.IdSet
-import io.hearth.spark.BestEffort
 
 /** What has become of an executor; `name` stands in the document. */
 sealed abstract class BindingState(val name: String)
@@ -110,7 +110,7 @@ final class ExecutorBinding(
           place -> leased.take(mine.copy(cpus = place.cpus, memoryBytes = bytes(place)))
         }
       }
-    catch { case e: IOException => Left(s"no lease can be kept: ${BestEffort.reason(e)}") }
+    catch { case e: IOException => Left(s"no lease can be kept: ${IoReason(e)}") }
 
   private def bytes(place: ExecutorPlan): Map[Int, Long] = {
     val all = (place.heapMb + place.offHeapMb + place.overheadMb) << 20

@@ -1,13 +1,10 @@
 package io.hearth.spark
 
 import java.io.{IOException, UncheckedIOException}
-import java.nio.file.{
-  AccessDeniedException,
-  DirectoryIteratorException,
-  FileSystemException,
-  InvalidPathException
-}
+import java.nio.file.{DirectoryIteratorException, InvalidPathException}
 import java.util.concurrent.atomic.AtomicBoolean
+
+import io.hearth.core.IoReason
 
 /**
  * What hearth keeps for itself and the application does not need: where it fails there is one warning,
@@ -20,29 +17,22 @@ final class BestEffort(failing: String, warn: String => Unit) {
 
   /** @return what `work` gave; nothing where the disk, or whoever was spoken to, did not let it */
   def attempt[A](work: => A): Option[A] =
-    try Some(work)
-    catch {
-      case e: IOException => failed(e)
-      case e: UncheckedIOException => failed(e.getCause)
-      case e: DirectoryIteratorException => failed(e.getCause)
-      // A name that the locale of this process cannot write, as one with an umlaut under LC_ALL=C.
-      case e: InvalidPathException => failed(new IOException(e.getMessage, e))
-    }
+    BestEffort.tried(work).fold(why => { failed(why); None }, Some(_))
 
-  private def failed(e: IOException): None.type = {
-    if (warned.compareAndSet(false, true)) warn(s"$failing: ${BestEffort.reason(e)}")
-    None
-  }
+  /** Says why, where this is the first failure. */
+  def failed(why: String): Unit = if (warned.compareAndSet(false, true)) warn(s"$failing: $why")
 }
 
 object BestEffort {
 
-  /** In words: the messages of some exceptions are a file's name alone. */
-  def reason(e: IOException): String = e match {
-    case denied: AccessDeniedException => s"permission denied for ${denied.getFile}"
-    case named: FileSystemException if Option(named.getReason).isEmpty =>
-      val kind = named.getClass.getSimpleName.stripSuffix("Exception")
-      s"$kind ${named.getFile}"
-    case other => Option(other.getMessage).getOrElse(other.toString)
-  }
+  /** @return what `work` gave, or why the disk, or whoever was spoken to, did not let it */
+  def tried[A](work: => A): Either[String, A] =
+    try Right(work)
+    catch {
+      case e: IOException => Left(IoReason(e))
+      case e: UncheckedIOException => Left(IoReason(e.getCause))
+      case e: DirectoryIteratorException => Left(IoReason(e.getCause))
+      // A name that the locale of this process cannot write, as one with an umlaut under LC_ALL=C.
+      case e: InvalidPathException => Left(e.getMessage)
+    }
 }

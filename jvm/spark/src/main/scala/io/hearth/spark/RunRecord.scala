@@ -11,6 +11,7 @@ import scala.util.{Try, Using}
 import com.fasterxml.jackson.databind.JsonNode
 import com.fasterxml.jackson.databind.node.ObjectNode
 
+import io.hearth.core.IoReason
 import io.hearth.core.files.OwnFiles
 import io.hearth.core.json.Json
 import io.hearth.core.placement.PlacementReport
@@ -98,7 +99,7 @@ object RunSweep {
       work
       None
     } catch {
-      case e: IOException => Some(s"cannot $what: ${BestEffort.reason(e)}")
+      case e: IOException => Some(s"cannot $what: ${IoReason(e)}")
     }
 
   private def path(text: String): Option[Path] =

@@ -49,7 +49,7 @@ object Main {
     val id = s"workers-${request.name}"
     val bestEffort =
       new BestEffort("The workers run, but their records cannot all be written", ConsoleLog.warn)
-    val leased = lease(request, jvm, id, bestEffort)
+    val leased = lease(request, jvm, id)
     val reaper = new ReaperClient(() => Reaper.start(), bestEffort)
     reaper.open()
     try run(request, jvm, id, leased, reaper, bestEffort)
@@ -151,8 +151,7 @@ object Main {
   private def lease(
       request: WorkersRequest,
       jvm: DriverJvm,
-      id: String,
-      bestEffort: BestEffort
+      id: String
   ): Leased = {
     val whenFull =
       chosen(request, "spark.hearth.lease.whenFull", WhenFull.all, WhenFull.Refuse)(_.name)
@@ -167,6 +166,7 @@ object Main {
       cpus = IdSet.empty,
       memoryBytes = Map.empty
     )
+    val bestEffort = new BestEffort(Leasing.NotSeen, ConsoleLog.warn)
     new Leasing(() => LeaseRegistry.here(sys.env.get), whenFull, mine, bestEffort, ConsoleLog)
       .take(fit(request, _))
   }

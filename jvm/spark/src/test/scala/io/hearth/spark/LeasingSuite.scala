@@ -1,6 +1,7 @@
 package io.hearth.spark
 
 import java.io.IOException
+import java.nio.file.attribute.PosixFilePermissions
 import java.nio.file.{Files, Path}
 
 import scala.collection.mutable
@@ -33,18 +34,20 @@ class LeasingSuite extends AnyFunSuite {
     val warnings: mutable.Buffer[String] = mutable.Buffer.empty
     val registry = new LeaseRegistry(directory, "boot", limitMs = 200)
     private val log = new Heard(warnings)
+    var now = 0L
 
     def taking(
         app: String,
         whenFull: WhenFull,
-        meanwhile: () => Unit = () => fail("it waited")
+        meanwhile: () => Unit = () => fail("it waited"),
+        from: () => LeaseRegistry = () => registry
     ): Leasing = new Leasing(
-      () => registry,
+      from,
       whenFull,
       Lease("boot", LeaseState.Holds, app, "n", 1, 1, 1, IdSet.empty, Map.empty),
       new BestEffort("No lease", w => { warnings += w; () }),
       log,
-      () => 0,
+      () => now,
       _ => meanwhile()
     )
     def live: Vector[Lease] = registry.read().live.map(_.lease)
@@ -186,41 +189,82 @@ class LeasingSuite extends AnyFunSuite {
     }
   }
 
-  test("without a registry there is one warning, and the application goes on without a lease") {
-    val warnings = mutable.Buffer.empty[String]
-    val leasing = new Leasing(
-      () => throw new IOException("no directory"),
-      WhenFull.Wait,
-      Lease("boot", LeaseState.Holds, "a", "n", 1, 1, 1, IdSet.empty, Map.empty),
-      new BestEffort("No lease", w => { warnings += w; () }),
-      new Heard(warnings)
-    )
-    val got = leasing.take(fit)
-    assert(got.lease.isEmpty && !got.unbound && got.plan.executors.nonEmpty)
-    assert(warnings == Seq("No lease: no directory"))
+  /** What makes the registry fail, each in its way. */
+  private val failures = Vector[OwnRegistry => (() => LeaseRegistry, String)](
+    _ => (() => throw new IOException("no directory"), "no directory"),
+    place => {
+      Files.setPosixFilePermissions(place.directory, PosixFilePermissions.fromString("rwxrwxrwx"))
+      (() => place.registry, "others could remove leases: 'chmod +t' fixes that")
+    },
+    // procfs takes no file, not even root's, as a full file system does.
+    _ =>
+      (
+        () => new LeaseRegistry(Path.of("/proc/self/fdinfo"), "boot"),
+        "/proc/self/fdinfo/.hearth-lease"
+      )
+  )
+
+  test("where leases fail, who asked for 'refuse' is refused with what failed and what to do") {
+    for (failing <- failures) withRegistry { place =>
+      val (registry, why) = failing(place)
+      val refused =
+        intercept[UserError](place.taking("a", WhenFull.Refuse, from = registry).take(fit))
+      for (part <- Vector("spark.hearth.lease.whenFull: 'refuse'", why, "HEARTH_LEASES", "'share'"))
+        assert(refused.getMessage.contains(part))
+    }
   }
 
-  test(
-    "where a registry takes no file there is one warning, and the plan still leaves others alone"
-  ) {
-    val warnings = mutable.Buffer.empty[String]
-    val asked = mutable.Buffer.empty[Leases]
-    val leasing = new Leasing(
-      () =>
-        new LeaseRegistry(
-          Path.of("/proc/self/fdinfo"),
-          "boot"
-        ), // procfs takes none, not even root's
-      WhenFull.Share,
-      Lease("boot", LeaseState.Holds, "a", "n", 1, 1, 1, IdSet.empty, Map.empty),
-      new BestEffort("No lease", w => { warnings += w; () }),
-      new Heard(warnings)
-    )
-    val got = leasing.take { leases =>
-      asked += leases
-      fit(leases)
+  test("where leases fail and go on failing, who waits says so and is refused after 10 min") {
+    for (failing <- failures) withRegistry { place =>
+      val (registry, why) = failing(place)
+      val waits = place.taking("a", WhenFull.Wait, () => place.now += 61e9.toLong, registry)
+      val refused = intercept[UserError](waits.take(fit)).getMessage
+      assert(refused.contains(why) && refused.contains("for 10 min"))
+      assert(place.warnings.sizeIs > 8 && place.warnings.forall(_.contains(why)))
     }
-    assert(got.lease.isEmpty && got.plan.executors.nonEmpty && asked.sizeIs == 1)
-    assert(warnings.sizeIs == 1 && warnings.head.startsWith("No lease: "))
+  }
+
+  test("who waits keeps its turn while leases fail for a moment") {
+    withRegistry { place =>
+      val first = place.taking("first", WhenFull.Share).take(fit)
+      var rounds = 0
+      def failsOnce() =
+        if (rounds == 1) throw new IOException("No locks available") else place.registry
+      val waits = place.taking(
+        "second",
+        WhenFull.Wait,
+        () => {
+          rounds += 1
+          assert(place.live.find(_.appId == "second").flatMap(_.ticket).contains(1L))
+          if (rounds == 2) first.lease.foreach(_.close())
+        },
+        () => failsOnce()
+      )
+      val second = waits.take(fit)
+      assert(rounds == 2 && !second.unbound && second.lease.nonEmpty)
+      assert(place.warnings.exists(_.contains("No locks available")))
+      second.lease.foreach(_.close())
+    }
+  }
+
+  test("where leases cannot be read, who shares runs unbound without a lease, with one warning") {
+    for (failing <- failures.init) withRegistry { place =>
+      val (registry, why) = failing(place)
+      val got = place.taking("a", WhenFull.Share, from = registry).take(fit)
+      assert(got.lease.isEmpty && got.unbound && got.plan.executors.nonEmpty)
+      val reason = got.plan.reasons.find(_.decision == Coexistence.Sharing).get
+      assert(reason.because.contains(why))
+      assert(place.warnings == Seq(s"No lease: ${place.warnings.head.drop(10)}"))
+      assert(place.warnings.head.contains(why))
+    }
+  }
+
+  test("where a lease cannot be written, who shares is still bound beside those that are there") {
+    withRegistry { place =>
+      val (registry, _) = failures.last(place)
+      val got = place.taking("a", WhenFull.Share, from = registry).take(fit)
+      assert(got.lease.isEmpty && !got.unbound && got.plan.executors.nonEmpty)
+      assert(place.warnings.sizeIs == 1 && place.warnings.head.startsWith("No lease: "))
+    }
   }
 }

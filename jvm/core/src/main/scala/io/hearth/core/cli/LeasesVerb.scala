@@ -5,7 +5,7 @@ import java.io.IOException
 import com.fasterxml.jackson.databind.JsonNode
 import com.fasterxml.jackson.databind.node.ObjectNode
 
-import io.hearth.core.UserError
+import io.hearth.core.{IoReason, UserError}
 import io.hearth.core.json.Json
 import io.hearth.core.leases.{LeaseRegistry, LiveLease, LiveLoan, LiveOffer, LoanRegistry}
 import io.hearth.core.topology.{TopologyJson, TopologyReader}
@@ -76,7 +76,7 @@ private[cli] object LeasesVerb {
     catch {
       case e: IOException =>
         throw new UserError(
-          s"the leases of this machine cannot be read: ${e.getMessage}; ${LeaseRegistry.Variable} can name " +
+          s"the leases of this machine cannot be read: ${IoReason(e)}; ${LeaseRegistry.Variable} can name " +
             "another directory",
           Some(e)
         )

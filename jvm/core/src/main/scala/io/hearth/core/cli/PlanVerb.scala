@@ -9,7 +9,7 @@ import scala.collection.mutable
 
 import com.fasterxml.jackson.databind.JsonNode
 
-import io.hearth.core.{Brief, Redaction, UserError}
+import io.hearth.core.{Brief, IoReason, Redaction, UserError}
 import io.hearth.core.json.Json
 import io.hearth.core.leases.{Lease, LeaseRegistry, Leases, LeaseState, OpenFile}
 import io.hearth.core.plan.{Coexistence, Fitted, Others, Plan, PlanJson, PlanLease}
@@ -30,7 +30,10 @@ private[cli] object PlanVerb {
         if Vector(fd, tell).forall(_.toIntOption.nonEmpty) =>
       val document = Json.parse(new String(System.in.readAllBytes(), UTF_8), "the plan request")
       val offer = Offer(fd.toInt, Path.of(file), pid.toLongOption.getOrElse(0L), name, tell.toInt)
-      Json.pretty(planned(document, new Seen, Some(offer)))
+      Json.pretty(planned(document, new Seen, Some(Right(offer))))
+    case Vector("--unleased", why) => // the caller could make no file for one
+      val document = Json.parse(new String(System.in.readAllBytes(), UTF_8), "the plan request")
+      Json.pretty(planned(document, new Seen, Some(Left(Brief(why, 200)))))
     case other =>
       throw new UserError(
         s"plan does not take '${other.mkString(" ")}': it reads a request in JSON on standard input"
@@ -89,10 +92,7 @@ private[cli] object PlanVerb {
     /** That they cannot be read is a reason of the plan. */
     private def leases(): Leases =
       try LeaseRegistry.here(sys.env.get).read()
-      catch {
-        case e: IOException =>
-          Leases(Vector.empty, Vector(s"leases cannot be read: ${Brief(e.toString, 200)}"))
-      }
+      catch { case e: IOException => Leases.failing(Brief(IoReason(e), 200)) }
   }
 
   /** One JVM takes its lease in the step in which it is planned; other plans leave that to their driver. */
@@ -105,13 +105,25 @@ private[cli] object PlanVerb {
           registry.takeFor(offer.lease(now), offer.file, offer.fd)
         now
       }
-    catch {
-      case e: IOException =>
-        val why = s"this application has no lease: ${Brief(e.toString, 200)}"
-        fitted.copy(plan = Coexistence.uncounted(fitted.plan, why))
-    }
+    catch { case e: IOException => unleased(request, fit, fitted, Brief(IoReason(e), 200)) }
 
-  private def planned(document: JsonNode, seen: Seen, offer: Option[Offer] = None): JsonNode = {
+  /** Only who shares does without; the driver of one that waits tries again. */
+  private def unleased(
+      request: PlanRequest,
+      fit: Leases => Fitted,
+      fitted: Fitted,
+      why: String
+  ): Fitted =
+    if (request.whenFull.forall(_ == "share"))
+      fitted.copy(plan = Coexistence.uncounted(fitted.plan, s"this application has no lease: $why"))
+    else fit(Leases.failing(why))
+
+  /** @param lease of one JVM, absent where none is wanted: the file for it, or why there is none */
+  private def planned(
+      document: JsonNode,
+      seen: Seen,
+      lease: Option[Either[String, Offer]] = None
+  ): JsonNode = {
     val request = PlanRequest.read(document)
     val topology = seen.topology(request.machine)
     checkOccupied(request.occupied, topology)
@@ -133,9 +145,9 @@ private[cli] object PlanVerb {
       fitted
     }
     val first = fit(others.leases)
-    val fitted = offer
+    val fitted = lease
       .filter(_ => first.plan.mode == PlanMode.Native && !request.ignoresOthers)
-      .fold(first)(leased(request, fit, first, _))
+      .fold(first)(_.fold(unleased(request, fit, first, _), leased(request, fit, first, _)))
     written(fitted.plan, request, topology)
   }
 

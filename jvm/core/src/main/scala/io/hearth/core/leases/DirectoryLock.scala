@@ -1,5 +1,6 @@
 package io.hearth.core.leases
 
+import java.io.IOException
 import java.nio.file.{Files, Path}
 import java.util.concurrent.TimeUnit
 
@@ -22,7 +23,10 @@ final private[leases] class DirectoryLock(directory: Path) {
    */
   def hold[A](limitMs: Long, say: String => Unit)(work: => A): Either[String, A] =
     Using.resource(LinuxLocks.directory(directory)) { lock =>
-      await(lock, limitMs, say).toLeft(()).map(_ => work)
+      val holder =
+        try await(lock, limitMs, say)
+        catch { case e: IOException => throw new IOException(s"$directory: ${e.getMessage}", e) }
+      holder.toLeft(()).map(_ => work)
     }
 
   private def await(lock: OpenFile, limitMs: Long, say: String => Unit): Option[String] = {

@@ -153,6 +153,11 @@ final case class Leases(
 
 object Leases {
   val none: Leases = Leases(Vector.empty, Vector.empty)
+
+  /** Where leases cannot be read or taken. */
+  def failing(why: String): Leases = none.copy(unknown =
+    Vector(s"leases cannot be kept: $why (${LeaseRegistry.Variable} can name another directory)")
+  )
   private val Named = 3
 
   private def memory(leases: Vector[LiveLease]): Map[Int, Long] =

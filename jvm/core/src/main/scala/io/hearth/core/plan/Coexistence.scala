@@ -25,7 +25,7 @@ final case class Fitted(plan: Plan, full: Option[String], unbound: Boolean) {
 
   /** What `spark.hearth.lease.whenFull=refuse` says. */
   def refusal: Option[String] = full.map(why =>
-    s"${HearthKeys.WhenFullKey}: 'refuse', and nothing that fits is free: $why; set it to 'wait' or " +
+    s"${HearthKeys.WhenFullKey}: 'refuse', and nothing that fits is known to be free: $why; set it to 'wait' or " +
       "'share', or ask for less (hearth leases shows who holds what)"
   )
 }
@@ -37,7 +37,11 @@ object Coexistence {
   val Decision = "neighbours"
   val Leased = "leases"
   val Sharing = "sharing"
-  val Decisions: Set[String] = Set(Decision, Leased, Sharing)
+  val Waiting = "waiting"
+  val Decisions: Set[String] = Set(Decision, Leased, Sharing, Waiting)
+
+  /** Those of a plan that has no CPUs of its own. */
+  val Full: Set[String] = Set(Sharing, Waiting)
 
   private val Source = "kernel: /proc/PID/status"
   private val LeaseSource = "hearth: leases"
@@ -75,7 +79,8 @@ object Coexistence {
     }
     def of(machine: Topology) = {
       val ours = (machine.allowed.cpus & machine.cpus) &~ occupied
-      new Coexistence(ours, occupied, others, machine).fit(planned(machine))
+      val waits = limits.conf.get(HearthKeys.WhenFullKey).contains("wait")
+      new Coexistence(ours, occupied, others, machine, waits).fit(planned(machine))
     }
     of(topology).map { whole =>
       val available = others.neighbours.availableMb.filter(_ < memoryOf(whole.plan))
@@ -133,8 +138,15 @@ object Coexistence {
 /**
  * @param ours CPUs that the plan may use
  * @param occupied those that the user wants left alone
+ * @param waits whether the application starts when enough is free, and not before
  */
-final private class Coexistence(ours: IdSet, occupied: IdSet, others: Others, machine: Topology) {
+final private class Coexistence(
+    ours: IdSet,
+    occupied: IdSet,
+    others: Others,
+    machine: Topology,
+    waits: Boolean
+) {
   import Coexistence._
 
   private val leases = others.leases
@@ -201,7 +213,7 @@ final private class Coexistence(ours: IdSet, occupied: IdSet, others: Others, ma
 
   /** Bound to another's CPUs it would have the worse half of them; the kernel spreads what is not bound. */
   private def over(plan: Plan, unfit: Unfit): Fitted =
-    if (leased.isEmpty && leasedBytes.isEmpty) {
+    if (!waits && leased.isEmpty && leasedBytes.isEmpty) {
       val shared = theirs & IdSet.union(plan.executors.iterator.map(_.cpus))
       val reason = Reason(
         Decision,
@@ -214,7 +226,8 @@ final private class Coexistence(ours: IdSet, occupied: IdSet, others: Others, ma
     } else {
       val who = (Vector(leases.who(leased)) ++ Vector(near.who)).filter(_.nonEmpty).mkString(", ")
       val holders = if (who.nonEmpty) who else "applications that share CPUs already"
-      val why = s"leased by $holders, and nothing fits beside them (${unfit.what})"
+      val how = if (leased.isEmpty && near.who.nonEmpty) "held" else "leased"
+      val why = s"$how by $holders, and nothing fits beside them (${unfit.what})"
       unbound(plan, leased | theirs, needed(holders), why)
     }
 
@@ -222,12 +235,14 @@ final private class Coexistence(ours: IdSet, occupied: IdSet, others: Others, ma
 
   /** @param shared CPUs that others have or may have */
   private def unbound(plan: Plan, shared: IdSet, full: String, because: String): Fitted = {
-    val reason = Reason(
-      Sharing,
-      if (shared.isEmpty) "memory shared" else s"CPUs $shared shared",
-      s"$because, so the executors run unbound and everything there slows down",
-      LeaseSource
-    )
+    val what = if (shared.isEmpty) "memory" else s"CPUs $shared"
+    val reason =
+      if (waits)
+        Reason(Waiting, s"for $what", s"$because; it starts when enough is free", LeaseSource)
+      else {
+        val slow = "so the executors run unbound and everything there slows down"
+        Reason(Sharing, s"$what shared", s"$because, $slow", LeaseSource)
+      }
     val loose = plan.copy(
       driver = plan.driver.copy(cpus = ours, bound = false),
       reasons = plan.reasons.filter(_.decision != Reasons.HandOver)

@@ -44,8 +44,8 @@ final private[plan] class Tasks(draft: PlanDraft) {
     )
   }
 
-  private def needs = if (native) "threads of one JVM are "
-  else s"threads of ${Counted(layout.placements.size, "executor")} and a driver are "
+  private def needs = if (native) "threads of one JVM are"
+  else s"threads of ${Counted(layout.placements.size, "executor")} and a driver are"
 
   private def used(limit: TaskLimit): String = limit.current.fold(
     "all processes of the user count against it; "

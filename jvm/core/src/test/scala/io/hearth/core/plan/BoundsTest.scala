@@ -133,6 +133,7 @@ class BoundsTest extends AnyFunSuite {
     val none = Planner.plan(tasks(large, 200, Some(50)), Workload.unknown, Limits.none, IdSet.empty)
     val refused = none.left.map(_.message).left.getOrElse("")
     assert(refused.startsWith("pids.max: 200 does not fit: 50 exist already"), refused)
+    assert(!(said + refused).contains("  "), said + refused)
     assert(refused.endsWith("ask for fewer executors"))
     val fewer = planned(tasks(large, 300, Some(50)), limits(Some(2), None))
     assert(fewer.executors.size == 2)

@@ -188,6 +188,20 @@ class CoexistenceTest extends AnyFunSuite {
     assert(reason.value == s"CPUs $all shared" && reason.because.contains("run unbound"))
   }
 
+  test(
+    "who waits is told for whom it waits, and not that it runs unbound, with a lease or without"
+  ) {
+    val wait = Limits.none.copy(conf = Map(HearthKeys.WhenFullKey -> "wait"))
+    val leases = fit(wait, leased(machine.cpus, Map(0 -> 60L, 1 -> 60L)))
+    val unleased = beside(wait, machine.cpus, None)
+    for (plan <- Vector(leases.plan, unleased)) {
+      val because = plan.reasons.find(_.decision == Coexistence.Waiting).get.because
+      assert(because.contains("of alice (process 77)") && because.contains("when enough is free"))
+      val others = plan.reasons.filter(r => Coexistence.Decisions(r.decision)).map(_.because)
+      assert(!others.exists(why => why.contains("unbound") || why.contains("slow")))
+    }
+  }
+
   test("a lease larger than the machine counts for what the machine has") {
     val got = fit(Limits.none, leased(IdSet.from(0 to 5000), Map(0 -> 90000L, 77 -> 1L)))
     assert(got.unbound && got.plan.executors.nonEmpty)

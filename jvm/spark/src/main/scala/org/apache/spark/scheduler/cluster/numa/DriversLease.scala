@@ -15,17 +15,13 @@ import io.hearth.spark.{BestEffort, DriverJvm, Leased, Leasing}
 /** The lease of an application, taken with its plan in its driver. */
 private[spark] object DriversLease {
 
-  /** Its failures are no application's: one warning, and it goes on. */
-  private val bestEffort: BestEffort = new BestEffort(
-    "Other applications cannot see what this one takes of the machine, because it has no lease",
-    DriversLog.warn
-  )
-
   /** @throws io.hearth.core.UserError as [[DriversPlan.planFor]], or where nothing is free and that is refused */
   def take(sc: SparkContext, master: String, appId: String): Leased = {
     val fit = DriversPlan.fitting(sc.conf, master, sys.props.toMap)
     if (sc.conf.get(HearthConfig.Neighbours) == "ignore") unleased(fit)
     else {
+      // One for each application: a notebook's second context is warned, too.
+      val bestEffort = new BestEffort(Leasing.NotSeen, DriversLog.warn)
       val leasing = new Leasing(
         () => LeaseRegistry.here(sys.env.get),
         HearthConfig.whenFull(sc.conf),
@@ -34,7 +30,7 @@ private[spark] object DriversLease {
         DriversLog
       )
       val leased = leasing.take(fit)
-      releaseWith(sc.env.rpcEnv, leased)
+      releaseWith(sc.env.rpcEnv, leased, bestEffort)
       try place(sc.conf, leased)
       catch { case e: BindingRefused => DriversLog.warn(e.getMessage) }
       leased
@@ -45,7 +41,7 @@ private[spark] object DriversLease {
    * Gives the lease back when a context's RPC environment ends: so it does when the context stops, and also where
    * the context could not be made. Whatever is stopped before that runs beside no other application.
    */
-  private def releaseWith(env: RpcEnv, leased: Leased): Unit = {
+  private def releaseWith(env: RpcEnv, leased: Leased, bestEffort: BestEffort): Unit = {
     env.setupEndpoint(
       "hearth-lease",
       new RpcEndpoint {

@@ -80,7 +80,7 @@ private[spark] object DriversPlan extends Logging {
     }
   }
 
-  private def shares(plan: Plan): Boolean = plan.reasons.exists(_.decision == Coexistence.Sharing)
+  private def shares(plan: Plan): Boolean = plan.reasons.exists(r => Coexistence.Full(r.decision))
 
   private def stillFree(plan: Plan, machine: Topology, leases: Leases): Boolean =
     !shares(plan) && PlanLease.isFree(plan, machine, leases)
