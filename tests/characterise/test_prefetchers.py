@@ -4,6 +4,7 @@ A processor's registers cannot be had in the emulator, which ignores writes to t
 the same layout stand in for /dev/cpu/N/msr.
 """
 
+import errno
 import os
 import subprocess
 import sys
@@ -79,6 +80,20 @@ def test_a_processor_that_does_not_keep_the_bits_is_an_error_and_all_is_put_back
     with pytest.raises(UserError, match="did not keep"), prefetchers_off((), CPUS, devices):
         pytest.fail("it ran all the same")
     assert registers(devices) == {BEFORE}
+
+
+@pytest.mark.parametrize(
+    ("error", "why"), [(errno.EPERM, "Secure Boot"), (errno.EIO, "this processor, or the hyperv")]
+)
+def test_a_register_that_refuses_a_value_is_explained_by_its_error(
+    devices: Path, monkeypatch: pytest.MonkeyPatch, error: int, why: str
+) -> None:
+    def refuse(_: SavedSetting) -> None:
+        raise OSError(error, os.strerror(error))
+
+    monkeypatch.setattr(SavedSetting, "write", refuse)
+    with pytest.raises(UserError, match=why), prefetchers_off((), CPUS, devices):
+        pytest.fail("it ran all the same")
 
 
 def test_a_value_that_cannot_be_put_back_is_said_and_not_hidden(tmp_path: Path) -> None:

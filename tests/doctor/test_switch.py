@@ -1,5 +1,6 @@
 """A setting that is switched: kept before, put back, also after a kill in the middle."""
 
+import errno
 import os
 import stat
 from dataclasses import replace
@@ -219,6 +220,22 @@ def test_without_the_right_to_write_the_command_for_the_host_is_said(
     monkeypatch.setattr(os, "access", lambda path, mode: False)
     with pytest.raises(UserError, match=r"cannot be written here .* on the host, as root: sh -c"):
         switch.plan(CHECK, machine, persist=False)
+
+
+@pytest.mark.parametrize(("error", "as_root"), [(errno.EACCES, True), (errno.EINVAL, False)])
+def test_only_where_a_right_is_missing_is_root_asked_for(
+    machine: Machine, switch: Switch, monkeypatch: pytest.MonkeyPatch, error: int, as_root: bool
+) -> None:
+    planned = switch.plan(CHECK, machine, persist=False)
+
+    def refuse(*_: object) -> int:
+        raise OSError(error, os.strerror(error))
+
+    monkeypatch.setattr("hearth.doctor.switch.os.write", refuse)
+    with pytest.raises(UserError) as said:
+        switch.apply(planned)
+    assert os.strerror(error) in str(said.value)
+    assert ("run it as root" in str(said.value)) == as_root
 
 
 def test_a_real_setting_of_this_kernel_is_switched_and_restored(tmp_path: Path) -> None:

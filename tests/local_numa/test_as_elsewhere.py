@@ -62,6 +62,7 @@ def write_files(folder: Path) -> dict[str, str]:
         "spark.executor.resource.gpu.discoveryScript": str(script),
         "spark.task.resource.gpu.amount": "1",
         "spark.decommission.enabled": "true",
+        "spark.python.unix.domain.socket.enabled": "true",
         "spark.hearth.placement.interval": "1s",
         "spark.scheduler.barrier.maxConcurrentTasksCheck.interval": "1s",
         "spark.scheduler.barrier.maxConcurrentTasksCheck.maxFailures": "1",
@@ -200,6 +201,19 @@ def test_a_stage_whose_tasks_take_other_resources_runs_and_one_for_other_executo
     assert "local-numa has only those of the plan" in executors[0]
 
 
+def test_python_workers_are_reached_by_unix_sockets_from_a_folder_that_leaves_no_room_for_them(
+    application,
+):
+    site, report = application
+    assert report["python"]
+    assert report["barriers"]
+    sockets = [path for path in site.document("run.json")["scratch"] if len(path) <= 61]
+    assert len(sockets) == 1
+    assert len(str(site.root / "local")) > 40, "with an executor's own folders, over 61"
+
+
 def test_nothing_is_left_behind(application):
+    run = application[0].document("run.json")
     assert application[0].leftovers() == []
-    assert application[0].document("run.json")["state"] == "finished"
+    assert [path for path in run["scratch"] if Path(path).exists()] == []
+    assert run["state"] == "finished"

@@ -1,6 +1,7 @@
 """What a user of local-numa sees when the machine, or a neighbour, is against it."""
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -127,12 +128,24 @@ def nodes_with_memory() -> str:
     return file.read_text().strip() if file.exists() else "0"
 
 
-def test_without_memory_policies_and_with_scratch_mounted_noexec_a_job_runs_as_planned(site: Site):
+#: The loopback interface without the addresses of the plan's hosts, as where it is IPv6 only.
+ONE_ADDRESS = (
+    "ip link set lo up && ip address delete 127.0.0.1/8 dev lo && "
+    "ip address add 127.0.0.1/32 dev lo && export SPARK_LOCAL_IP=127.0.0.1"
+)
+
+
+def test_without_memory_policies_and_hosts_addresses_and_with_scratch_noexec_a_job_runs_as_planned(
+    site: Site,
+):
     needs_own_mounts()
+    if not shutil.which("ip"):
+        require("netns", "network namespaces need ip (apt-get install iproute2)")
     if nodes_with_memory() != "0":
         require("one node", "memory policies are needed on a machine with several memory nodes")
-    script = f'mount -t tmpfs -o noexec none local && exec {sys.executable} {REFUSING} 1 "$0" "$@"'
-    within = ("unshare", "-m", "sh", "-c", script)
+    refusing = f'exec {sys.executable} {REFUSING} 1 "$0" "$@"'
+    script = f"{ONE_ADDRESS} && mount -t tmpfs -o noexec none local && {refusing}"
+    within = ("unshare", "-m", "-n", "sh", "-c", script)
     # Zstd's library loads its native code from the temporary directory.
     outcome = site.run("spill.py", "1", within=within, spark__io__compression__codec="zstd")
     assert outcome.code == 0, outcome.log[-4000:]
@@ -143,6 +156,7 @@ def test_without_memory_policies_and_with_scratch_mounted_noexec_a_job_runs_as_p
         == 1
     )
     assert "(errno 1): EPERM" in outcome.log
+    assert outcome.log.count("All executors have the machine's own address: ") == 1
     assert "\tat io.hearth" not in outcome.log
     placement = site.document("placement.json")["executors"]
     assert [e["verdict"] for e in placement] == ["as planned"] * 2

@@ -115,7 +115,7 @@ def test_a_second_reader_is_refused() -> None:
 def test_a_port_that_is_taken_is_named_in_one_line() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        with pytest.raises(UserError, match=f"--port: {port} is used by another process") as error:
+        with pytest.raises(UserError, match=f"--port: {port}: Address already in use: ") as error:
             DataServer("text", 10, 10, 1, None, port=port).__enter__()
     assert "\n" not in str(error.value)
 

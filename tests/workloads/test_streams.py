@@ -424,7 +424,7 @@ def test_a_taken_port_ends_a_run_in_one_line(hearth: Command, tmp_path: Path) ->
         words = ["run", "streaming-network-grep", "--master", "local[2]", "--port", str(port)]
         done = hearth(*words, environment={"HEARTH_DATA": str(tmp_path)})
     assert done.returncode == 2
-    assert f"--port: {port} is used by another process: choose another" in done.stderr
+    assert f"--port: {port}: Address already in use: choose another" in done.stderr
     assert len(done.stderr.splitlines()) == 1
     assert list((tmp_path / "runs").iterdir()) == []
 

@@ -141,6 +141,8 @@ def _surroundings(error: OSError) -> str:
         limits = "at the limit of processes (ulimit -u, pids.max of the control group)"
         return f"{error.strerror}: {limits}, or an output is non-blocking and full"
     place = f"'{error.filename}': " if error.filename else ""
+    if error.errno in (errno.EMFILE, errno.ENFILE):
+        return f"{place}{error.strerror}: raise the limit (ulimit -n, fs.file-max)"
     own = "HEARTH_STATE, XDG_CACHE_HOME, HEARTH_DATA and TMPDIR set hearth's own"
     return f"{place}{error.strerror}: free space, or choose another place ({own})"
 

@@ -8,6 +8,7 @@ or else hearth's next command, undoes what was abandoned.
 """
 
 import contextlib
+import errno
 import fcntl
 import os
 import re
@@ -267,10 +268,9 @@ class Switch:
             finally:
                 os.close(setting)
         except OSError as error:
-            raise UserError(
-                f"/{path}: '{value}' cannot be written: {error.strerror}; run it as root "
-                "on the host"
-            ) from error
+            refused = isinstance(error, PermissionError) or error.errno == errno.EROFS
+            hint = "; run it as root on the host" if refused else ""
+            raise UserError(f"/{path}: '{value}' cannot be written: {error.strerror}{hint}") from error
         if self._now(path) != value:
             raise UserError(
                 f"/{path}: the kernel did not keep '{value}': it is '{self._now(path)[:40]}'"

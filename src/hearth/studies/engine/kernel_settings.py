@@ -9,6 +9,7 @@ use.
 """
 
 import contextlib
+import errno
 import json
 import os
 import sys
@@ -103,9 +104,12 @@ def prefetchers_off(
         try:
             stack.enter_context(changed(before, wanted))
         except OSError as error:
+            why = {
+                errno.EPERM: "a locked-down kernel (Secure Boot) refuses it",
+                errno.EIO: "this processor, or the hypervisor, does not let it be changed",
+            }.get(error.errno or 0, "see msr(4)")
             raise UserError(
-                f"register {REGISTER:#x} cannot be written: {error.strerror}: a locked-down "
-                "kernel (Secure Boot) refuses it"
+                f"register {REGISTER:#x} cannot be written: {error.strerror}: {why}"
             ) from error
         _check_kept(wanted)
         yield

@@ -4,6 +4,7 @@ import java.nio.charset.StandardCharsets.UTF_8
 import java.nio.file.{Files, Path}
 
 import scala.annotation.tailrec
+import scala.util.matching.Regex
 
 import io.hearth.core.Terminal
 
@@ -65,17 +66,26 @@ object ExitStatus {
 
   /** What the user can do about it, where a process's last words tell. */
   def remedy(words: String): Option[String] = remedies.collectFirst {
-    case (sign, what) if words.contains(sign) => what
+    case (sign, what) if sign.findFirstIn(words).nonEmpty => what
   }
 
   private val remedies = Seq(
-    "No space left on device" ->
+    "No space left on device".r ->
       "the disk under spark.local.dir is full: make room, or name a directory on a larger one",
-    // Spark itself names spark.ui.port here.
-    "NettyBlockTransferService' failed after" ->
+    // Of these Spark itself names spark.ui.port.
+    notListening("Address already in use") ->
       ("no free port from spark.blockManager.port on: choose another, or let spark.port.maxRetries exceed " +
-        "the number of executors")
+        "the number of executors"),
+    notListening("Cannot assign requested address") ->
+      "this machine does not have the address of the executor's host: set spark.hearth.hosts=machine",
+    notListening("Permission denied") ->
+      ("spark.blockManager.port is below net.ipv4.ip_unprivileged_port_start, or a security module refuses it: choose " +
+        "another")
   )
+
+  /** The error of bind(2), as Java and as Netty's native transport say it, in the message of Spark's service. */
+  private def notListening(error: String): Regex =
+    s"$error\\b.*NettyBlockTransferService' failed after".r
 
   /**
    * What an executor said last: on standard error, and on standard output, where a JVM says why it does not

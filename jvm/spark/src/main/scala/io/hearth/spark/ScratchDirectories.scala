@@ -17,11 +17,13 @@ import io.hearth.core.leases.DirectoryUse
  *
  * @param roots at least one
  * @param spare for temporary files, where all roots are on such file systems
+ * @param sockets for [[PythonSockets]]
  * @param noexec where a file system begins from which no program may be run, for a path on one
  */
 final class ScratchDirectories(
     val roots: Vector[Path],
     spare: Path,
+    sockets: Option[Path],
     noexec: Path => Option[Path],
     reaper: ReaperClient,
     bestEffort: BestEffort,
@@ -30,7 +32,7 @@ final class ScratchDirectories(
   private lazy val runnable = (roots :+ spare).find(noexec(_).isEmpty)
 
   /** All that are made. */
-  def all: Vector[Path] = (roots ++ runnable).distinct
+  def all: Vector[Path] = (roots ++ runnable ++ sockets).distinct
 
   /** What will not work, and what to do. */
   def warning: Option[String] = Option.when(runnable.isEmpty)(

@@ -29,6 +29,22 @@ class LastWordsSuite extends AnyFunSuite {
   }
 
   test(
+    "why an executor cannot listen is told by its error, which Spark's advice does not look at"
+  ) {
+    def remedy(error: String) = ExitStatus
+      .remedy(
+        s"java.net.BindException: $error: Service 'org.apache.spark.network.netty.NettyBlockTransferService' " +
+          "failed after 16 retries (on a random free port)! Consider explicitly setting"
+      )
+      .get
+    assert(remedy("Address already in use").startsWith("no free port"))
+    assert(remedy("Cannot assign requested address").endsWith("set spark.hearth.hosts=machine"))
+    assert(
+      remedy("bind(..) failed with error(-13): Permission denied").contains("unprivileged_port")
+    )
+  }
+
+  test(
     "why a JVM does not even begin, which it says on standard output, is an executor's last word"
   ) {
     inDirectory { logs =>

@@ -262,6 +262,30 @@ class RunningApplicationSuite extends FixtureAnyFunSuite {
       assert(nowhere.log.of("warn").exists(_.contains("is mounted noexec")))
   }
 
+  test("sockets of Python workers have a directory that leaves room for their names") { world =>
+    def of(parents: String*)(settings: (String, String)*) = PythonSockets
+      .directory(
+        "local-numa-1764427814123-12345",
+        settings.toMap.get,
+        _ => None,
+        parents.map(Path.of(_)).toVector
+      )
+    val asked = "spark.python.unix.domain.socket.enabled" -> "true"
+    val longName = s"/home/${"u" * 32}"
+    val deep = s"$longName/${"d" * 60}"
+    val taken = of(longName, "/tmp")(asked).get
+    assert(taken.startsWith(longName) && taken.toString.length <= 61)
+    assert(of(deep, "/tmp")(asked).get.getParent == Path.of("/tmp"))
+    assert(of(deep)(asked).isEmpty && of("/tmp")().isEmpty)
+    assert(of("/tmp")(asked, "spark.python.unix.domain.socket.dir" -> "/mine").isEmpty)
+    val short = world.root.resolve("short/hearth-1")
+    val one = new World(world.root, sockets = Some(short))
+    one.application.open()
+    assert(Files.isDirectory(short) && one.record.contains(short.toString))
+    one.application.close()
+    assert(!Files.exists(short))
+  }
+
   test("without binding none is asked for") { world =>
     val off = new World(world.root, binding = BindingMode.Off)
     off.application.open()
@@ -383,7 +407,8 @@ final class World(
     binding: BindingMode = BindingMode.Required,
     more: Vector[Path] = Vector.empty,
     noexec: Path => Option[Path] = _ => None,
-    state: String = "runs"
+    state: String = "runs",
+    sockets: Option[Path] = None
 ) {
   val log = new Heard
   val kernel = new FakeKernel
@@ -400,7 +425,15 @@ final class World(
   private val bestEffort = new BestEffort("hearth cannot keep all of it", log.warn)
   private val client = new ReaperClient(() => new Reaper(reaper), bestEffort)
   private val scratch =
-    new ScratchDirectories(scratchRoot +: more, spare, noexec, client, bestEffort, World.delete)
+    new ScratchDirectories(
+      scratchRoot +: more,
+      spare,
+      sockets,
+      noexec,
+      client,
+      bestEffort,
+      World.delete
+    )
   private val drivers = new DriverDirectories(() => temporary, client)
   private val run =
     new KeptRun(() => runs, "app-1", scratch, describe, client, bestEffort, World.delete)

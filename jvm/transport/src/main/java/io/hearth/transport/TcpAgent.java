@@ -258,8 +258,9 @@ final class TcpAgent extends BaseAgent {
             try {
                 for (SocketChannel c = server.accept(); c != null; c = server.accept()) accepted(c, service);
             } catch (IOException e) {
+                boolean files = String.valueOf(e.getMessage()).contains("Too many open files");
                 log().once("accept", "a connection could not be accepted: " + e.getMessage()
-                        + "; the limit of open files (ulimit -n) may be too low");
+                        + (files ? "; raise their limit (ulimit -n, fs.file-max)" : ""));
                 greetings.stream().filter(ConnectionSetup::isServer).findFirst().ifPresent(g -> g.close("no file descriptor is left"));
                 key.interestOps(0);
                 paused.add(key);

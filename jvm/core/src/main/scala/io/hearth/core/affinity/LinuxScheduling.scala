@@ -121,6 +121,10 @@ object LinuxScheduling {
     case (SetMempolicy, 1) =>
       "EPERM: a seccomp profile (a container's does without CAP_SYS_NICE: docker run --cap-add SYS_NICE) " +
         "or a security module refuses it"
+    case (PageMigration.Call, 1) =>
+      "EPERM: a node is outside the cpuset of this process, or a seccomp profile or a security module refuses it"
+    case (PageMigration.Call, 22) =>
+      "EINVAL: no node to move to has memory and is inside the cpuset of this process (see `hearth topology`)"
     case (_, 1) =>
       "EPERM: the thread is another user's, or a seccomp profile or a security module refuses it"
     case (SetMempolicy, 22) =>

@@ -6,7 +6,7 @@ import io.hearth.core.topology.IdSet
 
 /** Moves memory that a process has touched already: a policy of the kernel's holds for new pages only. */
 object PageMigration {
-  private val Call = "migrate_pages"
+  private[affinity] val Call = "migrate_pages"
 
   /** 4,096 nodes, as for policies of memory. */
   private val MaskBytes = 512

@@ -188,9 +188,13 @@ object Docker {
     try new ProcessBuilder(words.asJava).redirectErrorStream(true).start()
     catch {
       case e: IOException =>
+        // The JDK has the error number in its message only.
+        val (what, remedy) =
+          if (e.getMessage.contains("error=2,"))
+            ("is not installed", "install Docker (Debian: apt-get install docker.io), or ")
+          else (s"cannot be started: ${e.getMessage}", "")
         throw new UserError(
-          "spark.hearth.launcher: the docker command is not installed: install Docker (Debian: apt-get " +
-            "install docker.io), or leave the key out to start executors as processes",
+          s"spark.hearth.launcher: the docker command $what: ${remedy}leave the key out to start executors as processes",
           Some(e)
         )
     }

@@ -30,6 +30,16 @@ class ThreadMasksTest extends AnyFunSuite {
     }
   }
 
+  test("a refused call is explained by what it asked for: CPUs, or memory nodes") {
+    assert(LinuxScheduling.meaning("sched_setaffinity", 22).startsWith("EINVAL: CPUs must be"))
+    for (call <- Vector("set_mempolicy", "migrate_pages"))
+      assert(
+        LinuxScheduling
+          .meaning(call, 22)
+          .startsWith("EINVAL: no") && !LinuxScheduling.meaning(call, 1).contains("thread")
+      )
+  }
+
   test("what a process has started gets the mask too, also where its parent has ended") {
     Required("two CPUs", cpus.size > 1, "a second CPU")
     val one = IdSet(cpus.last)

@@ -159,6 +159,11 @@ class LaunchSuite extends AnyFunSuite {
     assert(engine.startsWith("spark.hearth.launcher: docker cannot be used here: "))
     assert(engine.contains("/nowhere/docker.sock") && engine.contains("start the engine"))
     assert(said("/nowhere/docker").contains("the docker command is not installed: install Docker"))
+    assert(
+      said("/etc/passwd").contains("cannot be started: ") && !said("/etc/passwd").contains(
+        "install"
+      )
+    )
   }
 
   test("any application id becomes a name that Docker takes") {

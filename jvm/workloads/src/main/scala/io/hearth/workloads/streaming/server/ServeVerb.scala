@@ -63,18 +63,18 @@ object ServeVerb {
   private def listen(port: Int): ServerSocketChannel = {
     val listener = ServerSocketChannel.open()
     try listener.bind(new InetSocketAddress(InetAddress.getLoopbackAddress, port), 1)
-    catch { case _: BindException => throw taken("port", port) }
+    catch { case e: BindException => throw refused("port", port, e) }
   }
 
-  private def taken(name: String, port: Int): UserError =
-    new UserError(s"--$name: $port is used by another process: choose another, or 0 for any free")
+  private def refused(name: String, port: Int, e: BindException): UserError =
+    new UserError(s"--$name: $port: ${e.getMessage}: choose another, or 0 for any free")
 
   private def controlPort(settings: Settings, status: () => String): HttpServer = {
     val port = settings.int("control-port")
     val loopback = new InetSocketAddress(InetAddress.getLoopbackAddress, port)
     val server =
       try HttpServer.create(loopback, 0)
-      catch { case _: BindException => throw taken("control-port", port) }
+      catch { case e: BindException => throw refused("control-port", port, e) }
     server.createContext("/status", answer(_, status()))
     server.start()
     server

@@ -21,7 +21,8 @@ private[spark] object HearthConfig {
       "What a host is to Spark's scheduler. `node`: each NUMA node is a host (each executor, when all sit " +
         "on one node) and the machine is the rack, so that locality levels, speculation and exclusion work " +
         "within the machine; the names are loopback addresses 127.78.x.y. `machine`: every executor has " +
-        "the machine's own host name, as other tools expect."
+        "the machine's own host name, as other tools expect. Where the key is not set and the addresses cannot be " +
+        "bound, as where the loopback is IPv6 only, hosts share the machine's own."
     )
     .version("0.1.0")
     .stringConf

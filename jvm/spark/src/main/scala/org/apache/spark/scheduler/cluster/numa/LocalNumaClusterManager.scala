@@ -11,7 +11,7 @@ import org.apache.spark.scheduler.local.LocalSchedulerBackend
 import org.apache.spark.ui.numa.HearthTab
 import org.apache.spark.util.Utils
 
-import io.hearth.core.{Redaction, Terminal}
+import io.hearth.core.{Redaction, Terminal, UserError}
 import io.hearth.core.plan.{
   BoundReasons,
   Coexistence,
@@ -28,6 +28,8 @@ import io.hearth.spark.{
   ApplicationTables,
   ApplicationToken,
   DriverJvm,
+  HostAddresses,
+  HostNames,
   Leased,
   MasterUrl,
   SupportedSpark
@@ -67,6 +69,9 @@ private[spark] class LocalNumaClusterManager extends ExternalClusterManager with
         new NativeScheduler(sc, leased)
       case PlanMode.Partitioned =>
         LocalNumaClusterManager.applySettings(sc.conf, plan)
+        LocalNumaClusterManager
+          .settleHosts(sc.conf, HostAddresses.missing(plan.executors.map(_.host)))
+          .foreach(logWarning(_))
         new PlannedScheduler(sc, leased, appId)
     }
   }
@@ -135,5 +140,25 @@ private[spark] object LocalNumaClusterManager {
       else EXECUTOR_INSTANCES
     conf.setIfMissing(key.key, plan.executors.size.toString)
     ()
+  }
+
+  /**
+   * @param missing an address of the plan's hosts that this machine does not have, and why
+   * @return what is to be logged
+   * @throws UserError where the user insists on these addresses
+   */
+  private[numa] def settleHosts(conf: SparkConf, missing: => Option[String]): Option[String] = {
+    val key = HearthConfig.Hosts.key
+    val addresses = HearthConfig.hosts(conf) == HostNames.OfNodes
+    Option.when(addresses)(missing).flatten.map { why =>
+      val remedy = "`ip addr add 127.0.0.1/8 dev lo`"
+      if (conf.contains(key))
+        throw new UserError(
+          s"$key=${HostNames.OfNodes.name}: an executor cannot have its host's address ($why): leave the key out, or " +
+            s"give the machine the loopback addresses of IPv4: $remedy"
+        )
+      conf.set(key, HostNames.OfMachine.name)
+      s"All executors have the machine's own address: no NUMA node is a host, because $why ($key; $remedy)"
+    }
   }
 }

@@ -93,9 +93,17 @@ private class Wiring(
     )
   )
 
+  private val localDirs = DriversLaunch.localDirs(sc, plan)
+  private val sockets = PythonSockets.directory(
+    appId,
+    conf.getOption,
+    jvm.environment,
+    localDirs ++ Vector(Path.of(jvm.temporary), Path.of("/tmp"))
+  )
   private val scratch = new ScratchDirectories(
-    DriversLaunch.localDirs(sc, plan).map(_.resolve(s"hearth-$appId")),
+    localDirs.map(_.resolve(s"hearth-$appId")),
     Path.of(jvm.temporary).resolve(s"hearth-$appId"),
+    sockets,
     Mountpoint.noexec,
     reaper,
     bestEffort,
@@ -147,7 +155,7 @@ private class Wiring(
   )
   private val starter = new ExecutorStarter(
     ExecutorSettings(
-      launch,
+      launch.copy(sparkOptions = launch.sparkOptions ++ sockets.map(PythonSockets.option)),
       binding,
       hostOf,
       resources.writeFile,

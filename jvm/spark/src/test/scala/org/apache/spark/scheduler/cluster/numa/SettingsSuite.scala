@@ -5,6 +5,7 @@ import java.nio.file.Files
 import org.apache.spark.SparkConf
 import org.scalatest.funsuite.AnyFunSuite
 
+import io.hearth.core.UserError
 import io.hearth.core.json.Json
 import io.hearth.core.leases.{Lease, LeaseState, Leases, LiveLease}
 import io.hearth.core.plan.{PlanJson, PlanLease}
@@ -43,6 +44,29 @@ class SettingsSuite extends AnyFunSuite {
     assert(of(Some("/a"), Some("/b")) == Map("LD_LIBRARY_PATH" -> "/a:/b:/inherited"))
     assert(of(Some("/a"), None) == Map("LD_LIBRARY_PATH" -> "/a:/inherited"))
     assert(of(None, Some("/b")).isEmpty)
+  }
+
+  test(
+    "where this machine lacks the addresses of hosts, all executors have its own, unless the user insists"
+  ) {
+    val missing = HostAddresses.missing(Vector("127.0.0.1", "198.51.100.1"))
+    assert(missing.exists(_.startsWith("198.51.100.1: Cannot assign requested address")))
+    assert(HostAddresses.missing(Vector("127.0.0.1")).isEmpty)
+    val usual = conf()
+    val said = LocalNumaClusterManager.settleHosts(usual, missing)
+    assert(
+      said.exists(_.contains("because 198.51.100.1: Cannot assign")) && HearthConfig.hosts(
+        usual
+      ) == HostNames.OfMachine
+    )
+    val insisting = conf("spark.hearth.hosts" -> "node")
+    val refused =
+      intercept[UserError](LocalNumaClusterManager.settleHosts(insisting, missing)).getMessage
+    assert(refused.startsWith("spark.hearth.hosts=node: ") && refused.contains("leave the key out"))
+    assert(
+      LocalNumaClusterManager.settleHosts(conf("spark.hearth.hosts" -> "machine"), missing).isEmpty
+    )
+    assert(LocalNumaClusterManager.settleHosts(conf(), None).isEmpty)
   }
 
   test("one JVM has no GPUs to give, and says what else to ask for") {
