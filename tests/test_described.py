@@ -1,6 +1,7 @@
 """`--machine` of a file that holds what `lscpu` and `numactl -H` print."""
 
 import os
+import re
 import threading
 from pathlib import Path
 
@@ -42,24 +43,28 @@ def described(tmp_path: Path, text: str) -> str:
     return machine_source(str(file))
 
 
+BOTH = "2 packages, nodes 0-1 of 128800 MB, 4 cores x 2 threads, distances 10 21 / 21 10, x86_64"
+
+
 def test_what_lscpu_and_numactl_print_becomes_a_description(tmp_path: Path) -> None:
-    assert described(tmp_path, LSCPU + NUMACTL) == (
-        "2 packages, 2 nodes of 128800 MB, 4 cores x 2 threads, distances 10 21 / 21 10, x86_64"
-    )
-    assert described(tmp_path, NUMACTL) == (
-        "2 packages, 2 nodes of 128800 MB, 8 cores x 1 thread, distances 10 21 / 21 10"
-    )
+    assert described(tmp_path, LSCPU + NUMACTL) == BOTH
+    assert described(tmp_path, (NUMACTL + LSCPU).replace("\n", "\r\n")) == BOTH
+
+
+def test_it_may_be_pasted_from_a_terminal_where_lines_are_indented(tmp_path: Path) -> None:
+    pasted = LSCPU.replace("Thread", "    Thread").replace("Socket", "    Socket")
+    pasted = pasted.replace("Core(", "    Core(").replace("NUMA node0", "  NUMA node0")
+    assert described(tmp_path, f"  $ lscpu; numactl -H\n{pasted}{NUMACTL}") == BOTH
 
 
 def test_it_may_come_through_a_pipe_or_as_the_text_itself(tmp_path: Path) -> None:
-    one = "2 packages, 2 nodes of 128800 MB, 8 cores x 1 thread, distances 10 21 / 21 10"
-    assert machine_source(NUMACTL) == one
+    assert machine_source(LSCPU + NUMACTL) == BOTH
     assert machine_source("2 sockets of 64 GB,\n 8 cores") == "2 sockets of 64 GB, 8 cores"
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
-    writer = threading.Thread(target=pipe.write_text, args=(NUMACTL,), daemon=True)
+    writer = threading.Thread(target=pipe.write_text, args=(LSCPU + NUMACTL,), daemon=True)
     writer.start()
-    assert machine_source(str(pipe)) == one
+    assert machine_source(str(pipe)) == BOTH
     writer.join()
 
 
@@ -72,34 +77,73 @@ def test_a_pipe_that_nobody_writes_to_is_named_instead_of_waited_for(
         machine_source(str(tmp_path / "pipe"))
 
 
+def printed(nodes: dict[int, tuple[str, int]], threads: int, architecture: str = "x86_64") -> str:
+    """Return what a machine of one package prints; nodes: CPUs and MB of each."""
+    cpus = sum(len(ids.split()) for ids, _ in nodes.values())
+    distances = [
+        f"{a:3}: " + "".join(f"{10 if a == b else 40:4}" for b in nodes) + "\n" for a in nodes
+    ]
+    return (
+        f"Architecture: {architecture}\n  Thread(s) per core:  {threads}\n"
+        f"  Core(s) per socket:  {cpus // threads}\n  Socket(s):  1\n"
+        f"available: {len(nodes)} nodes\n"
+        + "".join(
+            f"node {n} cpus: {ids}\nnode {n} size: {mb} MB\n" for n, (ids, mb) in nodes.items()
+        )
+        + f"node distances:\nnode {nodes}\n{''.join(distances)}"
+    )
+
+
+HYBRID = printed({0: ("0 1 2 3 4", 64000)}, 2).replace("socket:  2", "socket:  3")
+
+
 def test_a_node_of_more_than_a_thousand_cores_becomes_a_description_too(tmp_path: Path) -> None:
-    cpus = " ".join(map(str, range(1200)))
-    text = f"available: 1 nodes (0)\nnode 0 cpus: {cpus}\nnode 0 size: 64000 MB\n"
-    one = "1 package, 1 node of 64000 MB, 1200 cores x 1 thread"
-    assert described(tmp_path, text) == one
+    one = described(tmp_path, printed({0: (" ".join(map(str, range(1200))), 64000)}, 1))
+    assert one == "1 package, node 0 of 64000 MB, 1200 cores x 1 thread, x86_64"
     assert len(jvm.topology(one).cores) == 1200
 
 
-def test_a_node_without_cpus_is_one_of_memory_only(tmp_path: Path) -> None:
-    more = NUMACTL.replace("node distances", "node 2 cpus:\nnode 2 size: 65536 MB\nnode distances")
-    more = more.replace("10  21\n", "10  21  31\n").replace("21  10\n", "21  10  31\n")
-    found = described(tmp_path, f"{more}  2:  31  31  10\n")
-    assert "1 memory-only node of 65536 MB, distances 10 21 31 / 21 10 31 / 31 31 10" in found
+def test_every_node_keeps_its_number_its_cpus_and_its_memory(tmp_path: Path) -> None:
+    nodes = {0: ("0 2 4 6", 64000), 2: ("1 3 5 7", 0), 3: ("", 0), 4: ("", 32000)}
+    machine = jvm.topology(described(tmp_path, printed(nodes, 2)))
+    assert [(node.id, node.cpus, node.memory_bytes >> 20) for node in machine.nodes] == [
+        (0, "0,2,4,6", 64000), (2, "1,3,5,7", 0), (4, "", 32000)
+    ]  # fmt: skip
+    assert machine.nodes[2].distances == {"0": 40, "2": 40, "4": 10}
+    assert [core.cpus for core in machine.cores] == ["0,4", "2,6", "1,5", "3,7"]
+
+
+def test_the_memory_of_gpus_is_not_taken_for_the_machines_on_power(tmp_path: Path) -> None:
+    nodes = {0: ("0 1 2 3", 8000), 8: ("8 9 10 11", 8100), 254: ("", 16128), 255: ("", 16128)}
+    said = described(tmp_path, printed(nodes, 4, "ppc64le"))
+    assert "nodes 0,8 of 8000 MB, 1 core x 4 threads, GPU nodes 254-255 of 16128 MB" in said
+    assert said.endswith("ppc64le, cpus 0-3 / 8-11")
 
 
 @pytest.mark.parametrize(
     ("text", "said"),
     [
         (LSCPU, "lscpu's output, which does not tell memory: add that of numactl -H"),
-        (NUMACTL.replace(" 15\n", "\n"), "are not alike: capture the machine with 'hearth gather'"),
-        (NUMACTL.replace("129012", "many"), "'node 1 size: many MB' is not understood"),
-        (NUMACTL.replace("129012", "0"), "has a node with CPUs and no memory"),
+        (LSCPU + "No NUMA support available on this system.\n",
+         "'SIZE GB, 1 node, 2 packages, 8 cores x 2 threads, x86_64'"),
+        (NUMACTL, "does not tell packages and threads: add that of lscpu"),
+        ("Architecture :   x86_64\nProcesseur(s) :  4\n" + NUMACTL, "run it as LC_ALL=C lscpu"),
+        ("Architektur:     x86_64\nProzessor(en):   4\n", "run it as LC_ALL=C lscpu"),
+        (LSCPU.replace("Socket(s):                2", "Socket(s): -") + NUMACTL,
+         "lscpu's 'Socket(s)' is -: capture the machine"),
+        (LSCPU + NUMACTL.replace(" 15\n", "\n"), "numactl 15 CPUs: some are off line"),
+        (LSCPU + NUMACTL[:101], "8 cores of 2 threads, numactl 8 CPUs: some are off line"),
+        (HYBRID, "3 cores of 2 threads, numactl 5 CPUs: if its cores are of two kinds, describe "
+         "the machine with '2 cores x 2 threads, 1 efficient core'; else capture the machine"),
+        (LSCPU + NUMACTL.replace(" 11\n", "\n").replace("15\n", "15 11\n"), "unequal CPUs"),
+        (LSCPU + NUMACTL.replace("129012", "many"), "'node 1 size: many MB' is not understood"),
+        (LSCPU + NUMACTL.replace("node 1 size", "node 2 size"), "has not both CPUs and size"),
     ],
-)
+)  # fmt: skip
 def test_what_says_too_little_is_refused_with_what_to_do(
     tmp_path: Path, text: str, said: str
 ) -> None:
-    with pytest.raises(UserError, match=said):
+    with pytest.raises(UserError, match=re.escape(said)):
         described(tmp_path, text)
 
 

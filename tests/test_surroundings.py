@@ -136,7 +136,11 @@ def test_closed_streams_change_nothing_else(tmp_path: Path, closed: str) -> None
 
 @pytest.mark.parametrize(
     "encoding",
-    [{"LC_ALL": "C"}, {"LC_ALL": "POSIX", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}],
+    [
+        {"LC_ALL": "C"},
+        {"LC_ALL": "POSIX", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
+        {"PYTHONIOENCODING": "latin-1"},
+    ],
 )
 def test_another_encoding_changes_no_answer(
     hearth: Command, tmp_path: Path, encoding: dict[str, str]
@@ -147,6 +151,11 @@ def test_another_encoding_changes_no_answer(
     done = hearth("topology", "--json", "--machine", str(capture), environment=encoding)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["source"].endswith(".tgz")
+    shown = hearth("topology", environment=encoding)
+    assert shown.returncode == 0, shown.stderr
+    assert "PYTHONIOENCODING" not in encoding or "\n`- package 0" in shown.stdout
+    unknown = hearth("топология", environment=encoding)
+    assert unknown.returncode == 2, unknown.stderr
 
 
 @contextmanager

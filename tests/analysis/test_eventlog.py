@@ -1,7 +1,9 @@
 """What the reader of event logs tells, held against Spark's own account of the same runs."""
 
 import json
+import os
 import tracemalloc
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +11,8 @@ import lz4.block
 import pytest
 import zstandard
 
-from hearth.analysis import taskrows
+from hearth.analysis import eventlog as eventlog_module
+from hearth.analysis import logfile, taskrows
 from hearth.analysis.analysis import analyse_event_log
 from hearth.analysis.eventlog import read_event_log
 from hearth.analysis.failure import cause_of
@@ -270,6 +273,47 @@ def test_rolled_and_compressed_logs_tell_the_same_as_a_plain_one(tmp_path: Path)
     part = tmp_path / "log.zstd.inprogress"
     part.write_bytes(compress(b"".join(lines))[:-2000])
     assert any("breaks off" in warning for warning in read_event_log(part).warnings)
+
+
+@pytest.mark.parametrize("kind", ["a pipe", "a link to a device", "a folder"])
+def test_what_is_no_file_within_a_rolled_log_is_named_instead_of_waited_for(
+    tmp_path: Path, kind: str
+) -> None:
+    rolled = tmp_path / "eventlog_v2_app"
+    rolled.mkdir()
+    part = rolled / "events_1_app"
+    make: dict[str, Callable[[Path], None]] = {
+        "a pipe": os.mkfifo,
+        "a link to a device": lambda path: path.symlink_to("/dev/zero"),
+        "a folder": Path.mkdir,
+    }
+    make[kind](part)
+    with pytest.raises(UserError, match="events_1_app is not a file: remove it"):
+        read_event_log(tmp_path)
+
+
+def test_a_log_without_end_is_read_up_to_a_limit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    events = (LOGS / "skew.jsonl").read_bytes()
+    bomb = tmp_path / "app.zstd"
+    bomb.write_bytes(zstandard.compress(events + b"\n" * (1 << 22)))
+    log = read_event_log(bomb)
+    assert log.foreign_lines == eventlog_module.MOST_FOREIGN_LINES + 1
+    assert says(log.warnings[0], "app.zstd…is not read…1000000 without an event")
+
+    monkeypatch.setattr(logfile, "LONGEST_LINE_BYTES", 1 << 16)
+    monkeypatch.setattr(logfile, "MOST_SKIPPED_BYTES", 1 << 22)
+    sparse = tmp_path / "app"
+    sparse.write_bytes(events)
+    os.truncate(sparse, 1 << 40)
+    assert "is not read" in read_event_log(sparse).warnings[1]
+
+    monkeypatch.setattr(eventlog_module, "MOST_BYTES", 40_000)
+    (tmp_path / "whole").write_bytes(events)
+    log = read_event_log(tmp_path / "whole")
+    assert "is not read" in log.warnings[0]
+    assert 40_000 < log.bytes_read < len(events)
 
 
 def test_a_log_in_the_block_format_of_lz4_java_is_read(tmp_path: Path) -> None:

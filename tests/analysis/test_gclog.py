@@ -1,6 +1,7 @@
 """GC logs recorded from real JVMs, held against what each JVM counted itself."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -113,6 +114,12 @@ def test_a_foreign_file_is_a_warning(tmp_path: Path) -> None:
     foreign = tmp_path / "foreign.log"
     foreign.write_bytes(bytes(range(256)) * 10 + b"\n")
     assert "no line of a JVM's log" in read_gc_log(foreign).warnings[0]
+
+
+def test_a_pipe_in_place_of_a_log_is_a_warning(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "executor-1.log")
+    warnings = read_gc_log(tmp_path / "executor-1.log").warnings
+    assert warnings[0] == "executor-1.log cannot be read: it is not a regular file"
 
 
 @pytest.mark.parametrize("name", ["g1-17", "g1-25"])

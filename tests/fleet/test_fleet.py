@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import os
 import re
 import shutil
 import tarfile
@@ -175,10 +176,11 @@ def test_a_capture_that_cannot_be_read_is_named_and_the_others_are_planned_for(
     (fleet / "lscpu.txt").write_text("Architecture: x86_64\n")
     (fleet / "README").write_text("not a capture")
     (fleet / "two\nlines.tar").write_bytes(b"")
+    os.mkfifo(fleet / "pipe.txt")
     planned = plan_fleet(fleet, ANYTHING)
     unread = [each.machine for each in planned.unread]
-    assert unread == ["damaged.tar.gz", "lscpu.txt", "two\\x0alines.tar"]
-    assert "does not tell memory" in planned.unread[1].reason
+    assert unread == ["damaged.tar.gz", "lscpu.txt", "pipe.txt", "two\\x0alines.tar"]
+    assert "run it as LC_ALL=C lscpu" in planned.unread[1].reason
     assert sum(map(len, names(planned))) == 5
 
 

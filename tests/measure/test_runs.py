@@ -12,6 +12,7 @@ from hearth.base.absent import Absent
 from hearth.base.errors import UserError
 from hearth.cli.options import read_line
 from hearth.machine.known_machine import KnownMachine
+from hearth.record.event_log_link import UsersEventLog
 from hearth.record.schema import Launched, RecordedMachine
 from hearth.record.store import (
     RecordWriter,
@@ -31,7 +32,7 @@ from hearth.studies.engine.arms import Arm
 from hearth.studies.engine.target import ApplicationTarget
 from hearth.studies.engine.trial import TrialLine
 from hearth.studies.listing import find_kept, list_studies
-from support import ROOT, Command, json_lines
+from support import ROOT, Command, json_lines, require
 
 LONG_GONE = {"pid": 1, "start_ticks": 1}
 
@@ -88,6 +89,26 @@ def test_a_machine_that_is_being_read_is_absent_until_it_is_whole(
     (writer.directory / "go").write_text("\n")
     reading.look(final=True)
     assert isinstance(read_record(writer.directory).machine, RecordedMachine)
+
+
+def test_the_log_of_another_user_in_a_shared_folder_is_not_taken_for_the_runs_own(
+    tmp_path: Path,
+) -> None:
+    if os.geteuid():
+        require("root", "a file of another user's has to be made")
+    writer = made(tmp_path, "shared", end=None)
+    shared = tmp_path / "logs"
+    shared.mkdir()
+    log = UsersEventLog(writer, str(shared))
+    (shared / "app-1").write_text("another's")
+    os.chown(shared / "app-1", 65534, 65534)
+    log.look(final=True)
+    assert not list((writer.directory / "eventlog").iterdir())
+    rolled = shared / "eventlog_v2_app-2"
+    rolled.mkdir()
+    os.mkfifo(rolled / "events_1_app-2")
+    with pytest.raises(OSError, match="is not a regular file"):
+        log.look(final=True)
 
 
 def test_runs_are_listed_with_their_state(hearth: Command, tmp_path: Path) -> None:

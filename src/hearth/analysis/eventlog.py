@@ -15,7 +15,7 @@ import orjson
 
 from hearth.analysis.coverage import Coverage
 from hearth.analysis.event_checks import LATEST_MS, maybe, moment, text, whole, wholes
-from hearth.analysis.logfile import LineSource, event_log_parts
+from hearth.analysis.logfile import MOST_BYTES, LineSource, event_log_parts
 from hearth.analysis.sqlplan import PlanNode, driver_values, read_plan, stage_values
 from hearth.analysis.stages import StageTally, TaskSums, check_task
 from hearth.analysis.taskrows import TaskRows
@@ -26,6 +26,9 @@ MOST_JOBS = 10_000
 MOST_SQL = 10_000
 MOST_SQL_VALUES = 200_000
 MOST_OPERATORS = 50
+#: Of the whole log, and of those that are no events: beyond them it is no log of an application.
+MOST_LINES = 100_000_000
+MOST_FOREIGN_LINES = 1_000_000
 
 _PREFIX = b'{"Event":"'
 _SQL = "org.apache.spark.sql.execution.ui."
@@ -147,7 +150,8 @@ def read_event_log(path: Path, origin_ms: int | None = None, step_ms: int = 100)
     """
     reader = _Reader(origin_ms, step_ms)
     for part in event_log_parts(path):
-        reader.read(part)
+        if not reader.read(part):
+            break
     return reader.finish(path)
 
 
@@ -182,6 +186,7 @@ class _Reader:
         self._origin_ms, self._step_ms = origin_ms, step_ms
         self._backwards = 0
         self._malformed = 0
+        self._lines = 0
         self._unknown: dict[str, int] = {}
         self._handlers: dict[str, Callable[[bytes], None]] = {
             "SparkListenerTaskStart": self._task_start,
@@ -207,11 +212,15 @@ class _Reader:
         }
         self._handlers.update(dict.fromkeys(_SKIPPED, _nothing))
 
-    def read(self, part: Path) -> None:
-        """Take in one file of the log."""
-        source = LineSource(part)
+    def read(self, part: Path) -> bool:
+        """Take in one file of the log; return whether more may be read."""
+        source = LineSource(part, MOST_BYTES - self.log.bytes_read)
         unreadable = b""
         for line in source:
+            self._lines += 1
+            if self._lines > MOST_LINES or self.log.foreign_lines > MOST_FOREIGN_LINES:
+                source.endless = True
+                break
             if not self._take(line):
                 unreadable = line
                 self._malformed += 1
@@ -221,6 +230,13 @@ class _Reader:
         if source.oversized:
             self.log.warnings.append(f"{part.name}: {source.oversized} overlong lines skipped")
         self.log.bytes_read += source.bytes_read
+        if source.endless:
+            self.log.warnings.append(
+                f"{part.name}: what follows {self._lines} lines is not read: the limits are "
+                f"{MOST_BYTES >> 30} GB, {MOST_LINES} lines, and {MOST_FOREIGN_LINES} without an "
+                "event"
+            )
+        return not source.endless
 
     def finish(self, path: Path) -> EventLog:
         """Judge the whole: what was missing, foreign or unknown."""

@@ -70,10 +70,9 @@ def _add(read: _Read, name: str, file: Path, jfr: str | None, until: float) -> s
     """Read what one JVM left, whose recording would be this file; why it was not."""
     counted = file.with_suffix(STACKS)
     is_counted = counted.is_file()
-    try:
-        size = (counted if is_counted else file).stat().st_size
-    except OSError:
+    if not is_counted and not file.is_file():
         return "its JVM left no recording: it was killed, or could not write it"
+    size = (counted if is_counted else file).stat().st_size
     if size > _MOST_BYTES:
         return f"its recording has {size >> 20} MB: {_MOST_BYTES >> 20} are read"
     if is_counted:

@@ -7,15 +7,20 @@ on the wall clock.
 """
 
 import heapq
+import io
 import re
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
 
+from hearth.base.regular_files import open_regular
+
 #: So many of a log's longest pauses are listed one by one; the sums cover all.
 MOST_PAUSES = 5000
 _LONGEST_LINE = 1 << 12
+#: Read of one file: some ten million lines.
+_MOST_TEXT = 1 << 30
 #: Kinds and causes listed one by one: more than any collector has.
 _MOST_KINDS = 200
 
@@ -77,7 +82,10 @@ def read_gc_log(*files: Path) -> GcLog:
     """Read one JVM's log, which may be rotated over several files, the oldest first."""
     log = GcLog()
     for file in files:
-        _read_file(file, log)
+        try:
+            _read_file(file, log)
+        except OSError as error:
+            log.warnings.append(f"{file.name} cannot be read: {error.strerror}")
     log.longest.sort(key=lambda pause: pause.end_s or 0.0)
     if log.first_s is None:
         names = ", ".join(file.name for file in files)
@@ -86,8 +94,13 @@ def read_gc_log(*files: Path) -> GcLog:
 
 
 def _read_file(file: Path, log: GcLog) -> None:
-    with file.open(encoding="utf-8", errors="replace") as lines:
+    with io.TextIOWrapper(open_regular(file), encoding="utf-8", errors="replace") as lines:
+        left = _MOST_TEXT
         while line := lines.readline(_LONGEST_LINE):
+            left -= len(line)
+            if left < 0:
+                log.warnings.append(f"{file.name}: what follows {_MOST_TEXT >> 20} MB is not read")
+                return
             if len(line) == _LONGEST_LINE:
                 continue  # no line of a JVM's: what follows of it begins with no decorator
             if not line.endswith("\n"):

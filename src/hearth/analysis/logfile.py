@@ -12,9 +12,13 @@ from pathlib import Path
 from typing import IO, Any
 
 from hearth.base.errors import UserError
+from hearth.base.regular_files import open_regular
 
 #: A longer line is skipped with a warning: it cannot be an event that a driver could have held.
 LONGEST_LINE_BYTES = 256 << 20
+#: What is read of a log at most: a few bytes, compressed or of a sparse file, can be any number.
+MOST_BYTES = 256 << 30
+MOST_SKIPPED_BYTES = 4 << 30
 
 _ROLLED = re.compile(r"events_(\d+)_.+?(\.compact)?$")
 _CODECS = ("zstd", "lz4", "snappy", "lzf")
@@ -44,6 +48,8 @@ def _rolled_parts(directory: Path) -> list[Path]:
     numbered = []
     for entry in directory.iterdir():
         if match := _ROLLED.match(entry.name):
+            if not entry.is_file():
+                raise UserError(f"event log {directory}: {entry.name} is not a file: remove it")
             numbered.append((int(match[1]), match[2] is not None, entry))
     numbered.sort()
     # A compacted file replaces every file up to its own number, its uncompacted twin included.
@@ -54,17 +60,20 @@ def _rolled_parts(directory: Path) -> list[Path]:
 class LineSource:
     """The lines of one file of an event log, decompressed; says how it ended.
 
-    `truncated` is set once the last line lacks its end or the compressed data breaks off.
+    `truncated` is set once the last line lacks its end or the compressed data breaks off, `endless`
+    where no more is read of what may be a log of any length.
     """
 
-    def __init__(self, part: Path) -> None:
+    def __init__(self, part: Path, most_bytes: int = MOST_BYTES) -> None:
         self.part = part
         self.truncated = False
+        self.endless = False
+        self._most_bytes = most_bytes
         self.oversized = 0
         self.bytes_read = 0
 
     def __iter__(self) -> Iterator[bytes]:
-        with self.part.open("rb") as raw:
+        with open_regular(self.part) as raw:
             stream = _decompressed(raw, self.part)
             while line := self._next(stream):
                 yield line
@@ -74,23 +83,31 @@ class LineSource:
             line = stream.readline(LONGEST_LINE_BYTES)
             while len(line) == LONGEST_LINE_BYTES and not line.endswith(b"\n"):
                 self.oversized += 1
-                line = _after_this_line(stream)
+                line = self._after_this_line(stream)
         except (EOFError, OSError) as broken:
             if isinstance(broken, OSError) and broken.errno is not None:
                 raise
             self.truncated = True
             return b""
         self.bytes_read += len(line)
+        self.endless = self.endless or self.bytes_read > self._most_bytes
+        if self.endless:
+            return b""
         if line and not line.endswith(b"\n"):
             self.truncated = True
         return line
 
-
-def _after_this_line(stream: IO[bytes]) -> bytes:
-    while rest := stream.readline(1 << 20):
-        if rest.endswith(b"\n"):
-            break
-    return stream.readline(LONGEST_LINE_BYTES)
+    def _after_this_line(self, stream: IO[bytes]) -> bytes:
+        skipped = LONGEST_LINE_BYTES
+        while rest := stream.readline(1 << 20):
+            skipped += len(rest)
+            if rest.endswith(b"\n"):
+                break
+            if skipped > MOST_SKIPPED_BYTES:
+                self.endless = True
+                return b""
+        self.bytes_read += skipped
+        return stream.readline(LONGEST_LINE_BYTES)
 
 
 def codec_of(part: Path) -> str | None:
@@ -139,7 +156,7 @@ def _not_installed(part: Path, package: str) -> UserError:
 class ZstdFrames(io.RawIOBase):
     """One zstd frame after the other; EOFError where the last one breaks off or is broken."""
 
-    _INPUT_BYTES = 16 << 10
+    _INPUT_BYTES = 2 << 10  # four bytes may hold a block of 128 KB
 
     def __init__(self, raw: IO[bytes], library: Any) -> None:
         self._raw = raw

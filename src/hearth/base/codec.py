@@ -14,7 +14,6 @@ or Any. An object of JSON may hold more than its shape names; a dataclass keeps 
 import json
 import keyword
 import os
-import stat
 from collections.abc import Callable
 from dataclasses import MISSING, fields, is_dataclass
 from functools import cache
@@ -37,6 +36,7 @@ from typing import (
 from hearth.base.absent import Absent, Measured
 from hearth.base.errors import UserError
 from hearth.base.private_files import open_private
+from hearth.base.regular_files import open_regular
 
 T = TypeVar("T")
 #: Deeper than any document of hearth's, and far from where Python's own recursion ends.
@@ -383,9 +383,8 @@ def _sound(value: Any, depth: int) -> Any:
 
 def _bytes(file: Path) -> bytes:
     """Return the content of a regular file of a plausible size; never waits for a pipe."""
-    seen = file.stat()
-    if not stat.S_ISREG(seen.st_mode):
-        raise ValueError("it is not a file")
-    if seen.st_size > _MOST_BYTES:
-        raise ValueError(f"its {seen.st_size >> 20} MB exceed what hearth ever writes")
-    return file.read_bytes()
+    with open_regular(file) as opened:
+        size = os.fstat(opened.fileno()).st_size
+        if size > _MOST_BYTES:
+            raise ValueError(f"its {size >> 20} MB exceed what hearth ever writes")
+        return opened.read()

@@ -2,13 +2,16 @@
 
 Names, settings, logs and captures come from anywhere. A control character in them could colour,
 move, rename or answer for the user (ESC, C1; ECMA-48), a bidirectional override could show a text
-in another order than it has (Boucher and Anderson 2023, "Trojan Source"). All are shown as escapes.
+in another order than it has (Boucher and Anderson 2023, "Trojan Source"). All are shown as escapes,
+as is what the encoding of the stream lacks.
 """
 
+import codecs
 import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from io import TextIOWrapper
 from typing import Any, TextIO
 
 #: hearth's own colours, of `Screen.paint` and `Screen.hue`: from elsewhere they can only colour.
@@ -18,6 +21,18 @@ _CONTROLS = (
 )
 _ESCAPED = re.compile(_CONTROLS)
 _ESCAPED_BUT_OWN = re.compile(f"({_OWN})|{_CONTROLS}")
+
+#: What hearth's own texts hold, in ASCII.
+_PLAIN = {"├": "|", "└": "`", "│": "|", "─": "-", "±": "+-", "×": "x", "…": "."}
+
+
+def _unsayable(error: UnicodeError) -> tuple[str, int]:
+    assert isinstance(error, UnicodeEncodeError)
+    text = error.object[error.start : error.end]
+    return "".join(_PLAIN.get(each) or _shown(each) for each in text), error.end
+
+
+codecs.register_error("hearth", _unsayable)
 
 
 def escaped(text: str) -> str:
@@ -63,6 +78,9 @@ def clear_screen() -> None:
 def escaping_output() -> Iterator[None]:
     """Escape everything that this process prints meanwhile, on both streams."""
     before = sys.stdout, sys.stderr
+    for stream in before:
+        if isinstance(stream, TextIOWrapper):  # also beneath what draws on a terminal
+            stream.reconfigure(errors="hearth")
     sys.stdout, sys.stderr = TerminalStream(before[0]), TerminalStream(before[1])
     try:
         yield
@@ -72,4 +90,6 @@ def escaping_output() -> Iterator[None]:
 
 def _shown(character: str) -> str:
     code = ord(character)
-    return f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}"
+    if code < 256:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code < 1 << 16 else f"\\U{code:08x}"

@@ -11,7 +11,6 @@ import os
 import signal
 import sys
 from argparse import ArgumentParser, RawDescriptionHelpFormatter
-from io import TextIOWrapper
 from types import ModuleType
 from typing import NoReturn
 
@@ -95,9 +94,6 @@ def _open_standard_streams() -> None:
 def _main(arguments: list[str]) -> int:
     # Only looked for, wherever it is: an application's own --debug is never removed.
     debug = "--debug" in arguments
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, TextIOWrapper):  # an undecodable name must not stop the output
-            stream.reconfigure(errors="backslashreplace")
     try:
         code = _run(arguments)
         sys.stdout.flush()

@@ -122,6 +122,8 @@ def _read(captures: list[Path], request: PlanRequest, debug: bool) -> Iterator[S
     asked, refused = {}, {}
     for each in captures:
         try:
+            if not each.is_dir() and not each.is_file():
+                raise UserError(f"'{each.name}' is neither a file nor a directory")
             one = replace(request, machine=machine_source(str(each)))
             asked[each] = {**one.document(), "with_topology": True}
         except UserError as error:

@@ -3,21 +3,46 @@
 import os
 import re
 import select
+from dataclasses import dataclass
 from pathlib import Path
 
 from hearth.base.errors import UserError
-from hearth.base.ids import parse_ids
+from hearth.base.ids import parse_ids, show_ids
 
 _MOST_BYTES = 1 << 20
 #: For the next words; lscpu and numactl take less than a second.
 _PIPE_MS = 30_000
 _LSCPU = re.compile(
-    r"^(Architecture|CPU\(s\)|(?:Socket|NUMA node)\(s\)|Thread\(s\) per core): +(\S+)", re.M
+    r"^[ \t]*(Architecture|(?:Thread|Core)\(s\) per (?:core|socket)|Socket\(s\)): +(\S+)", re.M
 )
-_PRINTED = re.compile(r"^available: \d+ nodes?|\AArchitecture:", re.M)
-_NODE = re.compile(r"^node (\d+) (cpus|size): ?(.*)$", re.M)
-_DISTANCES = re.compile(r"^ *\d+: +([\d ]+)$", re.M)
-_GATHER = "capture the machine with 'hearth gather' instead"
+_ARCHITECTURE = "(?:x86_64|aarch64|ppc64le)"
+#: lscpu translates its words, but for a few languages' `Architecture`.
+_LSCPU_BEGINS = re.compile(rf"^\s*\w+ ?: +{_ARCHITECTURE}\s*$", re.M)
+_NUMACTL_BEGINS = re.compile(r"^[ \t]*available: \d+ nodes?", re.M)
+_NODE = re.compile(r"^[ \t]*node (\d+) (cpus|size): ?(.*)$", re.M)
+_DISTANCES = re.compile(r"^[ \t]*(\d+): +([\d ]+)$", re.M)
+_GATHER = "capture the machine with 'hearth gather'"
+#: Nodes whose sizes differ by no more have the smallest: firmware and kernel take some of one.
+_ALIKE = 1.05
+
+
+@dataclass(frozen=True)
+class _Cpus:
+    """What lscpu tells."""
+
+    packages: int
+    cores: int  #: of the machine
+    threads: int
+    architecture: str | None
+
+    @property
+    def words(self) -> str:
+        """The clauses of a description of one node."""
+        parts = [
+            _of(self.packages, "package"),
+            f"{_of(self.cores, 'core')} x {_of(self.threads, 'thread')}",
+        ]
+        return ", ".join(parts + ([self.architecture] if self.architecture else []))
 
 
 def machine_source(text: str) -> str:
@@ -27,7 +52,7 @@ def machine_source(text: str) -> str:
     file, comes through a pipe or is `text` itself. Raises UserError for one that says too little.
     """
     if "\n" in text and not _is_there(text):
-        return _described(text, "...") if _PRINTED.search(text) else " ".join(text.split())
+        return _described(text, "...") if _is_printed(text) else " ".join(text.split())
     file = Path(text)
     try:
         piped = file.is_fifo()
@@ -36,9 +61,13 @@ def machine_source(text: str) -> str:
         said = (_piped(file) if piped else _start_of(file)).decode("utf-8", "replace")
     except OSError:
         return text  # what reads captures says what is wrong
-    if piped or _PRINTED.search(said):
+    if piped or _is_printed(said):
         return _described(said, text)
     return text
+
+
+def _is_printed(text: str) -> bool:
+    return bool(_LSCPU_BEGINS.search(text) or _NUMACTL_BEGINS.search(text))
 
 
 def _start_of(file: Path) -> bytes:
@@ -81,36 +110,130 @@ def _is_there(text: str) -> bool:
 
 
 def _described(said: str, name: str) -> str:
-    """Return the description of a machine whose nodes are alike, which most are."""
-    lscpu = dict(_LSCPU.findall(said))
+    """Return the description of a machine whose nodes have equal CPUs, which most have."""
+    said = said.replace("\r", "")
+    machine = _lscpu(said, name)
     cpus, sizes = _nodes(said, name)
-    if not sizes:
-        what = "lscpu's output, which does not tell memory: add that of" if lscpu else "not that of"
-        raise UserError(f"--machine: '{name}' is {what} numactl -H")
-    working = [node for node, ids in cpus.items() if ids]
-    if any(node not in sizes for node in working):
-        raise UserError(f"--machine: '{name}' has a node with CPUs and no memory: {_GATHER}")
-    empty = [node for node in sizes if node not in working]
-    counts = {len(cpus[node]) for node in working}
-    threads = _number(lscpu.get("Thread(s) per core"), 1)
-    packages = _number(lscpu.get("Socket(s)"), len(working))
-    if len(counts) != 1 or (count := counts.pop()) % threads or max(working) >= len(working):
-        raise UserError(f"--machine: the nodes of '{name}' are not alike: {_GATHER}")
+    if not cpus:
+        raise UserError(f"--machine: '{name}' {_without_nodes(said, machine)}")
+    if machine is None:
+        raise UserError(
+            f"--machine: '{name}' is numactl's output, which does not tell packages and threads: "
+            "add that of lscpu, run as LC_ALL=C lscpu"
+        )
+    working = sorted(node for node, ids in cpus.items() if ids)
+    every = sorted(cpu for node in working for cpu in cpus[node])
+    if len(every) != machine.cores * machine.threads:
+        raise UserError(f"--machine: '{name}': {_other_cpus(machine, len(every), len(working))}")
+    count, odd = divmod(len(every), len(working) * machine.threads)
+    if odd or any(len(cpus[node]) != count * machine.threads for node in working):
+        raise UserError(f"--machine: the nodes of '{name}' have unequal CPUs: {_GATHER}")
+    bare = sorted(node for node in sizes if node not in working and sizes[node])
+    # The firmware of POWER9 (skiboot) numbers the memory of GPUs from 255 downwards.
+    gpus = machine.architecture == "ppc64le" and bare == list(range(256 - len(bare), 256))
     parts = [
-        _of(packages, "package"),
-        f"{_of(len(working), 'node')} of {min(sizes[node] for node in working)} MB",
-        f"{_of(count // threads, 'core')} x {_of(threads, 'thread')}",
+        _of(machine.packages, "package"),
+        *_of_memory(working, sizes, ""),
+        f"{_of(count, 'core')} x {_of(machine.threads, 'thread')}",
+        *_of_memory(bare, sizes, "GPU " if gpus else "memory-only "),
+        *_distances(said, {*working, *bare}),
+        *([machine.architecture] if machine.architecture else []),
     ]
-    if empty:
-        parts.append(f"{_of(len(empty), 'memory-only node')} of {min(sizes[n] for n in empty)} MB")
-    rows = [" ".join(row.split()) for row in _DISTANCES.findall(said)]
-    parts += [f"distances {' / '.join(rows)}"] if len(rows) > 1 else []
-    return ", ".join([*parts, *([lscpu["Architecture"]] if "Architecture" in lscpu else [])])
+    lists = [sorted(cpus[node]) for node in working]
+    if lists != _usual(machine, len(working)):
+        parts.append(f"cpus {' / '.join(map(show_ids, lists))}")
+    return ", ".join(parts)
+
+
+def _lscpu(said: str, name: str) -> _Cpus | None:
+    """Return what lscpu printed; None where it is not there."""
+    told = dict(_LSCPU.findall(said))
+    if not told.keys() - {"Architecture"}:
+        if _LSCPU_BEGINS.search(said):
+            raise UserError(
+                f"--machine: '{name}' has none of lscpu's English words: run it as LC_ALL=C lscpu"
+            )
+        return None
+    numbers = []
+    for key in ("Socket(s)", "Core(s) per socket", "Thread(s) per core"):
+        value = told.get(key, "nothing")
+        if not re.fullmatch(r"0{0,9}[1-9][0-9]{0,5}", value):
+            raise UserError(f"--machine: '{name}': lscpu's '{key}' is {value[:20]}: {_GATHER}")
+        numbers.append(int(value))
+    packages, cores, threads = numbers
+    known = re.fullmatch(_ARCHITECTURE, told.get("Architecture", ""))
+    return _Cpus(packages, packages * cores, threads, known and known[0])
+
+
+def _without_nodes(said: str, machine: _Cpus | None) -> str:
+    """Return why there is no memory, and what to do."""
+    if machine is None:
+        return "is not that of lscpu and numactl -H"
+    if "No NUMA support" in said:
+        return (
+            "does not tell memory, since numactl found no NUMA nodes: describe the machine, with "
+            f"its memory in place of SIZE: --machine 'SIZE GB, 1 node, {machine.words}'"
+        )
+    return "is lscpu's output, which does not tell memory: add that of numactl -H"
+
+
+def _other_cpus(machine: _Cpus, number: int, nodes: int) -> str:
+    """Return how the CPUs of lscpu and those of numactl differ, and what to do."""
+    says = (
+        f"lscpu has {_of(machine.cores, 'core')} of {_of(machine.threads, 'thread')}, numactl "
+        f"{_of(number, 'CPU')}"
+    )
+    fast, odd = divmod(number - machine.cores, max(machine.threads - 1, 1))
+    if odd or nodes > 1 or not 0 < fast < machine.cores:
+        return f"{says}: some are off line, or the output is of two machines: {_GATHER}"
+    return (
+        f"{says}: if its cores are of two kinds, describe the machine with '{_of(fast, 'core')} x "
+        f"{_of(machine.threads, 'thread')}, {_of(machine.cores - fast, 'efficient core')}'; "
+        f"else {_GATHER}"
+    )
 
 
 def _of(number: int, noun: str) -> str:
     """Return a number of things in the words of a description, whose numbers have no commas."""
     return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def _of_memory(nodes: list[int], sizes: dict[int, int], kind: str) -> list[str]:
+    """Return the clauses of some nodes, those with as much memory in one."""
+    groups: list[list[int]] = []
+    for node in sorted(nodes, key=lambda one: (sizes[one], one)):
+        if groups and sizes[node] <= sizes[groups[-1][0]] * _ALIKE:
+            groups[-1].append(node)
+        else:
+            groups.append([node])
+    return [
+        f"{kind}node{'s' if len(group) > 1 else ''} {show_ids(group)} "
+        + (f"of {sizes[group[0]]} MB" if sizes[group[0]] else "without memory")
+        for group in groups
+    ]
+
+
+def _distances(said: str, nodes: set[int]) -> list[str]:
+    """Return the clause of the distances between some of the nodes."""
+    rows = {int(node): row.split() for node, row in _DISTANCES.findall(said)}
+    kept = [at for at, node in enumerate(rows) if node in nodes]
+    if len(kept) < 2 or any(len(row) != len(rows) for row in rows.values()):
+        return []
+    return [
+        "distances "
+        + " / ".join(" ".join(row[at] for at in kept) for n, row in rows.items() if n in nodes)
+    ]
+
+
+def _usual(machine: _Cpus, nodes: int) -> list[list[int]]:
+    """Return the CPUs of each node as a description that does not list them numbers them."""
+    size, threads = machine.cores // nodes, machine.threads
+    if machine.architecture in ("aarch64", "ppc64le"):
+        size, threads = size * threads, 1
+    return [
+        [t * machine.cores + node * size + at for t in range(threads) for at in range(size)]
+        for node in range(nodes)
+    ]
 
 
 def _nodes(said: str, name: str) -> tuple[dict[int, list[int]], dict[int, int]]:
@@ -126,10 +249,8 @@ def _nodes(said: str, name: str) -> tuple[dict[int, list[int]], dict[int, int]]:
         except (ValueError, IndexError):
             line = f"node {node} {what}: {value}"[:60]
             raise UserError(f"--machine: '{name}': '{line}' is not understood: {_GATHER}") from None
-    if sizes and not any(cpus.values()):
+    if cpus and not any(cpus.values()):
         raise UserError(f"--machine: '{name}' has no node with CPUs: {_GATHER}")
-    return cpus, {node: size for node, size in sizes.items() if size}
-
-
-def _number(text: str | None, otherwise: int) -> int:
-    return int(text) if text and re.fullmatch(r"0{0,9}[1-9][0-9]{0,8}", text) else otherwise
+    for node in cpus.keys() ^ sizes.keys():
+        raise UserError(f"--machine: '{name}' has not both CPUs and size of node {node}: {_GATHER}")
+    return cpus, sizes

@@ -10,6 +10,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlparse
 
 from hearth.base.private_files import open_private
+from hearth.base.regular_files import open_regular
 from hearth.record.store import RecordWriter
 
 _START_BYTES = 1 << 20
@@ -19,7 +20,7 @@ class UsersEventLog:
     """Finds the run's own file in the user's directory: the new one that names the record.
 
     It does so by the GC log's path, among the settings that Spark writes first. A compressed or
-    rolling log cannot be looked into; it is taken where it is the only new one.
+    rolling log cannot be looked into; it is taken where it is the only new one of this user.
     """
 
     def __init__(self, writer: RecordWriter, directory: str) -> None:
@@ -38,7 +39,8 @@ class UsersEventLog:
         """Link the file once it is there; at the end copies what could not be linked."""
         if self._folder is None or self._linked is not None:
             return
-        fresh = [self._folder / name for name in sorted(set(self._names()) - self._before)]
+        new = [self._folder / name for name in sorted(set(self._names()) - self._before)]
+        fresh = [path for path in new if _owner(path) == os.geteuid()]  # all users log there
         ours = [path for path in fresh if path.is_file() and self._is_ours(path)]
         if not ours and final and len(fresh) == 1:
             ours = fresh
@@ -51,7 +53,7 @@ class UsersEventLog:
         return [path.name for path in self._folder.iterdir() if not path.name.startswith(".")]
 
     def _is_ours(self, path: Path) -> bool:
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             return self._writer.directory.name.encode() in file.read(_START_BYTES)
 
     def _take(self, path: Path, final: bool) -> None:
@@ -69,8 +71,15 @@ class UsersEventLog:
         self._linked = target
 
 
+def _owner(path: Path) -> int | None:
+    try:
+        return path.lstat().st_uid
+    except OSError:  # renamed meanwhile
+        return None
+
+
 def _copy(source: str | Path, target: str | Path) -> None:
-    with Path(source).open("rb") as log, open(target, "wb", opener=open_private) as copy:
+    with open_regular(Path(source)) as log, open(target, "wb", opener=open_private) as copy:
         shutil.copyfileobj(log, copy)
 
 

@@ -14,7 +14,13 @@ import io.hearth.core.{Brief, UserError}
  * N cores [x M threads]           cores of each node (not of each package: `per socket`) and threads of
  *                                 each core (1)
  * SIZE                            the memory of the whole machine, in equal parts on its nodes
+ * N efficient cores               slower cores of each node, of one thread, beside the others
+ * N nodes without memory
  * N memory-only nodes of SIZE     nodes without CPUs, numbered after the others
+ * N GPU nodes of SIZE             the memory of GPUs, which no executor is bound to
+ * nodes 0,8-9 ...                 the numbers of nodes, in place of how many there are; the clauses of
+ *                                 nodes may be repeated
+ * cpus 0-3,8-11 / 4-7,12-15       the CPUs of each node that has some
  * distance D                      from every node to every other
  * distance D within package, E across
  * distances D D D / D D D / ...   the whole table, one row for each node
@@ -32,8 +38,9 @@ import io.hearth.core.{Brief, UserError}
 object MachineSpec {
 
   val Grammar: String =
-    "N packages (or sockets), N nodes of SIZE, N cores x M threads (of each node, or: per socket), " +
-      "N memory-only nodes of SIZE, distance D [within package, D across], " +
+    "N packages (or sockets), N nodes of SIZE (or: without memory; nodes 0,8 of SIZE), " +
+      "N cores x M threads (of each node, or: per socket), N efficient cores, N memory-only nodes of SIZE, " +
+      "N GPU nodes of SIZE, cpus 0-3 / 4-7, distance D [within package, D across], " +
       "distances D D / D D, l3 of N cores, NAME on node N (a network device), x86 | POWER | Arm"
 
   /**
@@ -58,10 +65,11 @@ object MachineSpec {
     val packages = parts(shape.packages).zipWithIndex.map { case (range, id) =>
       CpuPackage(id, cpusOf(range), Vector(Die(0, cpusOf(range))))
     }
-    val nodeCpus = parts(shape.nodes).map(cpusOf) ++ Vector.fill(shape.memoryOnly)(IdSet.empty)
-    val nodes = nodeCpus.zipWithIndex.map { case (cpus, id) =>
-      val memory = if (id < shape.nodes) shape.nodeBytes else shape.memoryOnlyBytes
-      NumaNode(id, cpus, memory, None, shape.distances(id).zipWithIndex.map(_.swap).toMap)
+    val cpusByNode = shape.working.map(_.id).zip(parts(shape.working.size).map(cpusOf)).toMap
+    val ids = shape.nodes.map(_.id)
+    val nodes = shape.nodes.zip(shape.distances).map { case (node, row) =>
+      val cpus = cpusByNode.getOrElse(node.id, IdSet.empty)
+      NumaNode(node.id, cpus, node.bytes, None, ids.zip(row).toMap, node.gpu)
     }
     val caches = shape.cacheCores.toVector.flatMap { size =>
       parts(cores.size / size).map(range => CacheGroup(3, None, cpusOf(range)))
@@ -74,13 +82,15 @@ object MachineSpec {
       nodes,
       caches,
       cores.zipWithIndex.map { case (cpus, i) =>
-        Core(i % perPackage, i / perPackage, 0, cpus, None)
+        val efficient = i % shape.coresOfNode >= shape.cores
+        val kind = Option.when(shape.efficient > 0)(if (efficient) "efficient" else "performance")
+        Core(i % perPackage, i / perPackage, 0, cpus, kind, efficient)
       },
       shape.devices.map { case (name, node) =>
-        Device(name, DeviceKind.Network, Some(node), Some(nodeCpus(node)).filter(_.nonEmpty))
+        Device(name, DeviceKind.Network, Some(node), cpusByNode.get(node))
       },
       Allowed(
-        IdSet.from(0 until cores.size * shape.threads),
+        IdSet.union(cores),
         IdSet.from(nodes.map(_.id)),
         None
       ),
@@ -89,28 +99,63 @@ object MachineSpec {
   }
 }
 
-/** A described machine whose parts fit together. Cores are ordered by package and node. */
+/**
+ * Nodes of one clause.
+ *
+ * @param ids how many there are, from 0 on, where they are `counted`; else their numbers
+ */
+final private[topology] case class SpecNodes(
+    ids: IdSet,
+    counted: Boolean,
+    bytes: Option[Long],
+    bare: Boolean,
+    gpu: Boolean
+)
+
+final private[topology] case class SpecNode(id: Int, bytes: Long, bare: Boolean, gpu: Boolean)
+
+/**
+ * A described machine whose parts fit together. Cores are ordered by package and node.
+ *
+ * @param nodes in id order
+ * @param cores of each node, without the efficient ones
+ */
 final private[topology] case class Shape(
     packages: Int,
-    nodes: Int,
-    nodeBytes: Long,
-    coresPerNode: Int,
+    nodes: Vector[SpecNode],
+    cores: Int,
+    efficient: Int,
     threads: Int,
-    memoryOnly: Int,
-    memoryOnlyBytes: Long,
+    cpus: Option[Vector[IdSet]],
     distances: Vector[Vector[Int]],
     cacheCores: Option[Int],
     architecture: Option[String],
     devices: Vector[(String, Int)]
 ) {
-  private def threadsTogether = architecture.exists(Set("ppc64le", "aarch64"))
+  val working: Vector[SpecNode] = nodes.filterNot(_.bare)
+  val coresOfNode: Int = cores + efficient
+
+  private def threadsTogether = efficient > 0 || architecture.exists(Set("ppc64le", "aarch64"))
 
   def coreCpus: Vector[IdSet] = {
-    val cores = nodes * coresPerNode
+    val size = cores * threads + efficient
+    def usual(node: Int) =
+      if (threadsTogether) IdSet.from(node * size until (node + 1) * size)
+      else
+        IdSet.union(Vector.tabulate(threads) { thread =>
+          val first = (thread * working.size + node) * cores
+          IdSet.from(first until first + cores)
+        })
+    cpus.getOrElse(Vector.tabulate(working.size)(usual)).flatMap(coresIn)
+  }
+
+  private def coresIn(node: IdSet): Vector[IdSet] = {
+    val (fast, slow) = node.toVector.splitAt(cores * threads)
+    val step = if (threadsTogether) 1 else cores
     Vector.tabulate(cores) { core =>
-      if (threadsTogether) IdSet.from(core * threads until (core + 1) * threads)
-      else IdSet.from(Iterator.tabulate(threads)(thread => thread * cores + core))
-    }
+      val first = if (threadsTogether) core * threads else core
+      IdSet.from(Vector.tabulate(threads)(thread => fast(first + thread * step)))
+    } ++ slow.map(IdSet(_))
   }
 }
 
@@ -125,17 +170,17 @@ private[topology] object SpecDistances {
   val default: SpecDistances = Uniform(20)
 }
 
-/** The clauses as written, each at most once. */
+/** The clauses as written, each at most once but those of nodes. */
 final private[topology] case class Clauses(
     packages: Option[Int] = None,
     packageBytes: Option[Long] = None,
     totalBytes: Option[Long] = None,
-    nodes: Option[Int] = None,
-    nodeBytes: Option[Long] = None,
+    nodes: Vector[SpecNodes] = Vector.empty,
     cores: Option[Int] = None,
+    efficient: Option[Int] = None,
     perPackage: Boolean = false,
     threads: Option[Int] = None,
-    memoryOnly: Option[(Int, Long)] = None,
+    cpus: Option[Vector[IdSet]] = None,
     distances: Option[SpecDistances] = None,
     cacheCores: Option[Int] = None,
     architecture: Option[String] = None,
@@ -145,19 +190,76 @@ final private[topology] case class Clauses(
   /** Fills in the defaults and checks that the parts fit. */
   def concluded(refuse: String => Nothing): Shape = {
     val packageCount = packages.getOrElse(1)
-    val nodeCount = nodes.getOrElse(packageCount)
-    val coreCount = coresOfNode(packageCount, nodeCount, refuse)
-    val threadCount = threads.getOrElse(1)
-    val total = nodeCount.toLong * coreCount * threadCount
-    if (total > IdSet.MaxId + 1L)
-      refuse(s"$total CPUs exceed the ${IdSet.MaxId + 1} that hearth supports")
-    val allNodes = nodeCount.toLong + memoryOnly.fold(0)(_._1)
-    if (allNodes > NodeReader.MostNodes)
-      refuse(s"$allNodes NUMA nodes exceed the ${NodeReader.MostNodes} that Linux supports")
-    if (totalBytes.nonEmpty && nodeBytes.orElse(packageBytes).nonEmpty)
+    val named = cores.getOrElse(refuse("the cores are missing, such as '6 cores'"))
+    val all = numbered(packageCount, refuse)
+    val nodeCount = all.count(!_.bare)
+    val coreCount = coresOfNode(named, packageCount, nodeCount, refuse)
+    val slow = coresOfNode(efficient.getOrElse(0), packageCount, nodeCount, refuse)
+    val cpusOfNode = coreCount.toLong * threads.getOrElse(1) + slow
+    if (nodeCount * cpusOfNode > IdSet.MaxId + 1L)
+      refuse(s"${nodeCount * cpusOfNode} CPUs exceed the ${IdSet.MaxId + 1} that hearth supports")
+    checkDivision(packageCount, nodeCount, coreCount + slow, refuse)
+    checkCpus(nodeCount, cpusOfNode, refuse)
+    devices.filterNot(device => all.exists(_.id == device._2)).foreach { case (name, node) =>
+      refuse(
+        s"$name is on node $node, and the machine has ${IdSet.from(all.map(_.id)).named("node")}"
+      )
+    }
+    Shape(
+      packageCount,
+      all,
+      coreCount,
+      slow,
+      threads.getOrElse(1),
+      cpus,
+      distanceTable(packageCount, all, refuse),
+      cacheCores,
+      architecture,
+      devices
+    )
+  }
+
+  /** The nodes in id order; those without a number follow, at last those without CPUs. */
+  private def numbered(packageCount: Int, refuse: String => Nothing): Vector[SpecNode] = {
+    val (bare, named) = nodes.partition(_.bare)
+    val working =
+      if (named.nonEmpty) named
+      else Vector(SpecNodes(IdSet.from(0 until packageCount), counted = true, None, false, false))
+    val count = (working ++ bare).map(_.ids.size.toLong).sum
+    if (count > NodeReader.MostNodes)
+      refuse(s"$count NUMA nodes exceed the ${NodeReader.MostNodes} that Linux supports")
+    val shared = sharedMemory(working, refuse)
+    val all = (working ++ bare).foldLeft(Vector.empty[SpecNode]) { (done, group) =>
+      val first = if (group.counted) done.map(_.id).maxOption.fold(0)(_ + 1) else 0
+      done ++ group.ids.iterator.map(id =>
+        SpecNode(first + id, group.bytes.getOrElse(shared), group.bare, group.gpu)
+      )
+    }
+    all.map(_.id).diff(all.map(_.id).distinct).foreach(id => refuse(s"node $id is given twice"))
+    if (all.forall(_.bytes == 0)) refuse("no node has memory")
+    all.sortBy(_.id)
+  }
+
+  /** What each node has that is given no memory of its own. */
+  private def sharedMemory(working: Vector[SpecNodes], refuse: String => Nothing): Long = {
+    val sharing = working.filter(_.bytes.isEmpty).map(_.ids.size).sum
+    if (totalBytes.nonEmpty && (sharing == 0 || packageBytes.nonEmpty))
       refuse("the memory is given twice: leave out that of the whole machine")
-    if (packageBytes.nonEmpty && nodes.nonEmpty)
+    if (packageBytes.nonEmpty && nodes.exists(!_.bare))
       refuse("the memory is given with the packages: with nodes, write 'nodes of SIZE'")
+    if (sharing == 0) 0L
+    else
+      packageBytes
+        .orElse(totalBytes.map(_ / sharing))
+        .getOrElse(refuse("the memory is missing: 'nodes of 128 GB'"))
+  }
+
+  private def checkDivision(
+      packageCount: Int,
+      nodeCount: Int,
+      coreCount: Int,
+      refuse: String => Nothing
+  ): Unit = {
     if (nodeCount * coreCount % packageCount != 0 || !dividing(nodeCount, packageCount))
       refuse(
         s"${Counted(nodeCount, "node")} of ${Counted(coreCount, "core")} cannot be divided evenly among " +
@@ -168,31 +270,24 @@ final private[topology] case class Clauses(
         s"${Counted(coreCount, "core")} of a node cannot be divided evenly into caches of ${Counted(size, "core")}"
       )
     }
-    devices.filter(_._2 >= allNodes).foreach { case (name, node) =>
-      refuse(
-        s"$name is on node $node, and the machine has ${IdSet.from(0 until allNodes.toInt).named("node")}"
-      )
-    }
-    Shape(
-      packageCount,
-      nodeCount,
-      nodeBytes
-        .orElse(packageBytes)
-        .orElse(totalBytes.map(_ / nodeCount))
-        .getOrElse(refuse("the memory is missing: 'nodes of 128 GB'")),
-      coreCount,
-      threadCount,
-      memoryOnly.fold(0)(_._1),
-      memoryOnly.fold(0L)(_._2),
-      distanceTable(packageCount, nodeCount, refuse),
-      cacheCores,
-      architecture,
-      devices
-    )
   }
 
-  private def coresOfNode(packageCount: Int, nodeCount: Int, refuse: String => Nothing): Int = {
-    val named = cores.getOrElse(refuse("the cores are missing, such as '6 cores'"))
+  private def checkCpus(nodeCount: Int, each: Long, refuse: String => Nothing): Unit =
+    cpus.foreach { rows =>
+      if (rows.size != nodeCount || rows.exists(_.size != each))
+        refuse(
+          s"the CPUs are ${rows.map(_.size).mkString(" / ")}: ${Counted(nodeCount, "node")} of " +
+            s"${Counted(each, "CPU")} are described"
+        )
+      if (IdSet.union(rows).size != nodeCount * each) refuse("two nodes have the same CPU")
+    }
+
+  private def coresOfNode(
+      named: Int,
+      packageCount: Int,
+      nodeCount: Int,
+      refuse: String => Nothing
+  ): Int = {
     val all = named.toLong * packageCount
     if (!perPackage) named
     else if (all % nodeCount == 0) (all / nodeCount).toInt
@@ -204,29 +299,43 @@ final private[topology] case class Clauses(
 
   private def dividing(a: Int, b: Int) = a % b == 0 || b % a == 0
 
-  private def distanceTable(packageCount: Int, nodeCount: Int, refuse: String => Nothing) = {
-    val all = nodeCount + memoryOnly.fold(0)(_._1)
-    val perPackage = math.max(1, nodeCount / packageCount)
-    def together(a: Int, b: Int) =
-      a < nodeCount && b < nodeCount && a / perPackage == b / perPackage
+  private def distanceTable(
+      packageCount: Int,
+      nodes: Vector[SpecNode],
+      refuse: String => Nothing
+  ): Vector[Vector[Int]] = {
+    val all = nodes.size
+    val working = nodes.indices.filterNot(nodes(_).bare)
+    val perPackage = math.max(1, working.size / packageCount)
+    val home = working.zipWithIndex.map { case (at, n) => at -> n / perPackage }.toMap
     distances.getOrElse(SpecDistances.default) match {
       case SpecDistances.Uniform(remote) =>
         Vector.tabulate(all, all)((a, b) => if (a == b) 10 else remote)
       case SpecDistances.Two(within, across) =>
         Vector.tabulate(all, all) { (a, b) =>
-          if (a == b) 10 else if (together(a, b)) within else across
+          if (a == b) 10
+          else if (home.contains(a) && home.get(a) == home.get(b)) within
+          else across
         }
-      case SpecDistances.Table(rows) =>
-        if (rows.size != all || rows.exists(_.size != all))
-          refuse(
-            s"the distances have ${rows.size} rows of ${rows.map(_.size).distinct.mkString(", ")} " +
-              s"values: $all rows of $all values are needed, one for each node"
-          )
-        rows.zipWithIndex.foreach { case (row, id) =>
-          if (row(id) != NodeReader.LocalDistance)
-            refuse(s"node $id is at ${row(id)} from itself: ${NodeReader.LocalDistance} is needed")
-        }
-        rows
+      case SpecDistances.Table(rows) => checkedRows(rows, nodes.map(_.id), refuse)
     }
+  }
+
+  private def checkedRows(
+      rows: Vector[Vector[Int]],
+      ids: Vector[Int],
+      refuse: String => Nothing
+  ): Vector[Vector[Int]] = {
+    val all = ids.size
+    if (rows.size != all || rows.exists(_.size != all))
+      refuse(
+        s"the distances have ${rows.size} rows of ${rows.map(_.size).distinct.mkString(", ")} " +
+          s"values: $all rows of $all values are needed, one for each node"
+      )
+    for ((row, at) <- rows.zipWithIndex if row(at) != NodeReader.LocalDistance)
+      refuse(
+        s"node ${ids(at)} is at ${row(at)} from itself: ${NodeReader.LocalDistance} is needed"
+      )
+    rows
   }
 }

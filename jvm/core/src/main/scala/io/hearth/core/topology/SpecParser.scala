@@ -31,6 +31,8 @@ final private[topology] class SpecParser(text: String) {
       once(at, c.architecture)
       (c.copy(architecture = Some(Architectures(name))), at + 1)
     case name if word(at + 1) == "on" => device(c, name, at + 2)
+    case "cpus" => cpus(c, at + 1)
+    case "node" | "nodes" | "memory-only" | "gpu" => nodes(c, at, None)
     case w if isDecimal(w) && Units.contains(word(at + 1)) => total(c, at)
     case w if isNumber(w) => counted(c, count(at, Largest), at + 1)
     case _ => unknown(at)
@@ -53,23 +55,56 @@ final private[topology] class SpecParser(text: String) {
       once(at, c.packages)
       val (bytes, next) = optionalSize(at + 1)
       (c.copy(packages = Some(n), packageBytes = bytes), next)
-    case "node" =>
-      once(at, c.nodes)
-      val (bytes, next) = optionalSize(at + 1)
-      (c.copy(nodes = Some(n), nodeBytes = bytes), next)
+    case "node" | "memory-only" | "gpu" => nodes(c, at, Some(n))
+    case "efficient" =>
+      once(at, c.efficient)
+      if (singular(word(at + 1)) != "core") expected("cores", at + 1)
+      (c.copy(efficient = Some(n)), at + 2)
     case "core" =>
       once(at, c.cores)
       val (named, next) = per(c.copy(cores = Some(n)), at + 1)
       val (threaded, end) = threads(named, next)
       per(threaded, end)
-    case "memory-only" =>
-      once(at, c.memoryOnly)
-      if (singular(word(at + 1)) != "node") unknown(at + 1)
-      optionalSize(at + 2) match {
-        case (Some(bytes), next) => (c.copy(memoryOnly = Some(n -> bytes)), next)
-        case (None, next) => expected("of SIZE", next)
-      }
     case _ => unknown(at)
+  }
+
+  /** `2 nodes of SIZE` or `nodes 0,8 of SIZE`, from behind the number on. */
+  private def nodes(c: Clauses, at: Int, number: Option[Int]): Step = {
+    val bare = singular(word(at)) != "node"
+    val noun = if (bare) at + 1 else at
+    if (singular(word(noun)) != "node") unknown(noun)
+    val (ids, end) = number.fold(idList(noun + 1))(n => (IdSet.from(0 until n), noun + 1))
+    val (bytes, next) =
+      if (word(end) == "without" && word(end + 1) == "memory" && !bare) (Some(0L), end + 2)
+      else optionalSize(end)
+    if (bare && bytes.isEmpty) expected("of SIZE", next)
+    val group = SpecNodes(ids, number.nonEmpty, bytes, bare, word(at) == "gpu")
+    (c.copy(nodes = c.nodes :+ group), next)
+  }
+
+  /** `cpus 0-3,8-11 / 4-7,12-15`: those of each node. */
+  private def cpus(c: Clauses, at: Int): Step = {
+    once(at - 1, c.cpus)
+    @tailrec def rows(done: Vector[IdSet], from: Int): Step = idList(from) match {
+      case (row, next) if word(next) == "/" => rows(done :+ row, next + 1)
+      case (row, next) => (c.copy(cpus = Some(done :+ row)), next)
+    }
+    rows(Vector.empty, at)
+  }
+
+  /** `0-3,8`; a number that begins another clause ends it at a comma. */
+  private def idList(at: Int): (IdSet, Int) = {
+    def goesOn(next: Int) =
+      isNumber(word(next)) &&
+        (!word(next + 1).exists(_.isLetter) || SizeWords(word(next + 1)))
+    @tailrec def parts(text: String, from: Int): (String, Int) = {
+      if (!isNumber(word(from))) expected("a number", from)
+      val end = if (word(from + 1) == "-") from + 3 else from + 1
+      val read = text + words.slice(from, end).mkString
+      if (word(end) == "," && goesOn(end + 1)) parts(read + ",", end + 1) else (read, end)
+    }
+    val (text, next) = parts("", at)
+    (IdSet.parse(text).fold(MachineSpec.refuse(this.text, _), identity), next)
   }
 
   /** `256 GB`: the memory of the whole machine. */
@@ -200,6 +235,7 @@ private[topology] object SpecParser {
   private val Separators = Set(",", ";")
   private val Times = Set("x", "×", "*")
   private val Memory = Set("memory", "ram")
+  private val SizeWords = Set("of", "without")
   private val Largest = 65536
   private val MostThreads = 64
   private val MostDistance = 255

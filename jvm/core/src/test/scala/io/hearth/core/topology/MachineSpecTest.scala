@@ -104,6 +104,39 @@ class MachineSpecTest extends AnyFunSuite {
     assert(t.allowed.nodes.toString == "0-2" && t.nodes(2).distances.size == 3)
   }
 
+  test("nodes may have numbers of their own, no memory, or be a GPU's") {
+    val t = spec(
+      "2 packages, nodes 0, 8 of 256 GB, nodes 4,12 without memory, 4 cores, gpu nodes 254-255 of 16 GB"
+    )
+    assert(
+      t.nodes.map(n => (n.id, n.cpus.toString, n.memoryBytes >> 30, n.gpuMemory)) == Vector(
+        (0, "0-3", 256, false),
+        (4, "4-7", 0, false),
+        (8, "8-11", 256, false),
+        (12, "12-15", 0, false),
+        (254, "", 16, true),
+        (255, "", 16, true)
+      )
+    )
+    assert(t.nodes.last.distances.keySet == Set(0, 4, 8, 12, 254, 255))
+    assert(t.packages.map(_.cpus.toString) == Vector("0-7", "8-15"))
+    val mixed = spec("2 nodes of 64 GB, 1 node of 32 GB, 1 node without memory, 1 core")
+    assert(mixed.nodes.map(_.memoryBytes >> 30) == Vector(64, 64, 32, 0))
+  }
+
+  test("a node may have cores of two kinds") {
+    val t = spec("1 socket of 64 GB, 2 cores x 2 threads, 4 efficient cores")
+    assert(t.cores.map(_.cpus.toString) == Vector("0-1", "2-3", "4", "5", "6", "7"))
+    assert(t.cores.map(_.efficient) == Vector(false, false, true, true, true, true))
+    assert(t.cores.flatMap(_.kind).distinct == Vector("performance", "efficient"))
+  }
+
+  test("the CPUs of each node may be given, as on machines that number them in turn") {
+    val t = spec("2 nodes of 8 GB, cpus 0,2,4,6 / 1,3,5,7, 2 cores x 2 threads, 2 packages")
+    assert(t.nodes.map(_.cpus.toString) == Vector("0,2,4,6", "1,3,5,7"))
+    assert(t.cores.map(_.cpus.toString) == Vector("0,4", "2,6", "1,5", "3,7"))
+  }
+
   test("cores share a last-level cache in groups of the size given") {
     val t = spec("2 nodes of 8 GB, 8 cores x 2 threads, l3 of 4 cores")
     assert(t.caches.map(_.cpus.toString).take(2) == Vector("0-3,16-19", "4-7,20-23"))
@@ -124,7 +157,12 @@ class MachineSpecTest extends AnyFunSuite {
       "4 nodes of 1 GB" -> "the cores are missing",
       "" -> "the cores are missing",
       "4" -> "it ends too early",
-      "2 nodes of 1 GB, 2 nodes of 2 GB, 1 core" -> "is given twice",
+      "2 packages, 2 packages, 2 nodes of 2 GB, 1 core" -> "is given twice",
+      "nodes 0,2 of 1 GB, node 2 without memory, 1 core" -> "node 2 is given twice",
+      "2 nodes without memory, 1 core" -> "no node has memory",
+      "nodes of 1 GB, 1 core" -> "'of' appears where a number is expected",
+      "2 nodes of 1 GB, 2 cores, cpus 0-1 / 1-2" -> "two nodes have the same CPU",
+      "2 nodes of 1 GB, 2 cores, cpus 0-1" -> "the CPUs are 2: 2 nodes of 2 CPUs are described",
       "2 packages, 3 nodes of 1 GB, 1 core" -> "cannot be divided evenly among 2 packages",
       "2 nodes of 1 GB, 6 cores, l3 of 4 cores" -> "cannot be divided evenly into caches of 4",
       "2 nodes of 1 GB, 1 core, distances 10 20 / 20 10 / 20 20" -> "2 rows of 2 values are needed",
