@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from doctor.made_machine import AMPLE, JAR, KEPT_CLOCK, LEASES, PLAN, TOPOLOGY, Given
+from doctor.made_machine import AMPLE, JAR, LEASES, PLAN, TOPOLOGY, Given
 from hearth.doctor.check import Archive, Space
 from hearth.machine.topology import TaskLimit
 
@@ -24,7 +24,6 @@ CLOCK = "sys/devices/system/clocksource/clocksource0"
 HUGE = "sys/kernel/mm/hugepages/hugepages-2048kB"
 POLICY = f"{CPU}/cpufreq/policy0"
 LIMITS = "proc/self/limits"
-PROFILE = "sys/firmware/acpi/platform_profile"
 MOUNTS = "proc/self/mountinfo"
 DISK = "sys/dev/block/8:1"
 HOST = "proc/sys/kernel/hostname"
@@ -112,14 +111,6 @@ def nic_on_node_0(cpus: str, rps: str = "0", xps: str = "0") -> Given:
     )  # fmt: skip
 
 
-def energy_bias(value: str) -> Given:
-    allowed = replace(ALONE, cpus="1-2")
-    name = "power/energy_perf_bias"
-    return Given(
-        {f"{CPU}/cpu1/{name}": "0", f"{CPU}/cpu2/{name}": value}, topology={"allowed": allowed}
-    )
-
-
 def idle(*states: tuple[int, int]) -> Given:
     """Of each CPU that may be used the states' latency in microseconds, and whether disabled."""
     return Given(
@@ -173,31 +164,9 @@ def heat(milliseconds: str) -> Given:
     return files("proc/uptime", "9000.50 70000.10", f"{CPU}/cpu0/{counter}", milliseconds)
 
 
-def overflows(number: int) -> Given:
-    counts = (
-        f"TcpExt: SyncookiesSent ListenOverflows\nTcpExt: 0 {number}\nIpExt: InOctets\nIpExt: 9\n"
-    )
-    return files("proc/sys/net/core/somaxconn", "128", "proc/net/netstat", counts)
-
-
-def adapter(speed: str, duplex: str = "full") -> Given:
-    place = "sys/class/net/eth0"
-    given = files(
-        f"{place}/speed", speed, f"{place}/duplex", duplex, f"{place}/operstate", "up",
-        f"{place}/device/vendor", "x",
-    )  # fmt: skip
-    return replace(given, own={"environment": {"YARN_CONF_DIR": "/etc/hadoop"}})
-
-
 def tcp(**options: str) -> Given:
     given = {"tcp_window_scaling": "1", "tcp_sack": "1", "tcp_moderate_rcvbuf": "1", **options}
     return Given({f"proc/sys/net/ipv4/{name}": value for name, value in given.items()})
-
-
-def backlog(*dropped: int) -> Given:
-    """Of each CPU's first thousand packets those that were dropped."""
-    lines = "".join(f"{1000:08x} {one:08x} 00000000 {cpu:08x}\n" for cpu, one in enumerate(dropped))
-    return files("proc/net/softnet_stat", lines, "proc/sys/net/core/netdev_max_backlog", "1000")
 
 
 def uncore(*now_khz: int) -> Given:
@@ -265,10 +234,6 @@ CASES = {
         files("proc/sys/vm/swappiness", "60", "proc/meminfo", memory(SwapTotal=0)),
         files("proc/sys/vm/swappiness", "60", "proc/meminfo", memory(SwapTotal=8)),
     ),
-    "swap-used": Case(
-        files("proc/meminfo", memory(MemTotal=1000, SwapTotal=500, SwapFree=490)),
-        files("proc/meminfo", memory(MemTotal=1000, SwapTotal=500, SwapFree=100)),
-    ),
     "overcommit": Case(
         files(
             "proc/sys/vm/overcommit_memory",
@@ -283,13 +248,6 @@ CASES = {
             memory(CommitLimit=9, Committed_AS=8),
         ),
         harm=True,
-    ),
-    "min-free": Case(
-        files("proc/sys/vm/min_free_kbytes", "67584", "proc/meminfo", memory(MemTotal=24 << 20)),
-        files("proc/sys/vm/min_free_kbytes", "67584", "proc/meminfo", memory(MemTotal=1 << 30)),
-    ),
-    "same-page-merging": Case(
-        files("sys/kernel/mm/ksm/run", "0"), files("sys/kernel/mm/ksm/run", "1")
     ),
     "dirty-pages": Case(
         files(
@@ -327,10 +285,6 @@ CASES = {
             topology={"allowed": replace(TOPOLOGY.allowed, nodes="0-1,8")},
             plan={"executors": [replace(PLAN.executors[0], memory_nodes="0,8")]},
         ),
-    ),
-    "memory-speed": Case(
-        files("sys/firmware/dmi/entries/17-0/raw", dmi(3200, 3200)),
-        files("sys/firmware/dmi/entries/17-0/raw", dmi(3200, 2400)),
     ),
     "memory-throttle": Case(
         Given({**GROUP, "sys/fs/cgroup/a/memory.high": "max"}),
@@ -371,52 +325,16 @@ CASES = {
             f"{POLICY}/scaling_governor", "powersave", f"{POLICY}/scaling_driver", "acpi-cpufreq"
         ),
     ),
-    "energy-preference": Case(
-        files(f"{CPU}/cpu0/cpufreq/energy_performance_preference", "balance_performance"),
-        files(f"{CPU}/cpu0/cpufreq/energy_performance_preference", "power"),
-    ),
-    "energy-bias": Case(energy_bias("6"), energy_bias("15")),
     "turbo": Case(files(f"{CPU}/intel_pstate/no_turbo", "0"), files(f"{CPU}/cpufreq/boost", "0")),
-    "idle-polling": Case(files("proc/cmdline", "quiet"), files("proc/cmdline", "quiet idle=poll")),
-    "clock-limit": Case(
-        files(f"{POLICY}/scaling_max_freq", "3900000", f"{POLICY}/cpuinfo_max_freq", "3900000"),
-        files(f"{POLICY}/scaling_max_freq", "2100000", f"{POLICY}/cpuinfo_max_freq", "3900000"),
-    ),
-    "platform-profile": Case(
-        files(PROFILE, "balanced", f"{PROFILE}_choices", "low-power balanced performance"),
-        files(PROFILE, "low-power", f"{PROFILE}_choices", "low-power balanced performance"),
-    ),
-    "heat": Case(heat("900"), heat("90000")),
-    "device-links": Case(nvme("4"), nvme("2")),
-    "listen-queue": Case(overflows(0), overflows(7)),
-    "tcp-options": Case(tcp(), tcp(tcp_window_scaling="0")),
-    "packet-backlog": Case(backlog(0, 0), backlog(0, 7)),
-    "uncore-clock": Case(uncore(2400000, 2400000), uncore(2400000, 1500000)),
-    "memory-errors": Case(edac(30), edac(31)),
-    "nic-speed": Case(adapter("25000"), adapter("100")),
     "hardware-threads": Case(files(f"{CPU}/smt/control", "on"), files(f"{CPU}/smt/control", "off")),
     "isolated-cpus": Case(
         files(f"{CPU}/isolated", "0"), files(f"{CPU}/isolated", "3,7"), harm=True
     ),
-    "tickless-cpus": Case(files(f"{CPU}/nohz_full", "(null)"), files(f"{CPU}/nohz_full", "5-7")),
     "offline-cpus": Case(
         files(f"{CPU}/present", "0-7", f"{CPU}/online", "0-7"),
         files(f"{CPU}/present", "0-7", f"{CPU}/online", "0-5"),
     ),
     "cpu-quota": Case(Given(GROUP, topology={"allowed": ALONE}), Given()),
-    "preemption": Case(
-        files("proc/version", "Linux version 6.13 SMP PREEMPT_LAZY"),
-        files("proc/version", "Linux version 6.1 SMP PREEMPT_RT"),
-    ),
-    "mitigations-off": Case(
-        files("proc/cmdline", "quiet", f"{CPU}/vulnerabilities/l1tf", "Not affected"),
-        files("proc/cmdline", "quiet mitigations=off"),
-        harm=True,
-    ),
-    "microcode": Case(
-        files(f"{CPU}/vulnerabilities/old_microcode", "Not affected"),
-        files(f"{CPU}/vulnerabilities/old_microcode", "Vulnerable"),
-    ),
     "contradictory-topology": Case(Given(topology={"warnings": []}), Given()),
     "hidden-topology": Case(
         replace(
@@ -437,10 +355,6 @@ CASES = {
     "clock-source": Case(
         files(f"{CLOCK}/current_clocksource", "tsc", f"{CLOCK}/available_clocksource", "tsc hpet"),
         files(f"{CLOCK}/current_clocksource", "hpet", f"{CLOCK}/available_clocksource", "tsc hpet"),
-    ),
-    "interrupts": Case(
-        files("proc/interrupts", interrupts(5_000_000, 5_000_000)),
-        files("proc/interrupts", interrupts(90_000_000, 5)),
     ),
     "core-kinds": Case(
         Given(topology={"cores": [replace(one, kind="cpu_core") for one in TOPOLOGY.cores]}),
@@ -499,9 +413,6 @@ CASES = {
         harm=True,
     ),
     "local-dirs-options": Case(mount(ROOT_MOUNT), mount(("/", "ext4", "rw,sync"))),
-    "local-dirs-discard": Case(mount(ROOT_MOUNT), mount(("/", "ext4", "rw,discard"))),
-    "disk-scheduler": Case(disk("[none] mq-deadline", "0"), disk("none [bfq]", "0")),
-    "read-ahead": Case(disk("[none]", "0"), disk("[none]", "0", "16")),
     "shared-memory": Case(
         mount(ROOT_MOUNT, ("/dev/shm", "tmpfs", "rw")),
         mount(
@@ -528,7 +439,6 @@ CASES = {
         ),
         replace(mount(ROOT_MOUNT), files={**mount(ROOT_MOUNT).files, "proc/self/cgroup": "0::/\n"}),
     ),
-    "lxcfs": Case(mount(ROOT_MOUNT), mount(ROOT_MOUNT, ("/proc/meminfo", "fuse.lxcfs", "rw"))),
     "host-name": Case(files(HOST, "big-box"), files(HOST, "big_box"), harm=True),
     "host-resolves": Case(
         files(HOST, "big-box"),
@@ -540,7 +450,6 @@ CASES = {
         files("etc/hosts", "# here\n::1 localhost\n"),
     ),
     "nic-node": Case(nic_on_node_0("0-1"), nic_on_node_0("2-3,6")),
-    "nic-queues": Case(nic("ff"), nic("00000000,00000000")),
     "java-version": Case(
         java('IMPLEMENTOR="Debian"\nJAVA_VERSION="17.0.15"\n'),
         java('JAVA_VERSION="1.8.0_412"\n'),
@@ -582,13 +491,6 @@ CASES = {
         settings(spark__sql__adaptive__enabled="true"),
         settings(spark__sql__adaptive__enabled="false"),
     ),
-    "event-log": Case(
-        settings(spark__eventLog__enabled="true"),
-        settings(spark__eventLog__enabled="true", spark__eventLog__compress="false"),
-    ),
-    "ui-retention": Case(
-        settings(spark__ui__retainedTasks="1000"), settings(spark__ui__retainedTasks="9000000")
-    ),
     "spark-contradictions": Case(
         settings(spark__memory__offHeap__enabled="true", spark__memory__offHeap__size="4g"),
         settings(spark__memory__offHeap__enabled="true"),
@@ -597,9 +499,6 @@ CASES = {
     "spark-version": Case(Given(), Given(own={"spark_version": "3.5.1"}), harm=True),
     "native-algebra": Case(
         Given({"usr/lib/x86_64-linux-gnu/libblas.so.3": ""}, workload="ml"), Given(workload="ml")
-    ),
-    "hadoop-native": Case(
-        short_circuit({"LD_LIBRARY_PATH": "/a:/opt/hadoop/lib/native"}), short_circuit({})
     ),
     "installed-link": Case(
         Given(own={"installed": {"/spark/jars/hearth-spark_2.13-0.1.0.jar": JAR}}),
@@ -617,34 +516,14 @@ CASES = {
     "unsound-leases": Case(
         Given(), Given(own={"leases": replace(LEASES, problems=["'a.lease' is damaged"])})
     ),
-    "memory-channels": Case(channels(8192, 8192), channels(8192, 8192, 0, 0)),
-    "idle-states": Case(idle((0, 0), (2, 0), (133, 0)), idle((0, 0), (2, 0), (890, 0))),
-    "clock-synchronised": Case(
-        Given(own={"environment": {"YARN_CONF_DIR": "/etc/hadoop"}}),
-        Given(
-            own={"environment": {"YARN_CONF_DIR": "/etc/hadoop"}},
-            clock=replace(KEPT_CLOCK, synchronised=False),
-        ),
-    ),
     "log-level": Case(
         Given(own={"root_log_level": "warn"}), Given(own={"root_log_level": "debug"})
-    ),
-    "time-zone": Case(
-        Given(
-            {"usr/share/zoneinfo/Europe/Berlin": "TZif2"},
-            own={"environment": {"TZ": "Europe/Berlin"}},
-        ),
-        Given(own={"environment": {"TZ": "Europe/Berlin"}}),
     ),
     "loopback-down": Case(
         files("sys/class/net/lo/flags", "0x9"), files("sys/class/net/lo/flags", "0x8"), harm=True
     ),
     "ipv6-only": Case(
         files(HOST, "box"), Given({HOST: "box"}, own={"resolve": lambda name: ["2001:db8::1"]})
-    ),
-    "vpn-address": Case(
-        Given({HOST: "box", **link("eth0", "1")}),
-        Given({HOST: "box", **link("eth0", "1"), **link("wg0", "65534")}),
     ),
     "stale-archives": Case(
         Given(own={"archives": [Archive(90 << 20, True)]}),

@@ -8,7 +8,6 @@ from typing import Any
 from hearth.base.absent import Absent
 from hearth.base.codec import load_typed
 from hearth.doctor.check import Machine, Own, Space
-from hearth.doctor.clock import Clock
 from hearth.doctor.tree import Tree
 from hearth.machine.leases import Leases
 from hearth.machine.plan import Plan
@@ -41,9 +40,6 @@ OWN = Own(
 )
 
 
-KEPT_CLOCK = Clock(True, 0.02, ["chronyd"], "UTC0")
-
-
 @dataclass(frozen=True)
 class Given:
     """Files by path, modes of directories, and what differs from the examples."""
@@ -53,7 +49,6 @@ class Given:
     topology: Mapping[str, Any] = field(default_factory=dict)
     plan: Mapping[str, Any] = field(default_factory=dict)
     workload: str | None = None
-    clock: Clock = KEPT_CLOCK
     modes: Mapping[str, int] = field(default_factory=dict)
 
     def machine(self, root: Path) -> Machine:
@@ -72,7 +67,6 @@ class Given:
             replace(PLAN, **self.plan),
             own,
             self.workload,
-            self.clock,
         )
 
 

@@ -48,7 +48,9 @@ def test_harm_comes_first_then_what_a_study_has_measured(tmp_path: Path) -> None
 
 
 def test_a_finding_is_shown_with_all_that_is_known_of_it(tmp_path: Path) -> None:
-    found = examined(tmp_path, "memory-maps", "memory-speed")
+    given = CASES["memory-maps"].wrong
+    machine = replace(given, topology=CASES["uneven-nodes"].wrong.topology).machine(tmp_path)
+    found = examine(machine, None, {}, [CHECKS["memory-maps"], CHECKS["uneven-nodes"]])
     shown = "\n".join(show_doctor(found, Screen(100), everything=False))
     assert shown.startswith("this machine: findings: 0 that do harm, 2 with advice; 0 checks")
     assert "advice memory-maps: vm.max_map_count = 65530" in shown
@@ -182,7 +184,7 @@ def test_cores_of_several_clocks_are_found_where_the_kernel_names_no_kinds(tmp_p
     assert found.seen == "CPUs 5-7 reach 3.9 GHz at most, others up to 5.2 GHz"
 
 
-@pytest.mark.parametrize("name", ["compressed-pointers", "event-log", "java-compiler"])
+@pytest.mark.parametrize("name", ["compressed-pointers", "adaptive-execution", "java-compiler"])
 def test_of_settings_that_cannot_be_read_nothing_is_claimed(tmp_path: Path, name: str) -> None:
     machine = Given(own={"conf": Absent("spark-defaults.conf: cannot read it")}).machine(tmp_path)
     (unseen,) = examine(machine, None, {}, [CHECKS[name]]).not_checked

@@ -91,17 +91,17 @@ def test_what_was_set_otherwise_during_the_run_is_told(tmp_path: Path) -> None:
 def test_advice_about_what_the_run_had_none_of_comes_last_and_does_not_count(
     tmp_path: Path,
 ) -> None:
-    files = {"proc/self/mountinfo": "2 1 8:1 / / discard - ext4 s rw\n"}
+    files = {"proc/self/mountinfo": "2 1 8:1 / / sync - ext4 s rw\n"}
     machine = Given(files, own={"conf": {"spark.sql.adaptive.enabled": "false"}}).machine(tmp_path)
-    checks = [CHECKS["local-dirs-discard"], CHECKS["adaptive-execution"]]
+    checks = [CHECKS["local-dirs-options"], CHECKS["adaptive-execution"]]
     found = examine(machine, None, {}, checks, run=replace(RUN, changed=["smt: on then, off now"]))
-    assert [one.name for one in found.findings] == ["adaptive-execution", "local-dirs-discard"]
+    assert [one.name for one in found.findings] == ["adaptive-execution", "local-dirs-options"]
     assert [one.name for one in found.telling] == ["adaptive-execution"]
     shown = " ".join("\n".join(show_doctor(found, Screen(200), everything=False)).split())
     assert "findings: 0 that do harm, 1 with advice, 1 that do not affect it" in shown
     assert "changed since: smt: on then, off now" in shown
     assert "in this run: 3 queries" in shown
-    assert f"discard: does not affect this run: {NOTHING.text}" in shown
+    assert f"disk: does not affect this run: {NOTHING.text}" in shown
     assert NOTHING.text in doctor_view(found)["findings"][1]["title"]
     validate("doctor", to_json(found))
 

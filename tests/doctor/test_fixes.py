@@ -174,8 +174,8 @@ def test_a_command_goes_on_where_it_may_not_look(hearth: Command, tmp_path: Path
 def test_a_fix_is_an_arm_and_what_cannot_be_switched_is_skipped_with_the_reason(
     root: Path, machine: Machine, switch: Switch
 ) -> None:
-    names = ["as-is", "fixed:memory-maps", "fixed:turbo", "fixed:microcode"]
-    CASES["microcode"].wrong.machine(root)
+    names = ["as-is", "fixed:memory-maps", "fixed:turbo", "fixed:uneven-nodes"]
+    machine = replace(machine, topology=CASES["uneven-nodes"].wrong.machine(root).topology)
     found = ways.fixes(names, lambda name: switch.plan(name, machine, persist=False))
     assert [arm.name for arm in found] == names
     assert found[0] == Arm("as-is")
@@ -183,7 +183,7 @@ def test_a_fix_is_an_arm_and_what_cannot_be_switched_is_skipped_with_the_reason(
     said = "/proc/sys/vm/max_map_count set to 262144 for its runs, 65530 before"
     assert ways.setting_words(found[1]) == said
     assert (found[2].skipped or "").startswith("there is nothing to fix in turbo: there is no /sys")
-    assert "hearth cannot change microcode itself: install" in (found[3].skipped or "")
+    assert "hearth cannot change uneven-nodes itself: " in (found[3].skipped or "")
     assert (found[3].skipped or "").endswith(", and a reboot")
 
 

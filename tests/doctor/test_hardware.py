@@ -1,6 +1,5 @@
 """What single checks make of what machines really hold: modules, idle states, clocks, names."""
 
-import json
 import tempfile
 from dataclasses import replace
 from pathlib import Path
@@ -12,130 +11,21 @@ from doctor.cases import (
     CPU,
     GROUP,
     ROOT_MOUNT,
-    channel,
-    disk,
-    edac,
-    idle,
     java,
     mount,
-    nic,
     nic_on_node_0,
 )
 from doctor.made_machine import PLAN, TOPOLOGY, Given
 from hearth.base.absent import Absent
-from hearth.base.codec import to_json
 from hearth.base.sizes import show_bytes
 from hearth.doctor.check import Fine, Outcome, Problem, Space, all_checks, looked
-from hearth.doctor.clock import CAPTURED, Clock, captured_clock, read_clock
-from hearth.doctor.dmi import modules
 from hearth.doctor.examine import examine
 from hearth.doctor.places import temporary
 from hearth.doctor.reading import _root_log_level
-from hearth.doctor.tree import NotSeen, Tree
+from hearth.doctor.tree import Tree
 
 WIDTH = ("speed", "width")
 CHECKS = {check.name: check for check in all_checks()}
-
-
-def of(tmp_path: Path, *raw: bytes) -> Outcome | Absent:
-    files = {f"sys/firmware/dmi/entries/17-{n}/raw": one for n, one in enumerate(raw)}
-    return looked(CHECKS["memory-channels"], Given(files).machine(tmp_path))
-
-
-@pytest.mark.parametrize(
-    ("places", "told"),
-    [
-        # AMD and others: the bank has the channel.
-        ([("DIMM 0", "P0 CHANNEL A", 16384), ("DIMM 0", "P0 CHANNEL B", 0)],
-         "1 of 2 memory channels empty (P0 CHANNEL B: 0 B)"),
-        # The same, with the processor in the other text.
-        ([("CHANNEL A DIMM0", "NODE 0", 8192), ("CHANNEL A DIMM0", "NODE 1", 4096)],
-         "1 of 2 memory channels hold less than 8 GB (NODE 1 CHANNEL A: 4 GB)"),
-        # Intel's boards: two places of a channel count together.
-        ([("Controller0-ChannelA-DIMM0", "BANK 0", 8192),
-          ("Controller0-ChannelA-DIMM1", "BANK 1", 8192),
-          ("Controller1-ChannelA-DIMM0", "BANK 2", 16384)], "2 memory channels of 16 GB each"),
-        # A letter is a processor here, a channel there: nothing is claimed.
-        ([("DIMM_A1", "", 4096), ("DIMM_A2", "", 0)],
-         "the firmware does not name the channels of all memory modules"),
-        ([("ChannelA-DIMM0", "", 4096), ("P1-DIMMB1", "", 0)],
-         "the firmware does not name the channels of all memory modules"),
-    ],
-)  # fmt: skip
-def test_channels_are_told_apart_where_the_firmware_names_them(
-    tmp_path: Path, places: list[tuple[str, str, int]], told: str
-) -> None:
-    found = of(tmp_path, *(channel(size, locator, bank) for locator, bank, size in places))
-    assert (found.reason if isinstance(found, Absent) else found.seen) == told
-
-
-def test_a_large_module_has_its_size_in_another_field(tmp_path: Path) -> None:
-    raw = bytearray(channel(0x7FFF, "ChannelA-DIMM0"))
-    raw[0x1C:0x20] = (65536).to_bytes(4, "little")
-    file = tmp_path / "sys/firmware/dmi/entries/17-0/raw"
-    file.parent.mkdir(parents=True)
-    file.write_bytes(raw)
-    assert modules(Tree(tmp_path))[0].size_mb == 65536
-    file.write_bytes(channel(0xFFFF, "ChannelA-DIMM0"))
-    with pytest.raises(NotSeen, match="describes no memory module"):
-        modules(Tree(tmp_path))
-
-
-def test_no_idle_state_at_all_is_a_finding_too(tmp_path: Path) -> None:
-    found = looked(CHECKS["idle-states"], idle((0, 0), (2, 1), (133, 1)).machine(tmp_path))
-    assert isinstance(found, Problem) and found.seen == "all idle states are disabled"
-
-
-def test_slow_idle_states_are_disabled_on_every_cpu(tmp_path: Path) -> None:
-    found = looked(CHECKS["idle-states"], idle((0, 0), (890, 0), (1034, 1)).machine(tmp_path))
-    assert isinstance(found, Problem)
-    assert [change.path for change in found.changes] == [
-        f"{CPU}/cpu1/cpuidle/state1/disable",
-        f"{CPU}/cpu2/cpuidle/state1/disable",
-    ]
-
-
-def test_the_kernel_says_whether_its_clock_is_synchronised() -> None:
-    clock = read_clock()
-    assert isinstance(clock.synchronised, bool)
-    assert clock.error_s is not None and 0 <= clock.error_s < 1e4
-
-
-BERLIN = "CET-1CEST,M3.5.0,M10.5.0/3"
-
-
-def test_a_machine_tells_the_rule_of_its_time_zone_and_the_services_that_keep_its_clock(
-    tmp_path: Path,
-) -> None:
-    for process, name in (("7", "chronyd"), ("8", "java"), ("self", "ntpd")):
-        (tmp_path / "proc" / process).mkdir(parents=True)
-        (tmp_path / "proc" / process / "comm").write_text(f"{name}\n")
-    assert read_clock(tmp_path).services == ["chronyd"]
-    assert read_clock(tmp_path).zone == "UTC0"
-    local = tmp_path / "etc/localtime"
-    local.parent.mkdir()
-    local.write_bytes(b"TZif2\0\1\xff\n" + BERLIN.encode() + b"\n")
-    assert read_clock(tmp_path).zone == BERLIN
-    for damaged in (b"", b"TZif2\0\n\n", b"no zone\nUTC0\n", b"TZif\n\xff\xff\xff\n"):
-        local.write_bytes(damaged)
-        assert read_clock(tmp_path).zone is None
-
-
-def test_the_clock_of_a_capture_is_what_hearth_wrote_or_could_not_be_read(tmp_path: Path) -> None:
-    file = tmp_path / CAPTURED
-    tree = Tree(tmp_path)
-    assert captured_clock(tree) == Absent(f"there is no /{CAPTURED}")
-    file.parent.mkdir()
-    told = Clock(False, 16.0, ["chronyd"], BERLIN)
-    file.write_text(json.dumps(to_json(told)))
-    assert captured_clock(tree) == told
-    for damaged in ("", "[]", "{", '{"synchronised": "yes"}', "\0", "9" * 9000,
-                    json.dumps(to_json(replace(told, zone="a\nb"))),
-                    json.dumps(to_json(replace(told, services=["\x1b[31m"])))):  # fmt: skip
-        file.write_text(damaged)
-        found = captured_clock(tree)
-        assert isinstance(found, Absent) and found.reason.startswith("could not read /etc")
-        assert found.reason.isprintable()
 
 
 @pytest.mark.parametrize(
@@ -159,12 +49,6 @@ def test_numa_balancing_is_worth_a_figure_only_where_nothing_is_bound_on_the_mak
     changes = outcome.changes if isinstance(outcome, Problem) else ()
     assert [one.value for one in changes] == ([] if change is None else [change])
     assert [one.worth.kind for one in found] == ([] if worth is None else [worth])
-
-
-def test_the_energy_bias_is_changed_where_it_saves_power(tmp_path: Path) -> None:
-    found = looked(CHECKS["energy-bias"], CASES["energy-bias"].wrong.machine(tmp_path))
-    assert isinstance(found, Problem)
-    assert [one.path for one in found.changes] == [f"{CPU}/cpu2/power/energy_perf_bias"]
 
 
 def test_an_early_access_build_of_java_is_told(tmp_path: Path) -> None:
@@ -214,26 +98,6 @@ def test_the_log_level_is_that_of_the_setting_or_else_of_the_file(tmp_path: Path
         assert isinstance(looked(CHECKS["log-level"], Given(own=own).machine(tmp_path)), told)
 
 
-def test_a_clock_that_did_not_tell_is_not_judged(tmp_path: Path) -> None:
-    case = CASES["clock-synchronised"].wrong
-    assert case.clock.synchronised is False
-    untold = replace(case, clock=replace(case.clock, synchronised=None)).machine(tmp_path)
-    assert isinstance(looked(CHECKS["clock-synchronised"], untold), Absent)
-    of_fleet = replace(replace(case, own={}).machine(tmp_path), of_fleet=True)
-    assert isinstance(looked(CHECKS["clock-synchronised"], of_fleet), Problem)
-
-
-def test_whether_a_virtual_disk_spins_is_not_claimed(tmp_path: Path) -> None:
-    machine = disk("[none] mq-deadline", "1").machine(tmp_path)
-    assert isinstance(looked(CHECKS["disk-scheduler"], machine), Problem)
-    queue = tmp_path / "sys/dev/block/8:1"
-    place = tmp_path / "sys/devices/pci0000:00/virtio0/block/vda"
-    place.parent.mkdir(parents=True)
-    queue.rename(place)
-    queue.symlink_to("../../devices/pci0000:00/virtio0/block/vda")
-    assert isinstance(looked(CHECKS["disk-scheduler"], machine), Fine)
-
-
 def test_a_limit_of_a_group_above_throttles_too(tmp_path: Path) -> None:
     files = {**GROUP, "sys/fs/cgroup/a/memory.high": "max", "proc/self/cgroup": "0::/a/b\n",
              "sys/fs/cgroup/a/b/cgroup.controllers": "memory"}  # fmt: skip
@@ -249,29 +113,6 @@ def test_groups_over_which_something_else_is_mounted_are_hidden(tmp_path: Path) 
     (tmp_path / "sys/fs/cgroup/cgroup.controllers").unlink()
     (tmp_path / "sys/fs/cgroup").rmdir()
     assert isinstance(looked(CHECKS["hidden-limits"], machine), Problem)
-
-
-@pytest.mark.parametrize("zone", ["UTC", "CET-1CEST,M3.5.0,M10.5.0/3", ":/etc/localtime"])
-def test_of_a_time_zone_that_needs_no_name_nothing_is_claimed(tmp_path: Path, zone: str) -> None:
-    machine = Given(own={"environment": {"TZ": zone}}).machine(tmp_path)
-    assert not isinstance(looked(CHECKS["time-zone"], machine), Problem)
-
-
-def test_a_name_with_another_address_than_the_loopback_is_no_matter_for_a_vpn(
-    tmp_path: Path,
-) -> None:
-    files = CASES["vpn-address"].wrong.files
-    own = {"resolve": lambda name: ["127.0.1.1", "192.168.1.5"]}
-    machine = Given(files, own=own).machine(tmp_path)
-    assert isinstance(looked(CHECKS["vpn-address"], machine), Fine)
-
-
-def test_a_fault_of_the_processor_without_a_mitigation_is_named(tmp_path: Path) -> None:
-    states = {"l1tf": "Mitigation: PTE Inversion", "mds": "Vulnerable: no microcode"}
-    files = {f"{CPU}/vulnerabilities/{name}": state for name, state in states.items()}
-    machine = Given({"proc/cmdline": b"quiet", **{k: v.encode() for k, v in files.items()}})
-    found = looked(CHECKS["mitigations-off"], machine.machine(tmp_path))
-    assert found == Fine("mitigations: l1tf; vulnerable: mds")
 
 
 def test_processes_that_others_lost_on_the_machine_are_none_of_a_containers(tmp_path: Path) -> None:
@@ -344,36 +185,6 @@ def test_directories_that_every_jvm_writes_to_are_told_by_their_mode(
     )
 
 
-def test_packets_that_are_steered_to_any_cpu_are_told(tmp_path: Path) -> None:
-    found = looked(CHECKS["nic-queues"], nic("ff", flows="0").machine(tmp_path))
-    assert isinstance(found, Problem) and found.seen.startswith("eth0: RPS without RFS")
-
-
-@pytest.mark.parametrize(
-    ("version", "options", "now", "told"),
-    [
-        ("PREEMPT_LAZY", "", "", "preemption: lazy"),
-        ("SMP", "", "", "preemption: none or voluntary"),
-        ("PREEMPT", "", "", "preemption: full"),
-        ("PREEMPT_DYNAMIC", "quiet preempt=none", "", "preemption: none"),
-        ("PREEMPT_DYNAMIC", "preempt=full", "", "preemption: full"),
-        ("PREEMPT_DYNAMIC", "preempt=full", "none voluntary full (lazy)", "preemption: lazy"),
-        ("PREEMPT_DYNAMIC", "preempt=odd", "(odd)", None),
-    ],
-)
-def test_the_preemption_model_is_named_and_full_costs_throughput(
-    tmp_path: Path, version: str, options: str, now: str, told: str | None
-) -> None:
-    files = {"proc/version": f"Linux version 6.13 {version}", "proc/cmdline": options}
-    more = {"sys/kernel/debug/sched/preempt": now} if now else {}
-    found = looked(CHECKS["preemption"], Given({**files, **more}).machine(tmp_path))
-    if told is None:
-        assert isinstance(found, Absent) and "PREEMPT_DYNAMIC" in found.reason
-        return
-    assert not isinstance(found, Absent) and found.seen == told
-    assert isinstance(found, Problem) == (told == "preemption: full")
-
-
 @pytest.mark.parametrize(
     ("given", "told"),
     [
@@ -438,15 +249,6 @@ def test_turbo_that_is_off_is_told_with_what_the_firmware_says_it_would_give(
     assert isinstance(found, Fine) == told.startswith("turbo: off, and")
 
 
-def test_a_link_that_is_down_does_not_hide_a_disk_with_too_few_lanes(tmp_path: Path) -> None:
-    down, disk = "sys/class/net/eth0/device", "sys/class/nvme/nvme0/device"
-    links = {f"{down}/{one}_link_{what}": "0" for one in ("current", "max") for what in WIDTH}
-    links |= {f"{disk}/{one}_link_speed": "8.0 GT/s PCIe" for one in ("current", "max")}
-    links |= {f"{disk}/current_link_width": "1", f"{disk}/max_link_width": "4"}
-    found = looked(CHECKS["device-links"], Given(links).machine(tmp_path))
-    assert isinstance(found, Problem) and found.seen.startswith("nvme0: 1 lanes")
-
-
 def test_memory_without_cpus_that_is_faster_costs_nothing(tmp_path: Path) -> None:
     for tier, kind in (("faster", Fine), ("slower", Problem)):
         bare = replace(TOPOLOGY.nodes[0], id=1, cpus="", tier=tier)
@@ -456,41 +258,6 @@ def test_memory_without_cpus_that_is_faster_costs_nothing(tmp_path: Path) -> Non
         given = Given(topology={"nodes": nodes, "allowed": allowed}, plan=plan)
         found = looked(CHECKS["memory-only-nodes"], given.machine(tmp_path / tier))
         assert isinstance(found, kind), (tier, found)
-
-
-def test_a_group_of_cpus_that_are_offline_does_not_hide_the_others(tmp_path: Path) -> None:
-    policies = f"{CPU}/cpufreq/policy"
-    given = Given(
-        {
-            f"{policies}0/affected_cpus": "0",
-            f"{policies}0/cpuinfo_max_freq": "3900000",
-            f"{policies}0/scaling_max_freq": "2100000",
-            f"{policies}1/affected_cpus": "",
-            f"{policies}1/cpuinfo_max_freq": "",
-            f"{policies}1/scaling_max_freq": "",
-        }
-    )
-    found = looked(CHECKS["clock-limit"], given.machine(tmp_path))
-    assert isinstance(found, Problem) and found.seen == "clocks are limited to 2.1 of 3.9 GHz"
-
-
-def test_one_group_of_cpus_with_another_governor_is_told(tmp_path: Path) -> None:
-    files = {
-        f"{CPU}/cpufreq/policy{n}/{name}": value
-        for n, governor in enumerate(["performance", "performance", "schedutil"])
-        for name, value in {
-            "scaling_governor": governor,
-            "scaling_driver": "cppc_cpufreq",
-            "energy_performance_preference": "power" if n == 1 else "performance",
-        }.items()
-    }
-    machine = Given(files).machine(tmp_path)
-    found = looked(CHECKS["governor"], machine)
-    assert isinstance(found, Problem)
-    assert found.seen == "governor: schedutil of cppc_cpufreq (of 1 of 3 groups of CPUs)"
-    assert found.evidence == f"/{CPU}/cpufreq/policy2/scaling_governor"
-    hint = looked(CHECKS["energy-preference"], machine)
-    assert isinstance(hint, Problem) and "policy1/" in hint.evidence
 
 
 def test_a_processor_whose_memory_has_a_node_of_its_own_does_not_lack_memory(
@@ -576,33 +343,3 @@ def test_libraries_are_unpacked_where_java_keeps_temporary_files_not_where_pytho
     option = {"environment": {"JAVA_TOOL_OPTIONS": "-Djava.io.tmpdir=/scratch"}}
     named = replace(noexec, own=option).machine(tmp_path)
     assert isinstance(looked(CHECKS["temporary-noexec"], named), Fine)
-
-
-def test_counters_of_the_machine_are_not_measured_by_a_containers_uptime(tmp_path: Path) -> None:
-    """lxcfs shows a container its own /proc/uptime, and the counters of the whole machine."""
-    counted = CASES["heat"].wrong
-    for name, kind in (("/proc/uptime", Absent), ("/proc/meminfo", Problem)):
-        mounts = mount(ROOT_MOUNT, (name, "fuse.lxcfs", "rw")).files
-        given = replace(counted, files={**counted.files, **mounts})
-        found = looked(CHECKS["heat"], given.machine(tmp_path / name[6:]))
-        assert isinstance(found, kind), found
-
-
-def test_a_counter_with_more_digits_than_python_reads_is_no_number(tmp_path: Path) -> None:
-    given = CASES["listen-queue"].wrong
-    counts = {path: str(text).replace(" 7", " " + "7" * 5000) for path, text in given.files.items()}
-    found = looked(CHECKS["listen-queue"], replace(given, files=counts).machine(tmp_path))
-    assert found == Absent("could not read /proc/net/netstat: it has no ListenOverflows")
-
-
-def test_memory_that_lost_data_does_harm_and_a_few_corrected_errors_are_none(
-    tmp_path: Path,
-) -> None:
-    """mcelog calls ten errors within a day too many."""
-    for n, (given, told) in enumerate(
-        [(edac(10, days=0.1), Fine), (edac(11, days=0.1), Problem), (edac(0, lost=1), Problem)]
-    ):
-        found = looked(CHECKS["memory-errors"], given.machine(tmp_path / str(n)))
-        assert isinstance(found, told)
-    assert isinstance(found, Problem) and found.severity == "harm"
-    assert found.seen == "0 memory errors corrected, 1 not"

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from doctor.cases import CASES
-from doctor.made_machine import Given, booted
+from doctor.made_machine import booted
 from hearth.base.errors import UserError
 from hearth.doctor.check import Machine
 from hearth.doctor.switch import Kept, Switch, Switched
@@ -65,30 +65,6 @@ def test_what_was_set_by_a_files_counterpart_is_put_back_there(root: Path, switc
     switch.undo("dirty-pages")
     assert ratio.read_text().strip() == before
     assert fixed.read_text().strip() == str(1 << 30), "the kernel sets it to 0, and nobody else can"
-
-
-@pytest.mark.parametrize("device", ["8:0", "8:1"], ids=["a disk", "a partition"])
-def test_a_setting_of_a_disk_is_changed_by_the_disks_name_and_taken_back(
-    root: Path, switch: Switch, device: str
-) -> None:
-    """The kernel's own links lead to it, through a name with a colon."""
-    disk = root / "sys/devices/pci0/block/sda"
-    (disk / "sda1").mkdir(parents=True)
-    (disk / "queue").mkdir()
-    for folder in ("dev/block", "block"):
-        (root / "sys" / folder).mkdir(parents=True)
-    (root / "sys/dev/block/8:0").symlink_to("../../devices/pci0/block/sda")
-    (root / "sys/dev/block/8:1").symlink_to("../../devices/pci0/block/sda/sda1")
-    (root / "sys/block/sda").symlink_to("../devices/pci0/block/sda")
-    ahead = disk / "queue/read_ahead_kb"
-    ahead.write_text("16\n")
-    files = {"proc/self/mountinfo": f"20 1 {device} / / rw - ext4 source rw\n"}
-    planned = switch.plan("read-ahead", Given(files).machine(root), persist=False)
-    assert planned.settings == [Kept("sys/block/sda/queue/read_ahead_kb", "16", "4096")]
-    switch.apply(planned)
-    assert ahead.read_text() == "4096\n"
-    switch.undo("read-ahead")
-    assert ahead.read_text() == "16\n"
 
 
 def test_planning_a_fix_changes_nothing(root: Path, machine: Machine, switch: Switch) -> None:
@@ -205,11 +181,11 @@ def test_a_record_that_names_another_file_writes_nothing(
         ("nothing", "--fix: 'nothing' is not a check: 'hearth doctor --all' lists them"),
         ("turbos", "did you mean 'turbo'?"),
         ("turbo", "there is nothing to fix in turbo: there is no /sys"),
-        ("microcode", "hearth cannot change microcode itself: install"),
+        ("uneven-nodes", "hearth cannot change uneven-nodes itself: "),
     ],
 )
 def test_what_cannot_be_fixed_is_said(root: Path, switch: Switch, name: str, said: str) -> None:
-    machine = CASES["microcode"].wrong.machine(root)
+    machine = CASES["uneven-nodes"].wrong.machine(root)
     with pytest.raises(UserError, match=said):
         switch.plan(name, machine, persist=False)
 

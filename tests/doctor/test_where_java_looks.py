@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from doctor.cases import ROOT_MOUNT, mount, short_circuit
+from doctor.cases import ROOT_MOUNT, mount
 from doctor.made_machine import Given
 from hearth.base.absent import Absent
-from hearth.doctor.check import Fine, Outcome, Problem, all_checks, looked
+from hearth.doctor.check import Fine, Problem, all_checks, looked
 
 CHECKS = {check.name: check for check in all_checks()}
 NOEXEC = mount(ROOT_MOUNT, ("/tmp", "tmpfs", "rw,noexec"), ("/fast", "tmpfs", "rw,noexec"))
@@ -89,48 +89,3 @@ def test_of_a_temporary_directory_that_is_no_name_of_a_file_nothing_is_claimed(
     given = replace(NOEXEC, modes={"tmp": 0o1777, "dev/shm": 0o1777})
     machine = of_user(given, {key: temporary("/a\0b")}).machine(tmp_path)
     assert looked(CHECKS[check], machine) == Absent("-Djava.io.tmpdir names no file")
-
-
-NATIVE = "/opt/hadoop/lib/native"
-
-
-OPTION = "-D" + ".".join(("java", "library", "path"))
-
-
-def hadoop(tmp_path: Path, conf: Mapping[str, str], mode: str = "partitioned") -> Outcome | Absent:
-    """What is found where Hadoop's library is there."""
-    given = replace(short_circuit({}), plan={"mode": mode})
-    asked = {"spark.hadoop.dfs.client.read.shortcircuit": "true", **conf}
-    machine = of_user(given, asked, LD_LIBRARY_PATH="/mine").machine(tmp_path)
-    return looked(CHECKS["hadoop-native"], machine)
-
-
-@pytest.mark.parametrize(
-    ("conf", "command"),
-    [
-        ({}, "export LD_LIBRARY_PATH=$HADOOP_HOME/lib/native${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"),
-        ({"spark.executor.extraLibraryPath": NATIVE}, None),
-        ({"spark.driver.extraLibraryPath": NATIVE}, "export LD_LIBRARY_PATH="),
-        ({"spark.executorEnv.LD_LIBRARY_PATH": f"/a:{NATIVE}"}, None),
-        ({"spark.executorEnv.LD_LIBRARY_PATH": "/a"},
-         "add $HADOOP_HOME/lib/native to spark.executorEnv.LD_LIBRARY_PATH"),
-        ({EXECUTOR: f"{OPTION}={NATIVE}"}, None),
-        # The option is instead of the variable.
-        ({EXECUTOR: f"{OPTION}=/b", "spark.executor.extraLibraryPath": NATIVE},
-         f"add $HADOOP_HOME/lib/native to {OPTION}"),
-    ],
-)  # fmt: skip
-def test_hadoops_library_is_looked_for_where_executors_would_and_no_setting_is_lost(
-    tmp_path: Path, conf: dict[str, str], command: str | None
-) -> None:
-    found = hadoop(tmp_path, conf)
-    if command is None:
-        assert found == Fine(f"libhadoop.so is in {NATIVE}")
-    else:
-        assert isinstance(found, Problem) and found.command.startswith(command)
-
-
-def test_in_one_jvm_hadoops_library_is_looked_for_where_the_driver_would(tmp_path: Path) -> None:
-    for key, kind in (("driver", Fine), ("executor", Problem)):
-        found = hadoop(tmp_path, {f"spark.{key}.extraLibraryPath": NATIVE}, "native")
-        assert isinstance(found, kind), found

@@ -141,34 +141,6 @@ def set_to(archive: Path, folder: Path, vm: Mapping[str, int], cpus: str) -> Non
     shutil.rmtree(online.parent / "smt", ignore_errors=True)
 
 
-def test_machines_of_another_time_zone_and_clocks_that_nothing_keeps_are_told(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    folder = tmp_path / "fleet"
-    folder.mkdir()
-    assert main(["gather", "--output", str(folder / "a.tar.gz")]) == 0
-    berlin = "CET-1CEST,M3.5.0,M10.5.0/3"
-    for name, zone, kept in (("b", "UTC0", True), ("c", "UTC0", True), ("d", berlin, False)):
-        with tarfile.open(folder / "a.tar.gz") as packed:
-            packed.extractall(folder / name, filter="data")
-        file = folder / name / "machine" / "etc" / "hearth-clock.json"
-        clock = json.loads(file.read_text())
-        assert clock["zone"] and isinstance(clock["synchronised"], bool)
-        file.write_text(json.dumps({**clock, "zone": zone, "synchronised": kept}))
-    shutil.copytree(folder / "b", folder / "old")
-    (folder / "old" / "machine" / "etc" / "hearth-clock.json").unlink()
-    (folder / "a.tar.gz").unlink()
-    capsys.readouterr()
-
-    odd = {
-        (each.machine, each.name): each.seen
-        for each in plan_fleet(folder, ANYTHING).odd
-        if each.name in ("time-zone", "clock-synchronised")
-    }
-    assert odd.keys() == {("d", "time-zone"), ("d", "clock-synchronised")}
-    assert odd["d", "time-zone"].endswith(f"is {berlin}; 2 of 3 machines have UTC0")
-
-
 def test_a_capture_that_cannot_be_read_is_named_and_the_others_are_planned_for(
     fleet: Path,
 ) -> None:

@@ -14,7 +14,6 @@ from hearth.base.absent import Absent, Measured
 from hearth.base.errors import UserError, nearest
 from hearth.base.java import OPTION_VARIABLES
 from hearth.doctor import checks
-from hearth.doctor.clock import Clock
 from hearth.doctor.tree import NotSeen, Tree
 from hearth.machine.plan import Plan
 from hearth.machine.topology import Topology
@@ -98,7 +97,6 @@ class Machine:
     plan: Measured[Plan]
     own: Measured[Own]
     workload: str | None = None
-    clock: Measured[Clock] = _NOT_READ
     of_fleet: bool = False
 
     def the_topology(self) -> Topology:

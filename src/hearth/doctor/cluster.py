@@ -1,8 +1,6 @@
 """Tell whether applications of this user run on other machines too."""
 
-from hearth.base.absent import Absent
 from hearth.doctor.check import Machine
-from hearth.doctor.tree import NotSeen
 
 _MASTERS = ("spark://", "yarn", "k8s://")
 _VARIABLES = ("YARN_CONF_DIR", "HADOOP_CONF_DIR")
@@ -22,10 +20,3 @@ def is_in_a_cluster(machine: Machine) -> bool:
 def leads_to_a_cluster(machine: Machine) -> bool:
     """Return whether the master that is set is a cluster's; raise NotSeen."""
     return machine.the_own().settings.get("spark.master", "").startswith(_MASTERS)
-
-
-def matters(machine: Machine) -> bool:
-    """Return the same; raise NotSeen for a capture that is looked at alone."""
-    if isinstance(machine.own, Absent) and not machine.of_fleet:
-        raise NotSeen("of interest in a cluster only: 'hearth fleet plan' judges captures together")
-    return is_in_a_cluster(machine)

@@ -17,7 +17,6 @@ from hearth.base.codec import typed
 from hearth.base.errors import UserError
 from hearth.base.temporary import working_directory
 from hearth.doctor.check import Archive, Machine, Own
-from hearth.doctor.clock import captured_clock, read_clock
 from hearth.doctor.places import local_dirs, space_of, temporary
 from hearth.doctor.tree import Tree
 from hearth.machine import class_data, jvm, leases, paths
@@ -47,7 +46,7 @@ def read_machine(
     topology, plan = _planned(capture, request, debug)
     if capture is None:
         own = _own(debug)
-        yield Machine(Tree(), topology, plan, own, request.workload, read_clock())
+        yield Machine(Tree(), topology, plan, own, request.workload)
         return
     if isinstance(topology, Absent):
         raise UserError(topology.reason)
@@ -69,8 +68,7 @@ def captured_machine(
     """
     with _unpacked(capture) as root:
         tree = Tree(root, confined=True)
-        clock = captured_clock(tree)
-        yield Machine(tree, topology, plan, _NOT_OF_A_CAPTURE, workload, clock, of_fleet)
+        yield Machine(tree, topology, plan, _NOT_OF_A_CAPTURE, workload, of_fleet)
 
 
 def _planned(

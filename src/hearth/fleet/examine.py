@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from hearth.base.absent import Absent
 from hearth.base.errors import UserError
 from hearth.base.terminal import one_line
 from hearth.doctor.examine import CheckFinding, examine
@@ -19,7 +18,6 @@ def plan_fleet(folder: Path, request: PlanRequest, debug: bool = False) -> Fleet
     """Return the classes of the machines that were captured in a folder, and what is odd."""
     found, unread = Sorted(), []
     findings: list[tuple[str, list[CheckFinding]]] = []
-    zones: list[tuple[str, str]] = []
     for one in read_all(captures_in(folder), request, debug):
         if isinstance(one, Unread):
             unread.append(one)
@@ -30,8 +28,6 @@ def plan_fleet(folder: Path, request: PlanRequest, debug: bool = False) -> Fleet
                 one.capture, one.topology, one.plan, request.workload, of_fleet=True
             ) as machine:
                 findings.append((one.name, examine(machine, one.name, {}).findings))
-                if not isinstance(machine.clock, Absent) and machine.clock.zone is not None:
-                    zones.append((one.name, machine.clock.zone))
         except UserError as error:  # its topology could be read, and nothing behind it
             unread.append(
                 Unread(one_line(one.capture.name), f"not examined: {one_line(str(error))}")
@@ -44,30 +40,11 @@ def plan_fleet(folder: Path, request: PlanRequest, debug: bool = False) -> Fleet
     return FleetPlan(
         classes=classes_of(kinds),
         usual=_usual(findings),
-        odd=[*_odd(findings), *_other_zones(zones)],
+        odd=_odd(findings),
         unread=unread,
         common=common if isinstance(common, Common) else None,
         no_common=common if isinstance(common, str) else None,
     )
-
-
-def _other_zones(zones: Sequence[tuple[str, str]]) -> list[Odd]:
-    """Return the machines whose time zone is not that of most whose captures tell it."""
-    if not zones:
-        return []
-    usual, many = Counter(zone for _, zone in zones).most_common(1)[0]
-    return [
-        Odd(
-            machine,
-            "time-zone",
-            "advice",
-            f"the rule of its time zone is {zone}; {many} of {len(zones)} machines have {usual}",
-            "the same on all machines: Python tasks and logs show local time",
-            "timedatectl set-timezone ZONE; or TZ=ZONE for all, with spark.executorEnv.TZ",
-        )
-        for machine, zone in zones
-        if zone != usual
-    ]
 
 
 def _shared(findings: Sequence[tuple[str, list[CheckFinding]]]) -> dict[str, int]:

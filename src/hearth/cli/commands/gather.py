@@ -1,24 +1,20 @@
 """Capture this machine in a file, so that hearth can plan for it elsewhere.
 
 The capture holds what the kernel reports about the hardware, about the limits of this process and
-about its own settings (as root also about the memory modules; no serial number), the time zone, and
-whether the clock is synchronised. Attach it to a bug report about a machine; 'hearth topology
---machine FILE' reads it anywhere.
+about its own settings: no serial number, name or address. Attach it to a bug report about a
+machine; 'hearth topology --machine FILE' reads it anywhere.
 
 examples:
   hearth gather
   hearth gather --output big-box.tar.gz
 """
 
-import json
 import platform
 import re
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
-from hearth.base.codec import to_json
 from hearth.cli.options import refuse_device
-from hearth.doctor.clock import read_clock
 from hearth.machine import jvm
 
 
@@ -34,9 +30,7 @@ def run(options: Namespace) -> int:
     output = Path(options.output or f"{name}.tar.gz").absolute()
     refuse_device(output, "--output")
     force = ["--force"] if options.force else []
-    clock = json.dumps(to_json(read_clock()))
-    words = ["--output", str(output), "--clock", clock, *force]
-    jvm.call("gather", *words, debug=options.debug)
+    jvm.call("gather", "--output", str(output), *force, debug=options.debug)
     print(f"captured in {output}")
     print(f"to view it: hearth topology --machine {output}")
     return 0

@@ -21,25 +21,23 @@ private[cli] object TopologyVerbs {
     Json.pretty(TopologyJson.write(TopologyReader.load(machine)))
   }
 
-  /** `gather --output FILE [--force] [--clock JSON]`: a capture of this machine. */
+  /** `gather --output FILE [--force]`: a capture of this machine. */
   def gather(args: Vector[String]): String = {
     @tailrec def parse(rest: Vector[String], asked: Asked): String =
       rest match {
         case "--output" +: file +: more => parse(more, asked.copy(output = Some(file)))
-        case "--clock" +: text +: more => parse(more, asked.copy(clock = Some(text)))
         case "--force" +: more => parse(more, asked.copy(force = true))
         case Vector() if asked.output.nonEmpty => write(asked)
-        case _ => refuse("gather --output FILE [--force] [--clock JSON]", args)
+        case _ => refuse("gather --output FILE [--force]", args)
       }
-    parse(args, Asked(None, None, force = false))
+    parse(args, Asked(None, force = false))
   }
 
-  /** @param clock what the command knows of the clock, kept as it is */
-  final private case class Asked(output: Option[String], clock: Option[String], force: Boolean)
+  final private case class Asked(output: Option[String], force: Boolean)
 
   private def write(asked: Asked): String = {
     val gathered =
-      new Gatherer(Path.of("/"), asked.clock).write(Path.of(asked.output.mkString), asked.force)
+      new Gatherer(Path.of("/")).write(Path.of(asked.output.mkString), asked.force)
     Json.pretty(
       Json
         .obj()

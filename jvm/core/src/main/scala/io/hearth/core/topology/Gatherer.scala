@@ -16,12 +16,10 @@ final case class Gathered(output: Path, files: Int, bytes: Long)
  * Nothing in it identifies the machine: no serial number, no host name, no address (interfaces that
  * are named after theirs get a number instead), and cgroups lose their names, which hold those of users
  * and containers.
- *
- * @param clock what the caller knows of the clock, which no file of the kernel tells: a JSON document
  */
-final class Gatherer(root: Path, clock: Option[String] = None) {
+final class Gatherer(root: Path) {
   private val tree = new SysTree(root)
-  private val contents = new CaptureContents(tree, clock)
+  private val contents = new CaptureContents(tree)
 
   /**
    * @param force whether an existing file may be replaced
@@ -55,15 +53,14 @@ private object Gatherer {
 }
 
 /** What a capture holds, as paths and texts. */
-final private class CaptureContents(tree: SysTree, clock: Option[String]) {
+final private class CaptureContents(tree: SysTree) {
   private val cpuBase = "sys/devices/system/cpu"
   private val nodeBase = "sys/devices/system/node"
   private val reader = new CpuReader(tree, new Warnings)
 
   def files: Vector[(String, String)] =
     copied ++ settings ++ filtered ++ devices.flatMap(_._2) ++ network ++ cgroups ++
-      new CapturedSettings(tree, cpus).files ++
-      clock.map(CaptureContents.Clock -> _) ++
+      new CapturedSettings(tree).files ++
       reader.architecture.map(name => "proc/sys/kernel/arch" -> s"$name\n")
 
   /** Directories whose existence is the information. */
@@ -104,9 +101,7 @@ final private class CaptureContents(tree: SysTree, clock: Option[String]) {
   /** What the kernel and the firmware are set to, for the doctor and for comparing machines. */
   private def settings: Vector[(String, String)] = {
     val frequencies = cpus.map(cpu => s"$cpuBase/cpu$cpu/cpufreq/cpuinfo_max_freq")
-    val mitigations =
-      tree.names(s"$cpuBase/vulnerabilities").map(n => s"$cpuBase/vulnerabilities/$n")
-    (CaptureContents.Settings ++ frequencies ++ mitigations)
+    (CaptureContents.Settings ++ frequencies)
       .flatMap(path => tree.text(path).map(path -> _))
   }
 
@@ -176,9 +171,8 @@ final private class CaptureContents(tree: SysTree, clock: Option[String]) {
     places.zipWithIndex.map { case ((directory, name, place), number) =>
       val at = s"$directory/${CaptureContents.withoutAddress(name, number)}/device"
       val files = for {
-        (from, names) <- place.map(_ -> DeviceReader.PlaceFiles).toVector :+
-          (s"$directory/$name/device" -> CapturedSettings.LinkFiles)
-        file <- names
+        from <- place.toVector
+        file <- DeviceReader.PlaceFiles
         text <- tree.text(s"$from/$file")
       } yield s"$at/$file" -> text
       at -> files
@@ -221,7 +215,6 @@ final private class CaptureContents(tree: SysTree, clock: Option[String]) {
 }
 
 private object CaptureContents {
-  private val Clock = "etc/hearth-clock.json"
   private val Controllers = Vector("cpuset", "memory", "cpu", "pids")
 
   private val StatusFields = Vector("Cpus_allowed", "Mems_allowed", "CapEff")
@@ -234,16 +227,16 @@ private object CaptureContents {
 
   private val Settings =
     Vector("swappiness", "dirty_ratio", "dirty_background_ratio", "dirty_bytes").map(vm) ++
-      Vector("dirty_background_bytes", "max_map_count", "min_free_kbytes").map(vm) ++
+      Vector("dirty_background_bytes", "max_map_count").map(vm) ++
       Vector("overcommit_memory", "zone_reclaim_mode").map(vm) ++
       Vector("numa_balancing", "pid_max", "threads-max").map(n => s"proc/sys/kernel/$n") ++
-      Vector("transparent_hugepage/enabled", "transparent_hugepage/defrag", "ksm/run")
+      Vector("transparent_hugepage/enabled", "transparent_hugepage/defrag")
         .map(name => s"sys/kernel/mm/$name") ++
       Vector("current_clocksource", "available_clocksource")
         .map(name => s"sys/devices/system/clocksource/clocksource0/$name") ++
       Vector("present", "offline", "smt/control", "intel_pstate/no_turbo", "cpufreq/boost")
         .map(name => s"sys/devices/system/cpu/$name") ++
-      Vector("scaling_governor", "scaling_driver", "energy_performance_preference")
+      Vector("scaling_governor", "scaling_driver")
         .map(name => s"sys/devices/system/cpu/cpu0/cpufreq/$name")
 
   private def vm(name: String) = s"proc/sys/vm/$name"
