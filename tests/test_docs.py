@@ -142,21 +142,6 @@ def _returned(name: str) -> Iterator[object]:
                     yield from (end.value for end in ends if isinstance(end, ast.Constant))
 
 
-#: Words that readers stumbled over, and the numbers that studies once had in place of names.
-_QUAINT = re.compile(
-    r"\bamiss\b|\bwhosever\b|\bdearer\b|\bexecutors of its own\b"
-    r"|\bgone on with\b|\bwent by idle\b|\bS[1-5]\b"
-    r"|\b(?:is|are) said(?! to\b)|\bat most so long\b|\bmended\b"
-    r"|\bin place of runs\b|\bnothing is kept for\b|\bforetold\b|\btold as\b"
-    r"|\bleast of the worse\b|\bleave the CPUs alone\b|\bof no matter\b"
-)
-#: "X is no Y" for "X is not a Y", but for "there is no Y", idioms, and Scala's comments.
-_IS_NO = re.compile(
-    r"^(?!\s*/?\*).*?(?<=\S )(?<!here )is no "
-    r"(?!(?:longer|more|less|faster|slower|farther|evidence)\b)\w+"
-)
-
-
 #: Documents with tables that commands print, as wide as what was measured.
 _PRINTED = ("benchmarks/README.md",)
 
@@ -176,17 +161,6 @@ def read_by_people() -> list[Path]:
     """Documents, and the sources of help, messages and reasons."""
     code = [*(ROOT / "src").rglob("*.py"), *(ROOT / "jvm").glob("*/src/main/**/*.scala")]
     return [*DOCUMENTS, *(ROOT / "contract").rglob("*.json"), *code]
-
-
-def test_what_people_read_names_its_sources_and_is_in_plain_english() -> None:
-    found = [
-        f"{file.relative_to(ROOT)}:{number}: {word[0]}"
-        for file in read_by_people()
-        for number, line in enumerate(file.read_text().splitlines(), 1)
-        for word in itertools.chain(_QUAINT.finditer(line), _IS_NO.finditer(line))
-    ]
-    assert not found, "\n".join(found)
-    assert _IS_NO.search("'512' is no size") and not _IS_NO.search("there is no swap")
 
 
 #: A requirement on `hearth` itself, which on the package index is another project.
