@@ -207,6 +207,9 @@ def comes_back_when_it_can(site: Site, pid: int) -> None:
     scratch.unlink()
     aside.rename(scratch)
     eventually("another executor", lambda: site.executors().keys() - others)
+    eventually("what it wrote goes", lambda: {
+        path.name for path in scratch.iterdir() if path.name.isdigit()
+    } == {words["--executor-id"] for words in site.executors().values()})  # fmt: skip
 
 
 def test_two_started_in_one_instant_have_different_cpus_and_a_third_gets_those_of_a_killed_one(

@@ -54,9 +54,15 @@ remove_container() { # PID NAME
   timeout 20 docker rm --force "$2" >/dev/null
 }
 
+# What another application of the same id uses by now stays (DirectoryUse).
 remove_directories() {
   while read -r path; do
-    [ -n "$path" ] && rm -rf -- "$path"
+    [ -d "$path" ] || continue
+    flock -n -E 75 "$path" rm -rf -- "$path"
+    case $? in
+      0 | 75) ;;
+      *) rm -rf -- "$path" ;; # no flock(1), or no locks on this file system
+    esac
   done <<EOF
 $directories
 EOF

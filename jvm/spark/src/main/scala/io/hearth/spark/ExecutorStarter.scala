@@ -52,6 +52,7 @@ final class ExecutorStarter(
       catch {
         case e: Throwable =>
           archive.notStarted(id)
+          scratch.removeOf(id)
           throw explained(id, e)
       }
     reaper.watch(executor.process.pid, executor.startTicks)

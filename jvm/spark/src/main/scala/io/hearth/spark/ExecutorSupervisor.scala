@@ -13,11 +13,19 @@ trait SchedulerSide {
   /** @param byApplication whether its tasks are to blame */
   def removeLost(executorId: String, code: Int, byApplication: Boolean, reason: String): Unit
 
+  /** Ids of the tasks that run now. */
+  def runningTasks: Set[Long]
+
   /** Ends the application; called once. */
   def giveUp(reason: String): Unit
 }
 
-/** Carries out what [[Supervision]] decides. */
+/**
+ * Carries out what [[Supervision]] decides.
+ *
+ * @param ended is told of an executor whose end Spark's scheduler knows
+ * @param nowMs a clock that only goes forward
+ */
 final class ExecutorSupervisor(
     initial: Supervision,
     scheduler: SchedulerSide,
@@ -25,6 +33,7 @@ final class ExecutorSupervisor(
     explain: (String, Int) => String,
     lastWords: String => String,
     archive: ArchiveWriting,
+    ended: String => Unit,
     nowMs: () => Long,
     log: Log
 ) extends PoolListener {
@@ -48,6 +57,7 @@ final class ExecutorSupervisor(
       if (asked) "" else lastWords(executor.id)
     )
     carryOut(decide(_.exited(exit, running, nowMs())))
+    ended(executor.id)
   }
 
   override def notStarted(place: ExecutorPlan, cause: Throwable, againInSeconds: Long): Unit =

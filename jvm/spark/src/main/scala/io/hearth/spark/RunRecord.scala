@@ -14,6 +14,7 @@ import com.fasterxml.jackson.databind.node.ObjectNode
 import io.hearth.core.IoReason
 import io.hearth.core.files.OwnFiles
 import io.hearth.core.json.Json
+import io.hearth.core.leases.DirectoryUse
 import io.hearth.core.placement.PlacementReport
 
 /**
@@ -85,13 +86,20 @@ object RunSweep {
   private def abandon(dir: Path, run: ObjectNode, delete: Path => Unit): Vector[String] = {
     val scratch = run.path("scratch").elements.asScala.flatMap(p => path(p.asText)).toVector
     val left = scratch.filter(p => removable(p) && Files.exists(p))
-    val (removed, notes) = left.partitionMap(p => failing(s"remove $p")(delete(p)).toRight(p))
+    val (removed, notes) = left.partitionMap(p => remove(p, delete).toRight(p))
     val marked = failing(s"mark ${dir.getFileName} as abandoned")(
       new RunDirectory(dir).writeRun(run.put("state", RunState.Abandoned.name))
     )
     removed.map(p => s"removed $p, left behind by ${dir.getFileName}, whose driver was killed") ++
       notes ++ marked
   }
+
+  /** Another application of the same id, with its record elsewhere, may use it now. @return why it stays */
+  private def remove(left: Path, delete: Path => Unit): Option[String] =
+    DirectoryUse.take(left) match {
+      case Left(who) => Some(s"$left stays: $who uses it")
+      case Right(use) => Using.resource(use)(_ => failing(s"remove $left")(delete(left)))
+    }
 
   /** @return why it could not be done, where it could not */
   private def failing(what: String)(work: => Unit): Option[String] =

@@ -41,6 +41,7 @@ final class RunningApplication(
 
   /** All executors have ended. What was never opened is not closed. */
   def close(): Unit = {
+    ended.close()
     scratch.close()
     run.close()
     reaper.close()
@@ -56,6 +57,7 @@ object RunningApplication {
       reaper: ReaperClient,
       run: KeptRun,
       scratch: ScratchDirectories,
+      ended: EndedExecutors,
       drivers: DriverDirectories,
       archive: ArchiveWriting
   )

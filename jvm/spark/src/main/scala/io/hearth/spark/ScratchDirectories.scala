@@ -4,6 +4,9 @@ import java.io.IOException
 import java.nio.file.{Files, Path}
 import java.util.concurrent.atomic.AtomicReference
 
+import scala.jdk.CollectionConverters._
+import scala.util.Using
+
 import io.hearth.core.UserError
 import io.hearth.core.files.OwnFiles
 import io.hearth.core.leases.DirectoryUse
@@ -56,9 +59,21 @@ final class ScratchDirectories(
     reaper.removeLater(root)
   }
 
-  def close(): Unit = claimed.getAndSet(Vector.empty).foreach { case (root, use) =>
-    bestEffort.attempt(remove(root))
-    use.close()
+  def close(): Unit = synchronized {
+    claimed.getAndSet(Vector.empty).foreach { case (root, use) =>
+      bestEffort.attempt(remove(root))
+      use.close()
+    }
+  }
+
+  /** Removes what an executor wrote, but for its logs. */
+  def removeOf(executorId: String): Unit = synchronized {
+    for ((root, _) <- claimed.get; own = root.resolve(executorId) if Files.isDirectory(own))
+      bestEffort.attempt {
+        val files = Using.resource(Files.list(own))(_.iterator.asScala.toVector)
+        files.filter(_ != logs(executorId)).foreach(remove)
+        if (!Files.exists(logs(executorId))) Files.deleteIfExists(own)
+      }
   }
 
   private def inUse(root: Path, who: String) = new UserError(

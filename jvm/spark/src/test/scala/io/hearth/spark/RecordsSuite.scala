@@ -8,6 +8,7 @@ import com.fasterxml.jackson.databind.node.ObjectNode
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.hearth.core.json.Json
+import io.hearth.core.leases.DirectoryUse
 import io.hearth.core.placement.PlacementReport
 
 class RecordsSuite extends AnyFunSuite {
@@ -52,6 +53,24 @@ class RecordsSuite extends AnyFunSuite {
       assert(!Files.exists(left) && Files.exists(used))
       assert(state(runs, "dead") == "abandoned" && state(runs, "alive") == "running")
       assert(said == Vector(s"removed $left, left behind by dead, whose driver was killed"))
+    }
+  }
+
+  test("what another application of the same id uses by now is neither swept nor reaped") {
+    inDirectory { root =>
+      val used = Files.createDirectory(root.resolve("hearth-used"))
+      val left = Files.createDirectory(root.resolve("hearth-left"))
+      val other = DirectoryUse.take(used).fold(fail(_), identity)
+      val runs = root.resolve("runs")
+      writeRun(runs, "dead", "running", 1, -1, used)
+      val said = RunSweep.sweep(runs, kept = 10, delete)
+      assert(said.sizeIs == 1 && said.head.startsWith(s"$used stays: process "))
+      val reaper = Reaper.start()
+      Vector(used, left).foreach(reaper.removeLater)
+      reaper.ownerGone()
+      for (_ <- 1 to 1200 if Files.exists(left)) Thread.sleep(50)
+      assert(Files.exists(used) && !Files.exists(left))
+      other.close()
     }
   }
 

@@ -15,7 +15,7 @@ import io.hearth.core.affinity.BindingRefused
 import io.hearth.core.json.Json
 import io.hearth.core.launch.{ArchiveUse, LaunchSpec}
 import io.hearth.core.topology.IdSet
-import io.hearth.spark.testing.{FakeKernel, FakeProcess, Heard, Places}
+import io.hearth.spark.testing.{FakeKernel, FakeProcess, HandDriven, Heard, Places}
 
 /** An application is opened, its executors are started, it is closed: in a directory, with no process. */
 class RunningApplicationSuite extends FixtureAnyFunSuite {
@@ -53,6 +53,32 @@ class RunningApplicationSuite extends FixtureAnyFunSuite {
     assert(Files.exists(world.runs.resolve("app-1/executors/0/stderr")))
     assert(!Files.exists(world.scratchRoot))
     assert(world.reaper.read.last == "quit")
+  }
+
+  test("what an ended executor wrote goes when the tasks that may read it are over; logs stay") {
+    world =>
+      world.application.open()
+      world.startAs("0")
+      world.startAs("1")
+      val own = world.scratchRoot.resolve("0")
+      val blocks = Files.createDirectory(own.resolve("blockmgr-1")).resolve("shuffle_0_0_0.data")
+      Files.writeString(blocks, "read by task 7")
+      Files.createDirectory(own.resolve("logs"))
+      var tasks = Set(5L)
+      world.ended.ended("0", () => tasks)
+      tasks = Set(7L)
+      world.thread.advance(5)
+      tasks = Set(7L, 8L)
+      world.thread.advance(60)
+      assert(Files.exists(blocks))
+      tasks = Set(8L)
+      world.thread.advance(5)
+      assert(Files.list(own).iterator.asScala.toVector == Vector(own.resolve("logs")))
+      assert(Files.exists(world.scratchRoot.resolve("1/tmp")) && world.log.of("warn").isEmpty)
+      world.ended.ended("1", () => tasks)
+      world.application.close()
+      world.thread.advance(60)
+      assert(!Files.exists(world.scratchRoot))
   }
 
   test("directories that the driver makes later are named to the reaper and in the record, once") {
@@ -156,7 +182,7 @@ class RunningApplicationSuite extends FixtureAnyFunSuite {
     val refused = intercept[UserError](world.starter.start("0", Places.of(1).head)).getMessage
     assert(refused.contains("sched_setaffinity"))
     assert(refused.endsWith("or set spark.hearth.binding=preferred to continue unbound"))
-    assert(world.jvms.specs.isEmpty)
+    assert(world.jvms.specs.isEmpty && !Files.exists(world.scratchRoot.resolve("0")))
   }
 
   test(
@@ -434,6 +460,8 @@ final class World(
       bestEffort,
       World.delete
     )
+  val thread = new HandDriven
+  val ended = new EndedExecutors(scratch, thread, log)
   private val drivers = new DriverDirectories(() => temporary, client)
   private val run =
     new KeptRun(() => runs, "app-1", scratch, describe, client, bestEffort, World.delete)
@@ -442,7 +470,7 @@ final class World(
     () => check(),
     () => Vector.empty,
     Json.obj().put("a", "plan"),
-    RunningApplication.Parts(bestEffort, client, run, scratch, drivers, archive),
+    RunningApplication.Parts(bestEffort, client, run, scratch, ended, drivers, archive),
     log
   )
   private val launch = ApplicationLaunch(

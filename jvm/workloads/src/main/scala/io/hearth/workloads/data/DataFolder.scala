@@ -110,6 +110,8 @@ final class DataFolder(val path: Path) {
     document.set[JsonNode]("files", Json.array(files.map(DataFolder.json)))
     write(manifest, document)
     removeNotes(parts)
+    // Of tasks whose executor was killed, and that were tried again.
+    removeDrafts(files.flatMap(file => Option(Path.of(file.path).getParent)).map(_.toString))
   }
 
   /** What a complete data set no longer needs. */

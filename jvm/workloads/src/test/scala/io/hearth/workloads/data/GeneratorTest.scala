@@ -202,6 +202,17 @@ class GeneratorTest extends AnyFunSuite {
     assert(Seq("1m", "64m", "1g", "8g", "1t").map(parts) === Seq(4, 4, 64, 256, 16384))
   }
 
+  test("a finished data set has no draft of a task whose executor was killed") {
+    val folder = Files.createTempDirectory("drafts")
+    val part = Files.writeString(Files.createDirectory(folder.resolve("a")).resolve("p"), "row")
+    val draft = Files.writeString(part.resolveSibling(".p.77-1.draft"), "half a r")
+    val written = WrittenFile("a/p", 1, 3, "0", Map.empty)
+    new DataFolder(folder)
+      .finish(DataSet("g", 1, 1, 3, Map.empty), Map.empty, Seq(written), parts = 1)
+    assert(Files.exists(part) && !Files.exists(draft))
+    Seq(part, part.getParent, folder.resolve("_manifest.json"), folder).foreach(Files.delete)
+  }
+
   test("what cannot be made is refused with its limit") {
     def refusal(block: => Any): String = intercept[UserError](block).getMessage
     def sized(size: String): DataSet = DataSet.of(Text, "1", size, defaults(Text))

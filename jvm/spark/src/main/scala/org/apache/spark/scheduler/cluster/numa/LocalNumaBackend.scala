@@ -3,6 +3,7 @@ package org.apache.spark.scheduler.cluster.numa
 import java.util.concurrent.{CountDownLatch, ExecutionException, TimeUnit}
 
 import scala.concurrent.Future
+import scala.jdk.CollectionConverters._
 
 import org.apache.spark.{ExceptionFailure, SparkConf, SparkContext, Success}
 import org.apache.spark.internal.config.{
@@ -204,6 +205,8 @@ private[spark] class LocalNumaBackend(
 
   private object Scheduler extends SchedulerSide {
     override def knows(executorId: String): Boolean = getExecutorIds().contains(executorId)
+
+    override def runningTasks: Set[Long] = scheduler.taskIdToTaskSetManager.keySet.asScala.toSet
 
     override def removeEnded(executorId: String): Unit = remove(executorId, ExecutorKilled)
 

@@ -10,7 +10,8 @@ import org.apache.spark.internal.config.{
   CPUS_PER_TASK,
   EXECUTOR_ATTEMPT_FAILURE_VALIDITY_INTERVAL_MS,
   MAX_EXECUTOR_FAILURES,
-  SHUFFLE_MANAGER
+  SHUFFLE_MANAGER,
+  SHUFFLE_SERVICE_ENABLED
 }
 import org.apache.spark.internal.config.Deploy.MAX_EXECUTOR_RETRIES
 import org.apache.spark.scheduler.cluster.SchedulerBackendUtils
@@ -70,6 +71,7 @@ private class Wiring(
   private val conf = sc.conf
   private val log = DriversLog
   private val kernel = new LiveKernel(Path.of("/"))
+  private val nowMs = () => TimeUnit.NANOSECONDS.toMillis(System.nanoTime)
   private val launcher = HearthConfig.launcher(conf)
   private val binding = if (leased.unbound) BindingMode.Off else HearthConfig.binding(conf)
 
@@ -109,6 +111,7 @@ private class Wiring(
     bestEffort,
     remove
   )
+  private val ended = new EndedExecutors(scratch, DaemonThread.scheduled("hearth-scratch"), log)
   private val drivers =
     new DriverDirectories(() => DriversLaunch.temporaryDirectories(sc, jvm), reaper)
   private val first = record()
@@ -177,7 +180,7 @@ private class Wiring(
     () => { jvms.prepare(); resources.open() },
     () => RunSweep.sweep(runs, conf.get(HearthConfig.RunsKept), remove),
     PlanJson.write(shownPlan),
-    RunningApplication.Parts(bestEffort, reaper, run, scratch, drivers, archive),
+    RunningApplication.Parts(bestEffort, reaper, run, scratch, ended, drivers, archive),
     log
   )
   private val pool =
@@ -185,7 +188,7 @@ private class Wiring(
       plan.executors,
       starter.start,
       DaemonThread.scheduled("hearth-executor-pool"),
-      () => TimeUnit.NANOSECONDS.toMillis(System.nanoTime),
+      nowMs,
       log
     )
   private val tables = new ApplicationTables(shownPlan, leased, () => pool.running)
@@ -255,7 +258,8 @@ private class Wiring(
     explain,
     id => ExitStatus.lastWordsIn(run.logsOf(id)),
     archive,
-    () => System.currentTimeMillis,
+    id => if (!conf.get(SHUFFLE_SERVICE_ENABLED)) ended.ended(id, () => scheduler.runningTasks),
+    nowMs,
     log
   )
 
