@@ -270,7 +270,9 @@ class Switch:
         except OSError as error:
             refused = isinstance(error, PermissionError) or error.errno == errno.EROFS
             hint = "; run it as root on the host" if refused else ""
-            raise UserError(f"/{path}: '{value}' cannot be written: {error.strerror}{hint}") from error
+            raise UserError(
+                f"/{path}: '{value}' cannot be written: {error.strerror}{hint}"
+            ) from error
         if self._now(path) != value:
             raise UserError(
                 f"/{path}: the kernel did not keep '{value}': it is '{self._now(path)[:40]}'"
