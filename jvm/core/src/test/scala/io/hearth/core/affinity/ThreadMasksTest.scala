@@ -1,7 +1,7 @@
 package io.hearth.core.affinity
 
-import java.nio.file.Files
-import java.util.concurrent.TimeUnit
+import java.nio.file.{Files, Path}
+import java.util.concurrent.{CountDownLatch, SynchronousQueue, TimeUnit}
 
 import scala.jdk.OptionConverters._
 
@@ -39,6 +39,24 @@ class ThreadMasksTest extends AnyFunSuite {
           .meaning(call, 22)
           .startsWith("EINVAL: no") && !LinuxScheduling.meaning(call, 1).contains("thread")
       )
+  }
+
+  test(
+    "a thread that has been bound keeps its CPUs where its whole process is bound to these and others"
+  ) {
+    Required("two CPUs", cpus.size > 1, "a second CPU")
+    val (bound, end) = (new SynchronousQueue[Int], new CountDownLatch(1))
+    val thread = new Thread(() => {
+      bound.put(Files.readSymbolicLink(Path.of("/proc/thread-self")).getFileName.toString.toInt)
+      end.await()
+    })
+    thread.start()
+    try {
+      val tid = bound.take()
+      LinuxScheduling.bindToCpus(tid, IdSet(cpus.head))
+      LinuxScheduling.bindProcessToCpus(cpus)
+      assert(LinuxScheduling.cpusOf(tid).contains(IdSet(cpus.head)))
+    } finally end.countDown()
   }
 
   test("what a process has started gets the mask too, also where its parent has ended") {
