@@ -231,10 +231,8 @@ def test_at_the_limit_of_open_files_no_space_is_asked_for(
 
     monkeypatch.setattr("hearth.cli.main._run", refuse)
     assert main(["status"]) == 2
-    said = capsys.readouterr().err
-    assert (
-        said == "hearth: '/a/file': Too many open files: raise the limit (ulimit -n, fs.file-max)\n"
-    )
+    said = "'/a/file': Too many open files: raise the limit (ulimit -n, fs.file-max)\n"
+    assert capsys.readouterr().err == f"hearth: {said}"
 
 
 def test_where_nothing_can_be_written_a_directory_for_temporary_files_is_asked_for(

@@ -9,7 +9,7 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 LIMIT_S = 20
-NAMES = re.compile(r"rpc-|shuffle-|files-|dispatcher-")
+NAMES = re.compile(r"rpc-|shuffle-|files-")
 
 
 def threads(pid: int) -> dict[str, list[str]]:

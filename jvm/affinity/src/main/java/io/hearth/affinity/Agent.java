@@ -94,10 +94,14 @@ public final class Agent {
     }
 
     private static void watch(Settings settings, Scheduling scheduling) throws Exception {
-        Tree tree = new LiveTree(Path.of("/"));
         int self = Integer.parseInt(Files.readSymbolicLink(Path.of("/proc/thread-self")).getFileName().toString());
+        for (BitSet process = scheduling.mask(self).orElseThrow(); ; ) process = watch(settings, scheduling, self, process);
+    }
+
+    /** @return the process's CPUs, as soon as they are others: who changed them has changed those of its threads too */
+    private static BitSet watch(Settings settings, Scheduling scheduling, int self, BitSet process) throws Exception {
+        Tree tree = new LiveTree(Path.of("/"));
         long pid = Long.parseLong(Files.readSymbolicLink(Path.of("/proc/self")).toString());
-        BitSet process = scheduling.mask(self).orElseThrow();
         Machine machine = new MachineReader(tree).read(process);
         AffinityPlan plan = AffinityPlan.of(machine, settings.policy(), device(machine, settings));
         say(described(plan));
@@ -111,6 +115,8 @@ public final class Agent {
             long started = threads.getTotalStartedThreadCount();
             boolean looks = settling || started != seen || pauses == MOST_PAUSES;
             pauses = looks ? 0 : pauses + 1;
+            BitSet now = looks ? scheduling.mask(self).orElseThrow() : process;
+            if (!now.equals(process)) return now;
             if (looks) settling = binder.look();
             seen = started;
         }

@@ -26,7 +26,7 @@ public final class ThreadNames {
     private static Map<String, List<String>> known() {
         Map<String, List<String>> known = new LinkedHashMap<>();
         known.put("spark", List.of("rpc-server-", "rpc-client-", "rpc-boss-", "shuffle-server-", "shuffle-client-",
-                "shuffle-boss-", "files-client-", "dispatcher-"));
+                "shuffle-boss-", "files-client-"));
         known.put("hadoop", List.of("Socket Reader #", "IPC Server handler ", "IPC Server Responder",
                 "IPC Server listener on ", "IPC Client (", "IPC Parameter Sending Thread"));
         known.put("hdfs", List.of("DataXceiver for ", "PacketResponder: ", "DataStreamer for ",

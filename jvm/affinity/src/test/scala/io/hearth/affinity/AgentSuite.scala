@@ -116,6 +116,31 @@ class AgentSuite extends AnyFunSuite with BeforeAndAfterAll {
   }
 
   test(
+    "where the process's CPUs are changed its communication threads get their turn of the new ones"
+  ) {
+    val kernel = new JnaScheduling
+    val all = kernel.mask(0).get
+    if (all.cardinality == 1) absent("cpus", "one CPU only: nothing to bind to")
+    kernel.bind(0, Ids.parse(s"${all.nextSetBit(0)}").get)
+    val process =
+      try command("policy=o2ntc:1,first=0").start()
+      finally { kernel.bind(0, all); () }
+    try {
+      def alone = masks(process.pid).get("rpc-server-1-1").map(_.forall(_.forall(_.isDigit)))
+      eventually("its one CPU")(alone.contains(true))
+      Thread.sleep(200) // in which the agent has begun
+      val tasks = Using
+        .resource(Files.list(Path.of(s"/proc/${process.pid}/task")))(_.iterator.asScala.toVector)
+      tasks.foreach(task => kernel.bind(task.getFileName.toString.toInt, all))
+      eventually("all CPUs")(masks(process.pid).get("hearth-affinity").contains(Set(Ids.show(all))))
+      eventually("its turn of them")(alone.contains(true))
+    } finally {
+      process.destroyForcibly()
+      process.waitFor()
+    }
+  }
+
+  test(
     "where its JNA cannot be loaded the true reason is said, in one line, and the program runs"
   ) {
     val builder = command("policy=o2ntc:1")

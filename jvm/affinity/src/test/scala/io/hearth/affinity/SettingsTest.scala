@@ -35,14 +35,15 @@ class SettingsTest extends AnyFunSuite {
       name <- Vector(
         "rpc-server-1-1",
         "shuffle-client-",
-        "dispatcher-even",
         "IPC Client (123",
         "Socket Reader #",
         "DataXceiver for"
       )
     )
       assert(all.software(name).isPresent, name)
-    for (name <- Vector("main", "Executor task l", "GC Thread#0", "ForkJoinPool-1-"))
+    val makers =
+      Vector("dispatcher-Exec", "dispatcher-even") // of task threads, which inherit their CPUs
+    for (name <- makers ++ Vector("main", "Executor task l", "GC Thread#0", "ForkJoinPool-1-"))
       assert(!all.software(name).isPresent, name)
     val some = settings("threads=hadoop:my-pool-").threads
     assert(some.software("my-pool-7").toScala.contains("named"))

@@ -4,14 +4,17 @@ import java.time.Instant
 import java.util.concurrent.TimeUnit
 
 import io.hearth.core.leases.{
-  Loan,
   HeldLease,
   HeldLoan,
+  Lease,
+  Leases,
+  Loan,
   OffersAndLoans,
   LiveLoan,
   LoanRegistry,
   Offer
 }
+import io.hearth.core.plan.FreeMemory
 import io.hearth.core.topology.IdSet
 import io.hearth.spark.{Activity, BestEffort, Log}
 
@@ -22,6 +25,8 @@ import io.hearth.spark.{Activity, BestEffort, Log}
  * @param lease the name of this application's lease
  * @param registry may fail where there is none
  * @param allowed CPUs that executors may have at all
+ * @param free memory that nobody has leased
+ * @param leaseOf describes a lease of memory alone, in bytes by node
  * @param whole as of [[LendingPolicy]]
  * @param slots is given how many more tasks each executor may run
  * @param nanoTime as of `System.nanoTime`
@@ -31,6 +36,8 @@ final class ApplicationLending(
     lease: String,
     registry: () => LoanRegistry,
     allowed: () => IdSet,
+    free: Leases => FreeMemory,
+    leaseOf: Map[Int, Long] => Lease,
     whole: Boolean,
     slotsPerTask: Double,
     loans: OpenGrants,
@@ -45,6 +52,7 @@ final class ApplicationLending(
   private lazy val mayHave = allowed()
   private var policy = LendingPolicy(whole)
   private var borrowed = Vector.empty[LoanInUse]
+  private var reserved = Vector.empty[Reserved]
   private var lentOut = Map.empty[String, OutgoingGrant]
   private var refused = Set.empty[String]
   private var borrowNext = nanoTime()
@@ -82,6 +90,7 @@ final class ApplicationLending(
       placements,
       revive
     )
+    release(placements)
   }
 
   /** One system call: nobody else is asked. */
@@ -132,7 +141,7 @@ final class ApplicationLending(
   private def announce(placements: Vector[PlacementState]): Unit = slots((for {
     placement <- placements
     executor <- placement.executor
-    cpus = borrowed.filter(_.open.loan.executorId == executor.id).map(_.open.loan.cpus.size).sum
+    cpus = has(executor.id)
     if cpus > 0
   } yield executor.id -> LendingPolicy.slots(cpus, placement.slots, placement.cpus.size)).toMap)
 
@@ -144,14 +153,18 @@ final class ApplicationLending(
     if (step.cpus > 0 && step.demands.nonEmpty && nanoTime() - borrowNext >= 0) {
       val start = nanoTime()
       val own = IdSet.union(placements.map(_.cpus))
-      def choose(lendings: OffersAndLoans) = LendingPolicy
-        .allocate(open(lendings, own), step.demands, step.cpus)
-        .map(s => Loan("", appId, s.executorId, lease, s.offer, s.cpus, now().toEpochMilli))
+      def choose(lendings: OffersAndLoans) = {
+        val borrowers = LendingPolicy.within(free(lendings.leases), step.demands, placements, has)
+        LendingPolicy
+          .allocate(open(lendings, own), borrowers, step.cpus)
+          .map(s => Loan("", appId, s.executorId, lease, s.offer, s.cpus, now().toEpochMilli))
+      }
       val held = bestEffort
         .attempt {
           val market = registry()
           if (choose(market.read()).isEmpty) Vector.empty[HeldLoan]
-          else market.borrow(WaitMs)(choose) // where the registry is busy it is tried again
+          else // where the registry is busy it is tried again
+            market.borrow(WaitMs, reserve(placements))(choose)
         }
         .getOrElse(Vector.empty)
       held.foreach(begin(_, placements))
@@ -161,6 +174,35 @@ final class ApplicationLending(
         revive()
       }
     }
+
+  private def has(executorId: String): Int =
+    borrowed.filter(_.open.loan.executorId == executorId).map(_.open.loan.cpus.size).sum
+
+  /** The memory of further tasks is leased as all other is: plans and other borrowers leave it alone. */
+  private def reserve(
+      placements: Vector[PlacementState]
+  )(wanted: Vector[Loan], take: Lease => HeldLease): Unit = {
+    val bytes = for {
+      (id, loans) <- wanted.groupBy(_.executorId).toVector
+      placement <- placements.find(_.executor.exists(_.id == id)).toVector
+      slots = LendingPolicy.slots(_, placement.slots, placement.cpus.size)
+      tasks = slots(has(id) + loans.map(_.cpus.size).sum) - slots(has(id))
+      node <- placement.nodes.iterator
+    } yield node -> placement.slotBytes * tasks / placement.nodes.size
+    val byNode = bytes.groupMapReduce(_._1)(_._2)(_ + _).filter(_._2 > 0)
+    if (byNode.nonEmpty)
+      reserved :+= Reserved(take(leaseOf(byNode)), wanted.map(_.executorId).toSet)
+  }
+
+  /** Tasks beyond an executor's slots go on after a loan, and so does their memory. */
+  private def release(placements: Vector[PlacementState]): Unit = {
+    def further(id: String) = has(id) > 0 || placements.exists(placement =>
+      placement.executor.exists(e => e.id == id && e.running * slotsPerTask > placement.slots)
+    )
+    val (needed, done) = reserved.partition(_.executors.exists(further))
+    done.foreach(one => bestEffort.attempt(one.lease.close()))
+    reserved = needed
+  }
 
   private def open(lendings: OffersAndLoans, own: IdSet): Vector[FreeOffer] = lendings.offers
     .filter(_.offer.lease != lease)
@@ -217,6 +259,7 @@ final class ApplicationLending(
   private[lending] def abandon(): Unit = {
     offers.filter(_.ended.isEmpty).foreach(_.held.abandon())
     borrowed.foreach(_.held.abandon())
+    reserved.foreach(_.lease.abandon())
   }
 }
 
@@ -246,6 +289,9 @@ private object ApplicationLending {
   ) {
     def isOf(other: Int): Boolean = place == other && ended.isEmpty
   }
+
+  /** Memory for tasks of executors on borrowed CPUs. */
+  final case class Reserved(lease: HeldLease, executors: Set[String])
 
   /** What this application has borrowed. */
   final case class LoanInUse(held: HeldLoan, open: OpenGrant) {

@@ -79,19 +79,28 @@ final class CoreLending(
   private def tick(): Unit = {
     loans.settle()
     val doing = activity()
-    between.foreach(_.tick(doing, placements(doing, None).placements, revive))
-    if (within) lend(doing)
+    val executors = running()
+    val now = placements(executors, doing)
+    between.foreach(_.tick(doing, now, revive))
+    if (within) lend(doing, executors, now)
   }
 
-  private def lend(doing: Activity): Unit = {
-    val (next, shifts) =
-      known.next(asking(placements(doing, None)).fold(placements(doing, None)) { ids =>
-        val start = nanoTime()
-        val waited = cores.waited(running().filter(m => ids(m.id)))
-        val end = nanoTime()
-        askNext = end + math.max(HandOver.Patience, AskPause * (end - start))
-        placements(doing, Some(waited))
-      })
+  private def lend(
+      doing: Activity,
+      executors: Vector[RunningExecutor],
+      placements: Vector[PlacementState]
+  ): Unit = {
+    val usual = HandOverState(nanoTime(), doing.pending > 0, placements, asked = false)
+    val (next, shifts) = known.next(asking(usual).fold(usual) { ids =>
+      val start = nanoTime()
+      val waited = cores.waited(executors.filter(m => ids(m.id)))
+      val end = nanoTime()
+      askNext = end + math.max(HandOver.Patience, AskPause * (end - start))
+      val counted = placements.map(p =>
+        p.copy(executor = p.executor.map(e => e.copy(waited = waited.get(e.id))))
+      )
+      HandOverState(end, usual.pending, counted, asked = true)
+    })
     known = next
     shifts.foreach(carryOut)
   }
@@ -101,24 +110,24 @@ final class CoreLending(
     Option.when(nanoTime() - askNext >= 0)(known.asks(now)).filter(_.nonEmpty)
 
   /** Places of executors that are not bound have no CPUs to give, and need none. */
-  private def placements(doing: Activity, waited: Option[Map[String, Long]]): HandOverState = {
-    val executors = running()
-    val placements = for {
-      place <- places
-      executor = executors.find(_.place.id == place.id)
-      if executor.forall(m => m.bound && !refused(m.id))
-    } yield PlacementState(
-      place.id,
-      place.cpus,
-      place.memoryNodes,
-      place.taskSlots,
-      executor.map { m =>
-        val tasks = doing.running.get(m.id)
-        ExecutorLoad(m.id, tasks.nonEmpty, tasks.getOrElse(0), waited.flatMap(_.get(m.id)))
-      }
-    )
-    HandOverState(nanoTime(), doing.pending > 0, placements, waited.nonEmpty)
-  }
+  private def placements(
+      executors: Vector[RunningExecutor],
+      doing: Activity
+  ): Vector[PlacementState] = for {
+    place <- places
+    executor = executors.find(_.place.id == place.id)
+    if executor.forall(m => m.bound && !refused(m.id))
+  } yield PlacementState(
+    place.id,
+    place.cpus,
+    place.memoryNodes,
+    place.taskSlots,
+    (place.overheadMb << 20) / place.taskSlots,
+    executor.map { m =>
+      val tasks = doing.running.get(m.id)
+      ExecutorLoad(m.id, tasks.nonEmpty, tasks.getOrElse(0))
+    }
+  )
 
   /** The kernel may let this one have no other CPUs: it is not tried again. */
   private def carryOut(shift: GrantChange): Unit = {

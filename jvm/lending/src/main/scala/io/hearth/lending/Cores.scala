@@ -33,14 +33,19 @@ final class LiveCores(jvms: JvmStarter) extends Cores {
     executors.flatMap(m => sums.get(m.process.pid).map(m.id -> _)).toMap
   }
 
+  // By the process of an executor, those that it had since its last change; of the lending's thread.
+  private var families = Map.empty[Long, Set[Long]]
+
   override def settle(executor: RunningExecutor, masks: MaskChange): Unit = {
-    ThreadMasks.change(executor.process.pid)(masks(_, _))
-    ()
+    val pid = executor.process.pid
+    val known = families.getOrElse(pid, ThreadMasks.family(pid))
+    families += pid -> ThreadMasks.settle(pid, known)(masks(_, _))
   }
 
   /** A cpuset is opened before the masks and closed behind them: they could not leave it. */
   override def change(executor: RunningExecutor, masks: MaskChange): Option[String] =
     try {
+      families -= executor.process.pid
       val earlier = this.masks(executor)
       val both = masks.before | masks.after
       if (both != masks.before) jvms.allow(executor.id, both)

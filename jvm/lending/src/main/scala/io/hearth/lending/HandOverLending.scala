@@ -47,6 +47,8 @@ final class HandOverLending extends LendingProvider {
         name,
         () => new LoanRegistry(registry()),
         allowed,
+        free,
+        leaseOf,
         whole = mode.within,
         slotsPerTask,
         grants,

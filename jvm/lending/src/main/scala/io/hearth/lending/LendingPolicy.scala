@@ -2,6 +2,7 @@ package io.hearth.lending
 
 import java.util.concurrent.TimeUnit
 
+import io.hearth.core.plan.FreeMemory
 import io.hearth.core.topology.IdSet
 
 /**
@@ -45,6 +46,13 @@ final case class LendingStep(offer: Set[Int], back: Set[String], demands: Vector
 
 /** CPUs that another application leaves to others, and the memory nodes that are near to them. */
 final case class FreeOffer(offer: String, cpus: IdSet, nodes: IdSet)
+
+/**
+ * An executor that may have more CPUs.
+ *
+ * @param most how many: as far as there is memory for the tasks on them
+ */
+final case class Borrower(executorId: String, nodes: IdSet, most: Int)
 
 /** What an executor is to have of an offer. */
 final case class Allocation(offer: String, executorId: String, cpus: IdSet)
@@ -149,23 +157,52 @@ object LendingPolicy {
     if (cpus == 0) 0 else math.max(1, cpus * ownSlots / ownCpus)
 
   /**
+   * How many CPUs each may borrow so that every further task finds the memory that is planned for one of its executor's
+   * own: of what nobody has leased, those on the same nodes have equal parts.
+   *
+   * @param lent how many CPUs an executor has borrowed already
+   */
+  def within(
+      free: FreeMemory,
+      demands: Vector[Demand],
+      placements: Vector[PlacementState],
+      lent: String => Int
+  ): Vector[Borrower] = for {
+    demand <- demands
+    placement <- placements.find(_.executor.exists(_.id == demand.executorId))
+    beside = demands.count(_.nodes.intersects(demand.nodes))
+    bytes = free.each(demand.nodes, beside, demands.size)
+    more =
+      if (placement.slotBytes == 0) Most.toLong
+      else math.min(Most.toLong, bytes / placement.slotBytes)
+    has = lent(demand.executorId)
+    most = mostCpus(slots(has, placement.slots, placement.cpus.size) + more, placement) - has
+    if more > 0 && most > 0
+  } yield Borrower(demand.executorId, demand.nodes, most)
+
+  /** The most CPUs that are for so many tasks: the other way round than [[slots]]. */
+  private def mostCpus(tasks: Long, placement: PlacementState): Int =
+    (((tasks + 1) * placement.cpus.size - 1) / placement.slots).min(Most.toLong).toInt
+
+  /**
    * Who takes which CPUs: those near to an executor's memory first, each the same number.
    *
    * @param cpus how many in all
    */
   def allocate(
       offers: Vector[FreeOffer],
-      demands: Vector[Demand],
+      borrowers: Vector[Borrower],
       cpus: Int
   ): Vector[Allocation] = {
-    val (near, far) = offers.partition(o => demands.exists(_.nodes == o.nodes))
+    val (near, far) = offers.partition(o => borrowers.exists(_.nodes == o.nodes))
     val order = (near ++ far).flatMap(o => o.cpus.iterator.map(o -> _))
     val taken = order
-      .take(if (demands.isEmpty) 0 else cpus)
       .foldLeft(Vector.empty[(String, String, Int)]) { case (done, (offer, cpu)) =>
-        val beside = demands.filter(_.nodes == offer.nodes)
-        val who = (if (beside.isEmpty) demands else beside).map(_.executorId)
-        done :+ ((offer.offer, who.minBy(id => (done.count(_._2 == id), id)), cpu))
+        def has(id: String) = done.count(_._2 == id)
+        val open = borrowers.filter(b => done.sizeIs < cpus && has(b.executorId) < b.most)
+        val beside = open.filter(_.nodes == offer.nodes)
+        val who = (if (beside.isEmpty) open else beside).map(_.executorId)
+        done ++ who.minByOption(id => (has(id), id)).map((offer.offer, _, cpu))
       }
     taken
       .groupMap { case (offer, id, _) => (offer, id) }(_._3)

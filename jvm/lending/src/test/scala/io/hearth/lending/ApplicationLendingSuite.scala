@@ -9,6 +9,7 @@ import scala.util.{Random, Using}
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.hearth.core.leases.{Loan, HeldLease, Lease, LeaseRegistry, LeaseState, LoanRegistry}
+import io.hearth.core.plan.FreeMemory
 import io.hearth.core.topology.IdSet
 import io.hearth.spark.{Activity, BestEffort, HandOverMode, RunningExecutor}
 import io.hearth.spark.testing.{FakeProcess, HandDriven, HandDrivenBy, Heard, Places}
@@ -25,6 +26,10 @@ class ApplicationLendingSuite extends AnyFunSuite {
     private def registry = new LeaseRegistry(directory, "boot")
     var all: Vector[Application] = Vector.empty
     var refuses = Set.empty[Long]
+
+    /** Of each node, which no plan has taken. */
+    var memory = 1L << 40
+    def leased: Long = registry.read().memoryBytes.getOrElse(0, 0L)
 
     final class Application(val name: String, places: Vector[Int], mode: HandOverMode) {
       val log = new Heard
@@ -77,6 +82,12 @@ class ApplicationLendingSuite extends AnyFunSuite {
         lease.name,
         () => new LoanRegistry(registry),
         () => IdSet.from(0 until 100),
+        leases =>
+          FreeMemory(
+            (0 to 9).map(n => n -> (memory - leases.memoryBytes.getOrElse(n, 0L))).toMap,
+            Long.MaxValue
+          ),
+        Lease("", LeaseState.Shares, name, "memory", 1, 1, 1, IdSet.empty, _),
         whole = mode.within,
         1,
         loans,
@@ -194,6 +205,27 @@ class ApplicationLendingSuite extends AnyFunSuite {
       )
       world.clock.advance(3)
       assert(lender.lending.away(world.clock.nanoTime) == IdSet.empty)
+    }
+  }
+
+  test(
+    "further tasks run where there is memory for them, which is leased until the last has ended"
+  ) {
+    world { world =>
+      world.memory = 200L << 20
+      val borrower = world.application("borrower", 0)
+      val lender = world.application("lender", 1)
+      borrower.works(2, 9)
+      world.clock.advance(2)
+      assert(borrower.slots == Map("0" -> 1) && borrower.wide.size == 1, "a task takes 192 MB")
+      assert(world.leased == (192L << 20))
+      borrower.tasks += "0" -> 3
+      lender.works(0, 1)
+      world.clock.advance(1)
+      assert(borrower.slots.isEmpty && world.leased == (192L << 20))
+      borrower.works(2, 0)
+      world.clock.advance(1)
+      assert(world.leased == 0)
     }
   }
 

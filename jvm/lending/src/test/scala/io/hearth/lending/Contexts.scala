@@ -17,6 +17,8 @@ object Contexts {
     lease = None,
     () => throw new IllegalStateException("no registry"),
     () => IdSet.empty,
+    _ => throw new IllegalStateException("no memory is asked for"),
+    _ => throw new IllegalStateException("no lease"),
     slotsPerTask = 1,
     _ => (),
     _ => (),

@@ -23,6 +23,7 @@ class CoreLendingSuite extends AnyFunSuite {
     var threads: Map[Long, Map[Int, IdSet]] = Map.empty
     var refuses: Set[Long] = Set.empty
     var changes = 0
+    var looks = 0
     var asked = 0
 
     /** Threads of these processes wait for a CPU all the time. */
@@ -64,7 +65,7 @@ class CoreLendingSuite extends AnyFunSuite {
     )
     val lending = new CoreLending(
       places,
-      () => executors,
+      () => { looks += 1; executors },
       Cores,
       loans,
       within = true,
@@ -105,6 +106,13 @@ class CoreLendingSuite extends AnyFunSuite {
   }
 
   private val wide = IdSet(0, 1, 2, 3)
+
+  test("a tick looks at the executors once") {
+    val world = new World().tail()
+    val before = world.looks
+    world.clock.advance(1)
+    assert(world.looks - before == 10)
+  }
 
   test("a tail's executor may use idle CPUs: in its masks, the log, the record, the placement") {
     val world = new World().tail()

@@ -13,7 +13,7 @@ class HandOverSuite extends AnyFunSuite {
 
   private def placement(place: Int, executor: Option[ExecutorLoad]): PlacementState = {
     val plan = Places.of(place + 1)(place)
-    PlacementState(place, plan.cpus, plan.memoryNodes, plan.taskSlots, executor)
+    PlacementState(place, plan.cpus, plan.memoryNodes, plan.taskSlots, 192L << 20, executor)
   }
 
   /** An executor that is named after its place. */

@@ -4,6 +4,7 @@ import scala.util.Random
 
 import org.scalatest.funsuite.AnyFunSuite
 
+import io.hearth.core.plan.FreeMemory
 import io.hearth.core.topology.IdSet
 import io.hearth.spark.testing.Places
 
@@ -13,7 +14,7 @@ class LendingPolicySuite extends AnyFunSuite {
 
   private def placement(place: Int, executor: Option[ExecutorLoad]): PlacementState = {
     val plan = Places.of(place + 1)(place)
-    PlacementState(place, plan.cpus, plan.memoryNodes, plan.taskSlots, executor)
+    PlacementState(place, plan.cpus, plan.memoryNodes, plan.taskSlots, 192L << 20, executor)
   }
 
   /** An executor that is named after its place. */
@@ -107,10 +108,10 @@ class LendingPolicySuite extends AnyFunSuite {
   test("an executor takes what is near to its memory first, and several share it evenly") {
     val offers =
       Vector(FreeOffer("far", IdSet(8, 9), IdSet(2)), FreeOffer("near", IdSet(2, 3), IdSet(0)))
-    val one = Vector(Demand("0", IdSet(0)))
+    val one = Vector(Borrower("0", IdSet(0), 99))
     assert(LendingPolicy.allocate(offers, one, 2) == Vector(Allocation("near", "0", IdSet(2, 3))))
     assert(LendingPolicy.allocate(offers, one, 3).map(_.cpus).toSet == Set(IdSet(2, 3), IdSet(8)))
-    val two = Vector(Demand("0", IdSet(5)), Demand("1", IdSet(5)))
+    val two = Vector(Borrower("0", IdSet(5), 99), Borrower("1", IdSet(5), 99))
     assert(
       LendingPolicy
         .allocate(offers, two, 9)
@@ -124,6 +125,25 @@ class LendingPolicySuite extends AnyFunSuite {
         .allocate(offers, one, 0)
         .isEmpty
     )
+  }
+
+  test(
+    "an executor borrows as many CPUs as there is unleased memory for further tasks, as planned for one"
+  ) {
+    def most(freeMb: Long, limitMb: Long, lent: Int, demands: Demand*) = LendingPolicy
+      .within(
+        FreeMemory(Map(0 -> (freeMb << 20), 1 -> (1L << 40)), limitMb << 20),
+        demands.toVector,
+        Vector(runs(0, 2), runs(1, 2)),
+        _ => lent
+      )
+      .map(_.most)
+    val (one, beside) = (Demand("0", IdSet(0)), Demand("1", IdSet(0)))
+    assert(most(192 * 3 + 191, 1 << 20, 0, one) == Vector(3))
+    assert(most(192 * 3, 1 << 20, 5, one) == Vector(3), "beyond what it has")
+    assert(most(191, 1 << 20, 0, one).isEmpty)
+    assert(most(192 * 7, 1 << 20, 0, one, beside) == Vector(3, 3), "they share the node")
+    assert(most(192 * 9, 192 * 4, 0, one, Demand("1", IdSet(1))) == Vector(2, 2), "and the cgroup")
   }
 
   test("as many slots are lent as a place has for as many CPUs, one at least") {
@@ -141,19 +161,27 @@ class LendingPolicySuite extends AnyFunSuite {
           IdSet(random.nextInt(3))
         )
       )
-      val demands = Vector.tabulate(random.nextInt(4))(n => Demand(s"$n", IdSet(random.nextInt(3))))
+      val demands = Vector.tabulate(random.nextInt(4))(n =>
+        Borrower(s"$n", IdSet(random.nextInt(3)), 1 + random.nextInt(9))
+      )
       val cpus = random.nextInt(12)
       val shares = LendingPolicy.allocate(offers, demands, cpus)
       withClue(s"seed $seed: ") {
         val handed = shares.flatMap(_.cpus.iterator)
         val all = offers.map(_.cpus.size).sum
         assert(handed.distinct == handed)
-        assert(handed.size == (if (demands.isEmpty) 0 else math.min(cpus, all)))
+        assert(handed.size == Vector(cpus, all, demands.map(_.most).sum).min)
         for (s <- shares) {
           val from = offers.find(_.offer == s.offer).get
           assert(s.cpus.subsetOf(from.cpus) && demands.exists(_.executorId == s.executorId))
-          val beside = demands.filter(_.nodes == from.nodes).map(_.executorId)
-          assert(beside.isEmpty || beside.contains(s.executorId))
+          val has = shares.groupMapReduce(_.executorId)(_.cpus.size)(_ + _)
+          assert(demands.forall(d => has.getOrElse(d.executorId, 0) <= d.most))
+          val beside = demands.filter(_.nodes == from.nodes)
+          assert(
+            beside.exists(_.executorId == s.executorId) || beside.forall(d =>
+              has(d.executorId) == d.most
+            )
+          )
         }
       }
     }

@@ -18,7 +18,7 @@ final case class Segment(file: Path, offset: Long, length: Long)
  * Answers questions for blocks from their files: a carrier that can sends long parts of them as they are, the rest is
  * read straight into the wire's memory.
  *
- * Where that is used up, a question waits: it is tried again until the asker gives it up.
+ * Where that is used up, a question waits, its blocks looked up: it is tried again until the asker gives it up.
  *
  * @param find throws where there is no such block; called by several threads
  * @param workers do what the carrier's thread should not: it waits for a disk only where it sends a file
@@ -29,30 +29,39 @@ final private[shuffle] class BlockServer(
     traffic: Traffic
 ) extends Service {
 
-  override def onRequest(request: Request): Unit = workers.execute(() => serve(request))
+  import BlockServer.Asked
 
-  private def serve(request: Request): Unit =
+  override def onRequest(request: Request): Unit = {
+    lazy val asked = look(request)
+    workers.execute(() => serve(request, () => asked))
+  }
+
+  private def look(request: Request): Asked = {
+    val question = BlockQuestion.read(request.data())
+    Asked(question.blocks.map(find), question.from, question.most)
+  }
+
+  private def serve(request: Request, asked: () => Asked): Unit =
     if (request.cancelled()) request.fail("it was cancelled")
     else
-      try answer(request)
+      try answer(request, asked())
       catch {
-        case e: WireException if e.kind == WireException.Kind.BUSY => serveLater(request)
+        case e: WireException if e.kind == WireException.Kind.BUSY => serveLater(request, asked)
         // Also an Error: whoever asked waits for an answer, and these threads' pool would keep it to itself.
         case trouble: Throwable => request.fail(BlockServer.line(trouble))
       }
 
-  private def serveLater(request: Request): Unit = {
-    val again: Runnable = () => serve(request)
+  private def serveLater(request: Request, asked: () => Asked): Unit = {
+    val again: Runnable = () => serve(request, asked)
     try workers.schedule(again, BlockServer.AgainMs, TimeUnit.MILLISECONDS)
     catch { case trouble: Throwable => request.fail(BlockServer.line(trouble)) }
     ()
   }
 
-  private def answer(request: Request): Unit = {
-    val question = BlockQuestion.read(request.data())
-    val segments = question.blocks.map(find)
-    val rest = math.max(0, segments.map(_.length).sum - question.from)
-    val count = math.min(rest, question.most.toLong).toInt
+  private def answer(request: Request, asked: Asked): Unit = {
+    import asked.segments
+    val rest = math.max(0, segments.map(_.length).sum - asked.from)
+    val count = math.min(rest, asked.most.toLong).toInt
     val asFiles =
       request.connection().sendsFiles && count >= segments.size * BlockServer.LeastFileBytes
     val head = BlockAnswer.headBytes(segments.size)
@@ -61,7 +70,7 @@ final private[shuffle] class BlockServer(
       try {
         val to = buffer.data()
         segments.foreach(segment => to.putLong(segment.length))
-        val touched = BlockServer.touched(segments, question.from, count)
+        val touched = BlockServer.touched(segments, asked.from, count)
         if (asFiles) BlockServer.opened(touched)
         else {
           touched.foreach(BlockServer.read(to, _))
@@ -78,6 +87,10 @@ final private[shuffle] class BlockServer(
 }
 
 private[shuffle] object BlockServer {
+
+  /** Bytes of blocks as if these lay one after the other: at most so many, from one on. */
+  final private case class Asked(segments: IndexedSeq[Segment], from: Long, most: Int)
+
   private val AgainMs = 5L
 
   /** Of a block on average, for a file to be sent as it is: shorter ones cost more calls than copies. */

@@ -6,8 +6,8 @@ import scala.jdk.OptionConverters._
 
 import com.fasterxml.jackson.databind.JsonNode
 
-import io.hearth.core.leases.LeaseRegistry
-import io.hearth.core.plan.{ExecutorPlan, HearthKeys}
+import io.hearth.core.leases.{Lease, LeaseRegistry, Leases}
+import io.hearth.core.plan.{ExecutorPlan, FreeMemory, HearthKeys}
 import io.hearth.core.topology.IdSet
 
 /**
@@ -58,6 +58,8 @@ object NoLending extends Lending {
  * @param lease the name of the application's lease; absent where it has none
  * @param registry of the machine; may fail where there is none
  * @param allowed CPUs that executors may have at all
+ * @param free memory that nobody has leased
+ * @param leaseOf describes a lease of the application's, of memory alone, in bytes by node
  * @param keep is given the record of all loans, anew after each change
  * @param slots is given how many more tasks each executor may run
  */
@@ -70,6 +72,8 @@ final case class LendingContext(
     lease: Option[String],
     registry: () => LeaseRegistry,
     allowed: () => IdSet,
+    free: Leases => FreeMemory,
+    leaseOf: Map[Int, Long] => Lease,
     slotsPerTask: Double,
     keep: JsonNode => Unit,
     slots: Map[String, Int] => Unit,

@@ -72,11 +72,18 @@ object LinuxScheduling {
     try bindThreadToNodes(nodes)
     catch { case refused: BindingRefused => if (!hasOnlyNodes(nodes)) throw refused }
 
-  /** Binds all threads of this process to `cpus`, and so those that they start. @throws BindingRefused */
+  /**
+   * Binds all threads of this process to `cpus`, and so those that they start. Those that somebody has bound to some of
+   * `cpus`, such as communication threads, keep theirs.
+   *
+   * @throws BindingRefused
+   */
   def bindProcessToCpus(cpus: IdSet): Unit = {
+    val usual = cpusOfThread()
+    def isBound(tid: Int) = cpusOf(tid).exists(mask => mask != usual && mask.subsetOf(cpus))
     def bind(done: Set[Int]): Unit = {
       val fresh = threads().filterNot(done)
-      fresh.foreach(bindToCpus(_, cpus))
+      fresh.filterNot(isBound).foreach(bindToCpus(_, cpus))
       // A thread that was being made meanwhile has its maker's mask of before.
       if (fresh.nonEmpty) bind(done ++ fresh)
     }

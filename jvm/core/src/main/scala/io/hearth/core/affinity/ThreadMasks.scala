@@ -6,7 +6,7 @@ import java.nio.file.{Files, Path}
 import scala.annotation.tailrec
 import scala.util.Try
 
-import io.hearth.core.procfs.{ProcFs, ProcStat}
+import io.hearth.core.procfs.ProcFs
 import io.hearth.core.topology.IdSet
 
 /**
@@ -16,8 +16,7 @@ import io.hearth.core.topology.IdSet
 object ThreadMasks {
 
   /** The mask of each thread, by its id; none where the process is gone. */
-  def of(pid: Long): Map[Int, IdSet] =
-    threads(pid).flatMap(tid => LinuxScheduling.cpusOf(tid).map(tid -> _)).toMap
+  def of(pid: Long): Map[Int, IdSet] = masks(family(pid))
 
   /**
    * Gives each thread the mask that it is to have. A new thread inherits its maker's mask, so this goes
@@ -26,24 +25,58 @@ object ThreadMasks {
    * @param wanted of a thread, by its id and its mask now
    * @return the threads that the kernel has left as they were, and why; empty when all is done
    */
-  def change(pid: Long)(wanted: (Int, IdSet) => IdSet): Map[Int, String] = {
-    @tailrec def sweep(done: Set[Int], refused: Map[Int, String]): Map[Int, String] = {
+  def change(pid: Long)(wanted: (Int, IdSet) => IdSet): Map[Int, String] =
+    change(pid, family(pid), wanted)
+
+  /**
+   * The same soon afterwards, for threads that have appeared since: cheaper than [[change]].
+   *
+   * @param known its processes, as far as they are known
+   * @return its processes now
+   */
+  def settle(pid: Long, known: Set[Long])(wanted: (Int, IdSet) => IdSet): Set[Long] = {
+    val now = ProcessFamily.grown(pid, known, Proc)
+    change(pid, now, wanted)
+    now
+  }
+
+  private def change(
+      pid: Long,
+      first: Set[Long],
+      wanted: (Int, IdSet) => IdSet
+  ): Map[Int, String] = {
+    @tailrec def sweep(
+        family: Set[Long],
+        done: Set[Int],
+        refused: Map[Int, String]
+    ): Map[Int, String] = {
       val due = for {
-        (tid, mask) <- of(pid).toVector if !done(tid)
+        (tid, mask) <- masks(family).toVector if !done(tid)
         next = wanted(tid, mask) if next != mask
       } yield tid -> next
       if (due.isEmpty) refused
-      else sweep(done ++ due.map(_._1), refused ++ due.flatMap { case (tid, to) => set(tid, to) })
+      else
+        sweep(
+          ProcessFamily.grown(pid, family, Proc),
+          done ++ due.map(_._1),
+          refused ++ due.flatMap { case (tid, to) => set(tid, to) }
+        )
     }
-    sweep(Set.empty, Map.empty)
+    sweep(first, Set.empty, Map.empty)
   }
+
+  private def masks(family: Set[Long]): Map[Int, IdSet] = family.iterator
+    .flatMap(threadsOf)
+    .flatMap(tid => LinuxScheduling.cpusOf(tid).map(tid -> _))
+    .toMap
 
   /** How long the threads of each have waited for a CPU, in ns; none of those where that is not counted. */
   def waited(pids: Vector[Long]): Map[Long, Long] = {
     val all = ProcFs.stats(Proc)
     val sums = for {
       pid <- pids
-      counts = family(pid, all).flatMap(threadsOf).flatMap(waitedFor) if counts.nonEmpty
+      counts = ProcessFamily.of(pid, all).toVector.flatMap(threadsOf).flatMap(waitedFor)
+      if counts.nonEmpty
     } yield pid -> counts.sum
     sums.toMap
   }
@@ -59,21 +92,11 @@ object ThreadMasks {
       None
     } catch { case e: BindingRefused => Some(tid -> e.getMessage) }
 
-  private def threads(pid: Long): Vector[Int] = family(pid).flatMap(threadsOf)
-
   private def threadsOf(process: Long): Vector[Int] =
     ProcFs.ids(Proc.resolve(s"$process/task")).map(_.toInt)
 
-  /**
-   * A process, those that it has started, and those that these have; a session leader's whole session,
-   * for whatever has lost its parent.
-   */
-  private[affinity] def family(pid: Long): Vector[Long] = family(pid, ProcFs.stats(Proc))
-
-  private def family(pid: Long, all: Map[Long, ProcStat]): Vector[Long] = {
-    val first = all.collect { case (id, p) if id == pid || p.session == pid => id }.toSet
-    ProcFs.descendants(all, first).toVector.sorted
-  }
+  /** With a look at all processes of the machine. */
+  def family(pid: Long): Set[Long] = ProcessFamily.of(pid, ProcFs.stats(Proc))
 
   private val Proc = Path.of("/proc")
 }

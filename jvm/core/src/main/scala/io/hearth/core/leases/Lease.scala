@@ -13,7 +13,7 @@ object LeaseState {
   /** Its CPUs are its own. */
   case object Holds extends LeaseState("holds")
 
-  /** Nothing was free: it runs unbound beside others, and only its memory is leased. */
+  /** Only memory is leased: it runs unbound beside others, as nothing was free, or its tasks use borrowed CPUs. */
   case object Shares extends LeaseState("shares")
 
   /** It has not started, and takes its turn by its ticket. */

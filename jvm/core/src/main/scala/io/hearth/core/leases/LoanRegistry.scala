@@ -191,14 +191,19 @@ final class LoanRegistry(registry: LeaseRegistry) {
    *
    * @param choose from what is offered and free
    * @param waitMs how long another process may keep the registry locked
+   * @param reserve leases what it takes beside CPUs, before it is borrowed
    * @return what is borrowed; not what was withdrawn meanwhile, and nothing where somebody keeps it longer
    * @throws IOException
    */
-  def borrow(waitMs: Long)(choose: OffersAndLoans => Vector[Loan]): Vector[HeldLoan] =
+  def borrow(waitMs: Long, reserve: (Vector[Loan], Lease => HeldLease) => Unit = (_, _) => ())(
+      choose: OffersAndLoans => Vector[Loan]
+  ): Vector[HeldLoan] =
     registry
-      .ifFree(waitMs) { _ =>
+      .ifFree(waitMs) { exclusive =>
         val now = read()
-        choose(now).foldLeft(Vector.empty[HeldLoan]) { (taken, wanted) =>
+        val chosen = choose(now)
+        reserve(chosen, exclusive.take)
+        chosen.foldLeft(Vector.empty[HeldLoan]) { (taken, wanted) =>
           val gone = IdSet.union(taken.map(_.loan.cpus))
           val free = now.offers
             .find(_.file == wanted.offer)

@@ -1,12 +1,13 @@
 package io.hearth.core.affinity
 
-import java.util.concurrent.TimeUnit
+import java.nio.file.{Files, Path}
+import java.util.concurrent.{CountDownLatch, SynchronousQueue, TimeUnit}
 
 import scala.jdk.OptionConverters._
 
 import org.scalatest.funsuite.AnyFunSuite
 
-import io.hearth.core.testing.{Child, Required}
+import io.hearth.core.testing.{Child, Required, Temporary}
 import io.hearth.core.topology.IdSet
 
 /** On real processes of this machine. */
@@ -23,7 +24,7 @@ class ThreadMasksTest extends AnyFunSuite {
       assert(process.inputReader.readLine() == "ready")
       test(process)
     } finally {
-      ThreadMasks.family(process.pid).flatMap(p => ProcessHandle.of(p).toScala).foreach(_.destroy())
+      ThreadMasks.family(process.pid).flatMap(ProcessHandle.of(_).toScala).foreach(_.destroy())
       process.destroyForcibly()
       process.waitFor(60, TimeUnit.SECONDS)
       ()
@@ -40,6 +41,24 @@ class ThreadMasksTest extends AnyFunSuite {
       )
   }
 
+  test(
+    "a thread that has been bound keeps its CPUs where its whole process is bound to these and others"
+  ) {
+    Required("two CPUs", cpus.size > 1, "a second CPU")
+    val (bound, end) = (new SynchronousQueue[Int], new CountDownLatch(1))
+    val thread = new Thread(() => {
+      bound.put(Files.readSymbolicLink(Path.of("/proc/thread-self")).getFileName.toString.toInt)
+      end.await()
+    })
+    thread.start()
+    try {
+      val tid = bound.take()
+      LinuxScheduling.bindToCpus(tid, IdSet(cpus.head))
+      LinuxScheduling.bindProcessToCpus(cpus)
+      assert(LinuxScheduling.cpusOf(tid).contains(IdSet(cpus.head)))
+    } finally end.countDown()
+  }
+
   test("what a process has started gets the mask too, also where its parent has ended") {
     Required("two CPUs", cpus.size > 1, "a second CPU")
     val one = IdSet(cpus.last)
@@ -48,6 +67,28 @@ class ThreadMasksTest extends AnyFunSuite {
       assert(ThreadMasks.of(process.pid).values.toSet == Set(cpus))
       assert(ThreadMasks.change(process.pid)((_, _) => one).isEmpty)
       assert(ThreadMasks.of(process.pid).values.toVector == Vector.fill(3)(one))
+    }
+  }
+
+  test("soon after a change all of an executor's processes are found without a look at all others") {
+    Temporary.directory { proc =>
+      def process(pid: Int, session: Int, children: String): Unit = {
+        val task = Files.createDirectories(proc.resolve(s"$pid/task/$pid"))
+        Files.writeString(task.resolve("children"), children)
+        val rest = Vector.fill(34)("0").mkString(" ")
+        Files.writeString(proc.resolve(s"$pid/stat"), s"$pid (a) S 1 1 $session $rest")
+      }
+      process(10, 10, "11 ")
+      process(11, 10, "12 13 ")
+      process(12, 12, "")
+      process(20, 10, "21 ")
+      process(21, 10, "")
+      process(30, 30, "")
+      process(40, 10, "")
+      val known = Set(10L, 11L, 20L, 30L)
+      assert(ProcessFamily.grown(10, known, proc) == Set(10, 11, 12, 13, 20, 21))
+      Files.delete(proc.resolve("10/task/10/children"))
+      assert(ProcessFamily.grown(10, known, proc).contains(40), "where the kernel lists none")
     }
   }
 

@@ -1,12 +1,13 @@
 package org.apache.spark.shuffle.wire
 
-import java.io.InputStream
+import java.io.{FilterInputStream, InputStream}
 import java.nio.ByteBuffer
 import java.util.concurrent.CompletableFuture
 import java.util.concurrent.atomic.AtomicInteger
 
 import com.codahale.metrics.MetricSet
 import io.netty.buffer.Unpooled
+import io.netty.util.IllegalReferenceCountException
 import org.apache.spark.network.buffer.ManagedBuffer
 import org.apache.spark.network.shuffle.{
   BlockFetchingListener,
@@ -173,23 +174,40 @@ private class ForSpark(listener: BlockFetchingListener, elsewhere: IndexedSeq[St
   }
 }
 
-/** A block whose pieces are freed with its last reference. */
-final private class PiecesManagedBuffer(chunks: IndexedSeq[Chunk]) extends ManagedBuffer {
+/**
+ * A block whose pieces are freed with its last reference. Spark releases it when its task ends, though a thread of that
+ * task may still read it (`RDD.pipe` has one): each read holds a reference of its own, and after the last one fails as
+ * Netty's do.
+ */
+final private[wire] class PiecesManagedBuffer(chunks: IndexedSeq[Chunk]) extends ManagedBuffer {
   private val content = new ChunkedByteBuffer(chunks.map(_.bytes).toArray)
   private val references = new AtomicInteger(1)
 
   override def size: Long = content.size
 
-  override def nioByteBuffer(): ByteBuffer = content.toByteBuffer
+  override def nioByteBuffer(): ByteBuffer = reading(content.toByteBuffer)
 
-  override def createInputStream(): InputStream = content.toInputStream(dispose = false)
+  override def createInputStream(): InputStream =
+    new FilterInputStream(content.toInputStream(dispose = false)) {
+      override def read(): Int = reading(in.read())
+      override def read(to: Array[Byte], from: Int, count: Int): Int =
+        reading(in.read(to, from, count))
+    }
 
   override def convertToNetty(): AnyRef = Unpooled.wrappedBuffer(content.getChunks(): _*)
 
   override def convertToNettyForSsl(): AnyRef = convertToNetty()
 
+  /** Does something with the memory, which is not freed meanwhile. */
+  private[wire] def reading[A](work: => A): A = {
+    retain()
+    try work
+    finally { release(); () }
+  }
+
   override def retain(): ManagedBuffer = {
-    references.incrementAndGet()
+    if (references.getAndUpdate(n => if (n == 0) 0 else n + 1) == 0)
+      throw new IllegalReferenceCountException(0)
     this
   }
 

@@ -22,9 +22,9 @@ import org.apache.spark.util.Utils
 import io.hearth.core.affinity.LinuxScheduling
 import io.hearth.core.files.Mountpoint
 import io.hearth.core.launch.{ArchiveCheck, ArchiveUse, ClassDataArchive}
-import io.hearth.core.leases.LeaseRegistry
-import io.hearth.core.plan.{ExecutorPlan, PlanJson}
-import io.hearth.core.topology.{GpuNodes, SysTree, TaskLimits}
+import io.hearth.core.leases.{Lease, LeaseRegistry, LeaseState}
+import io.hearth.core.plan.{ExecutorPlan, FreeMemory, PlanJson}
+import io.hearth.core.topology.{GpuNodes, IdSet, SysTree, TaskLimits, TopologyReader}
 import io.hearth.spark._
 
 /**
@@ -233,6 +233,8 @@ private class Wiring(
     supervise
   )
 
+  private lazy val machine = TopologyReader.load(None)
+
   private def lendingContext = LendingContext(
     appId,
     plan.executors,
@@ -242,6 +244,19 @@ private class Wiring(
     leased.lease.map(_.name),
     () => LeaseRegistry.here(sys.env.get),
     () => DriversPlan.allowed(conf).getOrElse(LinuxScheduling.cpusOfThread()),
+    FreeMemory.of(machine, _),
+    bytes =>
+      Lease(
+        "",
+        LeaseState.Shares,
+        appId,
+        "tasks on borrowed CPUs",
+        jvm.pid,
+        jvm.startTicks,
+        Instant.now().getEpochSecond,
+        IdSet.empty,
+        bytes
+      ),
     conf.getOption(CPUS_PER_TASK.key).flatMap(_.toDoubleOption).getOrElse(1.0),
     record => {
       run.loans(record)
