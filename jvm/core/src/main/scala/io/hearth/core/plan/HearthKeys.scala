@@ -90,6 +90,8 @@ object HearthKeys {
   /** Whether shuffled sides of a join are hashed where a task's memory has room. */
   val JoinsByHash = "spark.hearth.sql.joinsByHash"
 
+  val WireMemoryKey = "spark.hearth.shuffle.memory"
+
   /** The number of shuffle partitions that the plan has set: another one is the user's. */
   val PlannedPartitions = "spark.hearth.internal.shufflePartitions"
 
@@ -111,7 +113,7 @@ object HearthKeys {
     "spark.hearth.placement.interval" -> Interval,
     "spark.hearth.affinity" -> Affinity,
     "spark.hearth.shuffle.carriers" -> Carriers,
-    "spark.hearth.shuffle.memory" -> WireMemory,
+    WireMemoryKey -> WireMemory,
     "spark.hearth.shuffle.idle" -> Idle,
     "spark.hearth.shuffle.port" -> Port,
     PartitionsByQuery -> Flag,
