@@ -84,7 +84,7 @@ def test_the_memory_balance_adds_up_to_what_may_be_used() -> None:
     plan = replace(
         PLAN,
         executors=[replace(executor, **sizes) for executor in PLAN.executors[:2]],
-        driver=replace(PLAN.driver, heap_mb=500),
+        driver=replace(PLAN.driver, heap_mb=400, overhead_mb=100),
         workload=PlannedWork(python=True),
     )
     nodes = [replace(node, memory_bytes=4000 << 20) for node in NODES]

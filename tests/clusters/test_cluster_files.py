@@ -297,6 +297,31 @@ def test_a_users_java_options_stand_behind_the_plans_own() -> None:
     assert "hush" not in line
 
 
+@pytest.mark.parametrize("cluster", ["kubernetes", "yarn", "standalone"])
+def test_all_memory_that_an_executor_asks_for_is_printed_and_counted(cluster: str) -> None:
+    conf = {
+        "spark.executor.pyspark.memory": "3000m",
+        "spark.driver.memoryOverhead": "6g",
+        "spark.yarn.am.memory": "8192",
+    }
+    request = PlanRequest(BIG, engine="comet", workload="sql", conf=conf)
+    text = cluster_text(request, cluster)
+    printed = dict(re.findall(r"^(spark\.\S+) (.+)$", text, flags=re.MULTILINE))
+    assert conf.items() <= printed.items()
+    assert printed["spark.plugins"] == "org.apache.spark.CometPlugin"
+    assert printed["spark.shuffle.manager"].endswith("CometShuffleManager")
+    keys = ("memory", "memoryOverhead", "pyspark.memory")
+    sizes = [printed.get(f"spark.executor.{key}", "0m") for key in keys]
+    asked = sum(int(size[:-1]) for size in [*sizes, printed["spark.memory.offHeap.size"]])
+    if cluster == "kubernetes":
+        assert f"memory: {asked}Mi" in text
+    if cluster == "yarn":
+        limits = dict(re.findall(r"<name>(.*)</name><value>(.*)</value>", text))
+        assert int(limits["yarn.scheduler.maximum-allocation-mb"]) >= asked
+        all_mb = int(limits["yarn.nodemanager.resource.memory-mb"])
+        assert all_mb - int(printed["spark.executor.instances"]) * asked >= (4 + 6) << 10
+
+
 def test_what_a_cluster_cannot_do_is_refused() -> None:
     with pytest.raises(UserError, match="--bind: package cannot be expressed for yarn"):
         files(BIG, "yarn", bind="package")

@@ -38,6 +38,11 @@ def parse_mb(text: str, what: str) -> int:
     return size
 
 
+def parse_setting_mb(text: str, key: str) -> int:
+    """Return the mebibytes of a Spark setting, whose plain numbers are mebibytes."""
+    return parse_mb(f"{text.strip()}m" if text.strip().isdigit() else text, key)
+
+
 def show_bytes(size: int) -> str:
     """Return a size in the largest unit that keeps it readable: `256 GB`, `1.5 TB`, `0`."""
     value = float(size)

@@ -84,7 +84,7 @@ def _rooms(executors: Sequence[PlannedExecutor]) -> list[tuple[int, int, int]]:
     for each in executors:
         slots[each.memory_nodes] += each.task_slots
         cpus[each.memory_nodes] += len(parse_ids(each.cpus))
-        sizes[each.memory_nodes] += each.heap_mb + each.off_heap_mb + each.overhead_mb
+        sizes[each.memory_nodes] += each.memory_mb
     return [(slots[nodes], cpus[nodes], sizes[nodes]) for nodes in slots]
 
 

@@ -36,7 +36,7 @@ def fleet_text(request: PlanRequest, cluster: str, debug: bool = False) -> str:
         example = replace(request, machine=machine_source(str(kind.example.capture)))
         try:
             layout, reserved = plan_layout(example, cluster, debug)
-            parts.append(head + text_of(layout, reserved, cluster, request.conf))
+            parts.append(head + text_of(layout, reserved, cluster, request.settings))
             members.append(PlannedClass(len(kind.names), layout))
         except UserError as error:
             parts.append(f"{head}# none: {error}\n")

@@ -14,7 +14,7 @@ from hearth.base.java import OPTION_VARIABLES, SUBMIT_OPTIONS
 from hearth.base.limits import Count, IdList, NonEmpty, Positive, Text
 from hearth.base.redaction import REDACTED, Redaction
 from hearth.base.rows import html_table
-from hearth.base.sizes import parse_bytes, parse_mb
+from hearth.base.sizes import parse_bytes, parse_mb, parse_setting_mb
 
 #: The largest count that any machine could serve: an executor or task slot needs a CPU.
 _MOST_CPUS = 1 << 16
@@ -51,6 +51,11 @@ class PlanRequest:
     occupied: str | None = None
     conf: Mapping[str, str] = field(default_factory=dict)
 
+    @property
+    def settings(self) -> dict[str, str]:
+        """The user's Spark settings, with those that hearth's own options stand for."""
+        return with_engine(self.engine, with_binding(self.bind, dict(self.conf)))
+
     def document(self) -> dict[str, Any]:
         """Return the document that the verb `plan` reads.
 
@@ -67,7 +72,7 @@ class PlanRequest:
             "cores": self.cores,
             "memory_mb": memory,
             "memory_typed": self.memory,
-            "conf": with_engine(self.engine, with_binding(self.bind, dict(self.conf))),
+            "conf": self.settings,
             "environment": _java_options() if self.machine is None else None,
         }
         request = {
@@ -93,7 +98,7 @@ def _check_memory(typed: str | None, memory_mb: int | None, key: str | None) -> 
     if typed is None or key is None:
         return
     try:
-        other_mb = parse_mb(f"{key}m" if key.strip().isdigit() else key, "spark.executor.memory")
+        other_mb = parse_setting_mb(key, "spark.executor.memory")
     except UserError:
         return  # the planner says what is wrong with it
     if other_mb != memory_mb:
@@ -167,11 +172,13 @@ class PlannedExecutor:
     overhead_mb: Count  #: memory of the process in addition to heap and off-heap
     java_options: list[str]  #: hearth's own, without -Xmx; the user's come behind them
     host: str = ""  #: the name of the place in Spark's scheduler
+    #: memory of its Python workers in addition, where spark.executor.pyspark.memory is set
+    pyspark_mb: Count | None = field(default=None, metadata=LEFT_OUT)
 
     @property
     def memory_mb(self) -> int:
-        """The most memory that its process may take."""
-        return self.heap_mb + self.off_heap_mb + self.overhead_mb
+        """The most memory that its processes may take."""
+        return self.heap_mb + self.off_heap_mb + self.overhead_mb + (self.pyspark_mb or 0)
 
 
 @dataclass(frozen=True)
@@ -182,6 +189,13 @@ class PlannedDriver:
     memory_nodes: IdList
     bound: bool
     heap_mb: Positive
+    #: memory of the process in addition to the heap; absent from plans of earlier versions
+    overhead_mb: Count | None = field(default=None, metadata=LEFT_OUT)
+
+    @property
+    def memory_mb(self) -> int:
+        """The most memory that its process may take."""
+        return self.heap_mb + (self.overhead_mb or 0)
 
 
 @dataclass(frozen=True)
@@ -249,6 +263,12 @@ class Plan:
     def is_native(self) -> bool:
         """Whether it is one JVM, which hearth starts as plain Spark."""
         return self.mode == "native"
+
+    @property
+    def memory_mb(self) -> int:
+        """The most memory that all its processes may take; one JVM is executor and driver."""
+        executors = sum(executor.memory_mb for executor in self.executors)
+        return executors + (0 if self.is_native else self.driver.memory_mb)
 
     @property
     def least_heap_mb(self) -> int:

@@ -7,7 +7,7 @@ from hearth.doctor.check import Check, Fine, Machine, Outcome, Problem
 def _look(machine: Machine) -> Outcome:
     free = machine.tree.field("proc/meminfo", "MemAvailable") << 10
     plan = machine.the_plan()
-    total_mb = sum(one.memory_mb for one in plan.executors)
+    total_mb = plan.memory_mb
     what = f"available memory: {show_bytes(free)}, the plan takes up to {show_mb(total_mb)}"
     if total_mb << 20 <= free:
         return Fine(what)

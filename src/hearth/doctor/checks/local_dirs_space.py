@@ -41,7 +41,7 @@ def _space(machine: Machine, folder: str) -> tuple[Space, str]:
     of_group = topology.allowed.memory_limit_bytes
     if of_group is not None and of_group < limit:
         limit, whose = of_group, "control group"
-    taken_mb = 0 if isinstance(plan, Absent) else sum(one.memory_mb for one in plan.executors)
+    taken_mb = 0 if isinstance(plan, Absent) else plan.memory_mb
     left = max(0, limit - (taken_mb << 20))
     if left >= space.free_bytes:
         return space, ""

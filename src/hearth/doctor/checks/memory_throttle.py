@@ -17,7 +17,7 @@ def _look(machine: Machine) -> Outcome:
         return Fine("memory.high: max")
     high, file = min(limits)
     plan = machine.the_plan()
-    total_mb = sum(one.memory_mb for one in plan.executors)
+    total_mb = plan.memory_mb
     what = f"memory.high = {show_bytes(high)}, the plan takes {show_mb(total_mb)}"
     if total_mb << 20 <= high:
         return Fine(what)

@@ -57,13 +57,11 @@ def _decided(plan: Plan, screen: Screen, unbound: bool) -> list[str]:
     each = _each(executors, "task_slots")
     slots_of_each = f"{each} task slot{'' if each == '1' else 's'}"
     shape = f"{len(executors)} x {slots_of_each}, {slots} in all"
-    beside = [f"off-heap {show_mb(first.off_heap_mb)}, "] if first.off_heap_mb else []
-    memory = f"heap {show_mb(first.heap_mb)}, {''.join(beside)}overhead "
     reasons = {reason.decision: reason for reason in plan.reasons}
     lines = [
         f"  runs       {_mode_text(plan, unbound)}",
         f"  executors  {shape}",
-        f"  memory     {memory}{show_mb(first.overhead_mb)} for each",
+        f"  memory     {_sizes(first)} for each",
     ]
     for name, decision in (("why", "partition"), ("expected", "expected gain")):
         if decision in reasons:
@@ -105,25 +103,25 @@ def memory_balance(plan: Plan, machine: Topology, screen: Screen) -> list[str]:
     limit = machine.allowed.memory_limit_bytes
     if limit is not None:
         total = min(total, limit >> 20)
-    python = ", Python workers" if plan.workload.python else ""
+    own = executors[0].pyspark_mb is None and plan.workload.python
     shares = [
         ("heap", "heap_mb"),
         ("off-heap", "off_heap_mb"),
-        (f"threads, code, buffers{python}", "overhead_mb"),
+        (f"threads, code, buffers{', Python workers' if own else ''}", "overhead_mb"),
+        ("Python workers", "pyspark_mb"),
     ]
-    rows, taken = [], 0
+    rows = []
     for name, key in shares:
-        whole = sum(getattr(executor, key) for executor in executors)
-        taken += whole
+        whole = sum(getattr(executor, key) or 0 for executor in executors)
         if whole:
             rows.append(
                 [name, f"{len(executors)} x {show_mb(getattr(executors[0], key))}", show_mb(whole)]
             )
     if plan.mode != "native":
-        heap = plan.driver.heap_mb
-        rows.append(["driver's heap", "", show_mb(heap)])
-        taken += heap
-    rows.append(["left: page cache, kernel, other processes", "", show_mb(max(0, total - taken))])
+        rows.append(["driver", "", show_mb(plan.driver.memory_mb)])
+    rows.append(
+        ["left: page cache, kernel, other processes", "", show_mb(max(0, total - plan.memory_mb))]
+    )
     rows.append(["memory that may be used", "", show_mb(total)])
     return table(screen, ["for", "each", "all"], rows, right="each all")
 
@@ -147,8 +145,7 @@ def show_plan_briefly(
         f"plan: {_mode_text(plan, unbound)}",
         f"  slots   {counted(slots, 'task slot')} in all, "
         f"{_each(executors, 'task_slots')} per executor",
-        f"  memory  heap {show_mb(first.heap_mb)}, off-heap {show_mb(first.off_heap_mb)}, "
-        f"overhead {show_mb(first.overhead_mb)} per executor",
+        f"  memory  {_sizes(first)} per executor",
         f"  place   {places}{more}" if bound else "  place   not bound",
         f"  why     {why.because if why else 'no reason given'} (all: {command})",
         *(f"  limit   {text}" for text in _limits(plan)),
@@ -166,6 +163,17 @@ def _mode_text(plan: Plan, unbound: bool) -> str:
     return f"{counted(number, f'{bound} executor')} ({plan.master})"
 
 
+def _sizes(executor: PlannedExecutor) -> str:
+    """Return `heap 31 GB, overhead 3.1 GB`, and off-heap memory and Python's, if any."""
+    sizes = {
+        "heap": executor.heap_mb,
+        "off-heap": executor.off_heap_mb,
+        "overhead": executor.overhead_mb,
+        "Python workers": executor.pyspark_mb,
+    }
+    return ", ".join(f"{name} {show_mb(mb)}" for name, mb in sizes.items() if mb)
+
+
 def _each(executors: list[PlannedExecutor], key: str) -> str:
     values = sorted({getattr(executor, key) for executor in executors})
     return f"{values[0]}" if len(values) == 1 else f"{values[0]} to {values[-1]}"
@@ -181,10 +189,11 @@ def _nodes(ids: str) -> str:
 
 
 def partitions(plan: Plan, screen: Screen) -> list[str]:
-    head = ["executor", "node", "CPUs", "slots", "heap", "off-heap", "overhead", "GC"]
+    python = [] if plan.executors[0].pyspark_mb is None else ["Python"]
+    head = ["executor", "node", "CPUs", "slots", "heap", "off-heap", "overhead", *python, "GC"]
     groups = [list(alike) for _, alike in groupby(plan.executors, _likeness)]
     rows = [_partition(alike, plan, screen) for alike in groups[:_ROWS_SHOWN]]
-    lines = table(screen, head, rows, right="slots heap off-heap overhead")
+    lines = table(screen, head, rows, right="slots heap off-heap overhead Python")
     if len(groups) > _ROWS_SHOWN:
         hidden = sum(map(len, groups[_ROWS_SHOWN:]))
         lines.append(f"  ... and {hidden} more: --json lists all")
@@ -215,6 +224,7 @@ def _partition(alike: Sequence[PlannedExecutor], plan: Plan, screen: Screen) -> 
         show_mb(executor.heap_mb),
         show_mb(executor.off_heap_mb),
         show_mb(executor.overhead_mb),
+        *([] if executor.pyspark_mb is None else [show_mb(executor.pyspark_mb)]),
         _collector(executor.java_options, plan),
     ]
 

@@ -21,16 +21,17 @@ def cluster_text(request: PlanRequest, cluster: str, debug: bool = False) -> str
     Each file begins with a line `### NAME`.
     """
     layout, reserved = plan_layout(request, cluster, debug)
-    return text_of(layout, reserved, cluster, request.conf)
+    return text_of(layout, reserved, cluster, request.settings)
 
 
 def text_of(layout: Layout, reserved: str, cluster: str, conf: Mapping[str, str]) -> str:
-    """Return the files for what `plan_layout` has returned."""
+    """Return the files for what `plan_layout` has returned; conf: the user's settings."""
+    shown = Redaction.of(conf)
+    conf = shown.settings(conf)
     if cluster == "kubernetes":
         files = kubernetes_files(layout, conf, reserved)
     else:
         files = (yarn_files if cluster == "yarn" else standalone_files)(layout, conf)
-    shown = Redaction.of(conf)
     return "\n".join(f"### {name}\n{shown.text(text)}" for name, text in files.items())
 
 

@@ -21,12 +21,13 @@ class Shape:
     heap_mb: Positive
     off_heap_mb: Count
     overhead_mb: Count
+    pyspark_mb: Count = 0
     java_options: list[str] = field(default_factory=list)
 
     @property
     def container_mb(self) -> int:
         """The memory of its container, as Spark computes it for YARN and Kubernetes."""
-        return self.heap_mb + self.off_heap_mb + self.overhead_mb
+        return self.heap_mb + self.off_heap_mb + self.overhead_mb + self.pyspark_mb
 
     @classmethod
     def of(cls, executors: Sequence[PlannedExecutor], threads: int) -> "Shape":
@@ -39,6 +40,7 @@ class Shape:
             heap_mb=min(each.heap_mb for each in executors),
             off_heap_mb=min(each.off_heap_mb for each in executors),
             overhead_mb=least.overhead_mb,
+            pyspark_mb=least.pyspark_mb or 0,
             java_options=least.java_options,
         )
 
@@ -92,16 +94,16 @@ def _node_of(executor: PlannedExecutor, machine: Topology) -> int | None:
 
 
 def driver_mb(plan: Plan) -> int:
-    """Return the memory of a driver's container: its heap and Spark's usual overhead."""
-    heap = 1024 if plan.is_native else plan.driver.heap_mb
-    return heap + max(384, heap // 10)
+    """Return the memory of a driver's container; of the least one where the plan is one JVM."""
+    return 1024 + 384 if plan.is_native else plan.driver.memory_mb
 
 
 def spark_defaults(
     shape: Shape, instances: int, plan: Plan, conf: Mapping[str, str], *, overhead: bool = True
 ) -> dict[str, str]:
-    """Return the settings of executors of a shape; conf: the user's, whose Java options go last.
+    """Return the settings of executors of a shape, behind the user's.
 
+    conf: the user's, whose Java options go last.
     overhead: whether the cluster's containers have a size of their own.
     """
     options = [*shape.java_options, *filter(None, [conf.get(_EXECUTOR_OPTIONS)])]
@@ -110,14 +112,27 @@ def spark_defaults(
         "spark.memory.offHeap.size": f"{shape.off_heap_mb}m",
     }
     return {
+        **_users(plan, conf),
         **({"spark.executor.instances": str(instances)} if overhead else {}),
         "spark.executor.cores": str(shape.task_slots),
         "spark.executor.memory": f"{shape.heap_mb}m",
         **({"spark.executor.memoryOverhead": f"{shape.overhead_mb}m"} if overhead else {}),
         **(off_heap if shape.off_heap_mb else {}),
+        **({"spark.executor.pyspark.memory": f"{shape.pyspark_mb}m"} if shape.pyspark_mb else {}),
         **({_EXECUTOR_OPTIONS: " ".join(options)} if options else {}),
         **({} if plan.is_native else {"spark.driver.memory": f"{plan.driver.heap_mb}m"}),
     }
+
+
+def _users(plan: Plan, conf: Mapping[str, str]) -> dict[str, str]:
+    """Return the user's settings that another cluster understands, and a native engine's shuffle.
+
+    Where the plan is one JVM, what the user sets for a driver was for that one.
+    """
+    shuffle = "spark.shuffle.manager"
+    hidden = ["spark.hearth.", "spark.master", *(["spark.driver."] if plan.is_native else [])]
+    users = {key: value for key, value in conf.items() if not key.startswith(tuple(hidden))}
+    return {**({shuffle: plan.conf[shuffle]} if shuffle in plan.conf else {}), **users}
 
 
 def properties(settings: Mapping[str, str], *comments: str) -> str:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from xml.sax.saxutils import escape
 
 from hearth.base.errors import UserError
+from hearth.base.sizes import parse_setting_mb
 from hearth.spark.clusters.shape import Layout, driver_mb, properties, spark_defaults
 
 _NUMA = "yarn.nodemanager.numa-awareness"
@@ -17,23 +18,24 @@ _LINUX = "org.apache.hadoop.yarn.server.nodemanager.LinuxContainerExecutor"
 _CALCULATOR = "org.apache.hadoop.yarn.util.resource.DominantResourceCalculator"
 #: yarn.scheduler.minimum-allocation-mb of yarn-default.xml, and one for small machines.
 _USUAL_STEP_MB, _FINE_STEP_MB = 1024, 128
-#: spark.yarn.am.memory and its overhead: the application master of a driver elsewhere.
-_MASTER_MB = 512 + 384
+#: spark.yarn.am.memory, and the least overhead of a JVM.
+_MASTER_HEAP_MB, _LEAST_OVERHEAD_MB = 512, 384
 _MIB = 1 << 20
 
 
 @dataclass(frozen=True)
 class _Sizes:
-    """step_mb: by which containers grow. room_mb: beside executors, for a driver."""
+    """step_mb: by which containers grow. room_mb: beside executors, for `guest`."""
 
     step_mb: int
     container_mb: int
     room_mb: int
+    guest: str
 
 
 def yarn_files(layout: Layout, conf: Mapping[str, str]) -> dict[str, str]:
     """Return the text of each file by its name; raise UserError where memory does not suffice."""
-    sizes = _sizes(layout)
+    sizes = _sizes(layout, conf)
     grown_mb = sizes.container_mb - layout.shape.container_mb
     whole = replace(layout.shape, overhead_mb=layout.shape.overhead_mb + grown_mb)
     return {
@@ -89,8 +91,7 @@ def _is_aware(layout: Layout) -> bool:
 
 
 def _comment(layout: Layout, sizes: _Sizes) -> str:
-    what = "a driver" if sizes.room_mb > _MASTER_MB + sizes.step_mb else "an application master"
-    room = f"Beside executors there is room for {what} of {sizes.room_mb} MB and 1 vcore"
+    room = f"Beside executors there is room for {sizes.guest} of {sizes.room_mb} MB and 1 vcore"
     if _is_aware(layout):
         return (
             f"{room}, on the first node. vcores are task slots.\n"
@@ -101,18 +102,29 @@ def _comment(layout: Layout, sizes: _Sizes) -> str:
     return f"{room}. NUMA awareness is left off: {why}"
 
 
-def _sizes(layout: Layout) -> _Sizes:
+def _sizes(layout: Layout, conf: Mapping[str, str]) -> _Sizes:
     """Return the first sizes with which all fit into the memory of their nodes."""
-    for wanted_mb in (driver_mb(layout.plan), _MASTER_MB):
+    driver, master = driver_mb(layout.plan), _master_mb(conf)
+    guests = {"a driver": max(driver, master), "an application master": master}
+    for guest, wanted_mb in guests.items():
         for step_mb in (_USUAL_STEP_MB, _FINE_STEP_MB):
             container_mb = _up(layout.shape.container_mb, step_mb)
-            sizes = _Sizes(step_mb, container_mb, _up(wanted_mb, step_mb))
+            sizes = _Sizes(step_mb, container_mb, _up(wanted_mb, step_mb), guest)
             if _fits(layout, sizes):
                 return sizes
     raise UserError(
         f"--format: {len(layout.nodes)} executors of {layout.shape.container_mb} MB leave no room "
         "for an application master: give --executors or --memory less"
     )
+
+
+def _master_mb(conf: Mapping[str, str]) -> int:
+    """Return the memory of the container of an application master whose driver is elsewhere."""
+    heap, overhead = "spark.yarn.am.memory", "spark.yarn.am.memoryOverhead"
+    heap_mb = parse_setting_mb(conf[heap], heap) if heap in conf else _MASTER_HEAP_MB
+    if overhead in conf:
+        return heap_mb + parse_setting_mb(conf[overhead], overhead)
+    return heap_mb + max(_LEAST_OVERHEAD_MB, heap_mb // 10)
 
 
 def _fits(layout: Layout, sizes: _Sizes) -> bool:

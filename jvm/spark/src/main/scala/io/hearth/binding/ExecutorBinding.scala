@@ -113,7 +113,7 @@ final class ExecutorBinding(
     catch { case e: IOException => Left(s"no lease can be kept: ${IoReason(e)}") }
 
   private def bytes(place: ExecutorPlan): Map[Int, Long] = {
-    val all = (place.heapMb + place.offHeapMb + place.overheadMb) << 20
+    val all = place.memoryMb << 20
     place.memoryNodes.iterator.map(_ -> all / place.memoryNodes.size).toMap
   }
 

@@ -1,22 +1,14 @@
 package io.hearth.binding
 
 import io.hearth.core.leases.Leases
-import io.hearth.core.plan.{Coexistence, ExecutorPlan, Limits, Others, Workload}
+import io.hearth.core.plan.{Coexistence, DerivedSettings, ExecutorPlan, Limits, Others, Workload}
 import io.hearth.core.topology.{IdSet, Topology}
 
 /** Which part of its machine an executor takes: pure, of what it sees and of what is leased. */
 object Partition {
 
   /** What an executor takes beside its heap: the planner's rules count it. */
-  private val Sizes = Set(
-    "spark.executor.memoryOverhead",
-    "spark.executor.memoryOverheadFactor",
-    "spark.executor.minMemoryOverhead",
-    "spark.executor.pyspark.memory",
-    "spark.memory.offHeap.enabled",
-    "spark.memory.offHeap.size",
-    "spark.task.cpus"
-  )
+  private val Sizes = DerivedSettings.BesideHeap + "spark.task.cpus"
 
   /**
    * Whether its cluster manager has narrowed it already: to CPUs of one node of several, or to fewer than two such

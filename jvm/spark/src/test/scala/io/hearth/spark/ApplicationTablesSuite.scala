@@ -17,7 +17,7 @@ class ApplicationTablesSuite extends AnyFunSuite {
     PlanMode.Partitioned,
     "local-numa[2x2]",
     Places.of(2),
-    DriverPlan(IdSet(0), IdSet(0), bound = false, heapMb = 512),
+    DriverPlan(IdSet(0), IdSet(0), bound = false, heapMb = 512, overheadMb = 384),
     Map.empty,
     Vector(Reason("executors", "2", "two nodes", "hearth")),
     Workload.unknown,

@@ -6,11 +6,26 @@ object DerivedSettings {
 
   private[plan] val Redaction = "spark.redaction.regex"
 
+  /** What the user's keys say of the memory that an executor takes beside its heap. */
+  val BesideHeap: Set[String] = Set(
+    "spark.executor.memoryOverhead",
+    "spark.executor.memoryOverheadFactor",
+    "spark.executor.minMemoryOverhead",
+    "spark.executor.pyspark.memory",
+    "spark.kubernetes.memoryOverheadFactor",
+    "spark.memory.offHeap.enabled",
+    "spark.memory.offHeap.size",
+    "spark.yarn.executor.memoryOverhead"
+  )
+
   /** The user's keys that a plan depends on: another value would give another plan. */
   val Read: Set[String] = Set(
     "spark.cores.max",
     "spark.driver.defaultJavaOptions",
     "spark.driver.memory",
+    "spark.driver.memoryOverhead",
+    "spark.driver.memoryOverheadFactor",
+    "spark.driver.minMemoryOverhead",
     DriverOptions,
     "spark.dynamicAllocation.enabled",
     "spark.dynamicAllocation.initialExecutors",
@@ -21,17 +36,13 @@ object DerivedSettings {
     "spark.executor.extraJavaOptions",
     "spark.executor.instances",
     "spark.executor.memory",
-    "spark.executor.memoryOverhead",
-    "spark.executor.memoryOverheadFactor",
-    "spark.executor.minMemoryOverhead",
-    "spark.executor.pyspark.memory",
     HearthKeys.BindingScopeKey,
     HearthKeys.HandOverKey,
+    HearthKeys.WireMemoryKey,
     "spark.locality.wait",
-    "spark.memory.offHeap.enabled",
-    "spark.memory.offHeap.size",
-    "spark.task.cpus"
-  ) ++ JvmEnvironment.ExecutorKeys ++ Engine.Keys
+    "spark.task.cpus",
+    "spark.yarn.driver.memoryOverhead"
+  ) ++ BesideHeap ++ JvmEnvironment.ExecutorKeys ++ Engine.Keys
 
   /** Keys that a plan may set. */
   val Derived: Set[String] = Set(

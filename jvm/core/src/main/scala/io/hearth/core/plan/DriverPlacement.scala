@@ -35,21 +35,26 @@ private[plan] object DriverPlacement {
     constraints.driverHeapMb.fold(math.max(LeastMb, math.min(MostMb, usableMb / 16)))(_.value)
 
   /** The heap plus what a JVM needs in addition. */
-  def footprint(constraints: UserConstraints, usableMb: Long): Long = withOverhead(
-    heap(constraints, usableMb)
-  )
+  def footprint(constraints: UserConstraints, usableMb: Long): Long = {
+    val heapMb = heap(constraints, usableMb)
+    heapMb + constraints.driverOverhead.of(heapMb)
+  }
 
-  def withOverhead(heapMb: Long): Long = heapMb + math.max(384L, heapMb / 10)
-
-  def ofOneJvm(usable: UsableMachine, pools: Pools, heapMb: Long): DriverPlacement =
-    unbound(usable, pools, heapMb, "the driver is the one JVM")
+  def ofOneJvm(
+      usable: UsableMachine,
+      pools: Pools,
+      heapMb: Long,
+      overheadMb: Long
+  ): DriverPlacement =
+    unbound(usable, pools, heapMb, overheadMb, "the driver is the one JVM")
 
   /** On the CPUs that executors leave free, else unbound on all of them. */
   def ofItsOwn(
       usable: UsableMachine,
       pools: Pools,
       layout: Layout,
-      heapMb: Long
+      heapMb: Long,
+      overheadMb: Long
   ): DriverPlacement = {
     val left = usable.cpus &~ layout.cpus
     if (left.isEmpty)
@@ -57,11 +62,12 @@ private[plan] object DriverPlacement {
         usable,
         pools,
         heapMb,
+        overheadMb,
         "executors use every CPU and the driver is idle while they work, so it may run anywhere"
       )
     else
       DriverPlacement(
-        DriverPlan(left, pools.memoryNodes, bound = true, heapMb),
+        DriverPlan(left, pools.memoryNodes, bound = true, heapMb, overheadMb),
         reason(
           s"CPUs $left",
           "on the CPUs that executors leave free, so that neither disturbs the other"
@@ -69,9 +75,15 @@ private[plan] object DriverPlacement {
       )
   }
 
-  private def unbound(usable: UsableMachine, pools: Pools, heapMb: Long, because: String) =
+  private def unbound(
+      usable: UsableMachine,
+      pools: Pools,
+      heapMb: Long,
+      overheadMb: Long,
+      because: String
+  ) =
     DriverPlacement(
-      DriverPlan(usable.cpus, pools.memoryNodes, bound = false, heapMb),
+      DriverPlan(usable.cpus, pools.memoryNodes, bound = false, heapMb, overheadMb),
       reason("unbound", because)
     )
 

@@ -7,7 +7,8 @@ package io.hearth.core.plan
  * @param shuffleManager its own, which its operators need to shuffle columns; None where the class depends
  *                       on Spark's version
  * @param offHeap whether its data are in Spark's off-heap memory, without which it does nothing
- * @param hostSize the setting of memory that it takes beside the heap and Spark's off-heap memory: a part of the overhead
+ * @param hostSizes settings of memory that it takes beside the heap and Spark's off-heap memory: a part of the overhead
+ * @param heapHolds the setting with which its data count against the heap, and the off-heap settings do nothing
  * @param coresAreThreads whether it starts `spark.executor.cores` worker threads, and one without that setting
  * @param sized whether hearth's rule for the number of shuffle partitions works on its plans
  */
@@ -16,7 +17,8 @@ sealed abstract class Engine(
     private[plan] val plugins: Vector[String],
     private[plan] val shuffleManager: Option[String],
     private[plan] val offHeap: Boolean,
-    private[plan] val hostSize: Option[String],
+    private[plan] val hostSizes: Vector[String],
+    private[plan] val heapHolds: Option[String],
     private[plan] val coresAreThreads: Boolean,
     val sized: Boolean
 ) {
@@ -38,7 +40,8 @@ object Engine {
         Vector("org.apache.spark.CometPlugin"),
         Some("org.apache.spark.sql.comet.execution.shuffle.CometShuffleManager"),
         offHeap = true,
-        hostSize = None,
+        hostSizes = Vector.empty,
+        heapHolds = None,
         coresAreThreads = true,
         sized = true
       )
@@ -50,7 +53,8 @@ object Engine {
         Vector("org.apache.gluten.GlutenPlugin", "io.glutenproject.GlutenPlugin"),
         Some("org.apache.spark.shuffle.sort.ColumnarShuffleManager"),
         offHeap = true,
-        hostSize = None,
+        hostSizes = Vector.empty,
+        heapHolds = Some("spark.gluten.memory.dynamic.offHeap.sizing.enabled"),
         coresAreThreads = false,
         sized = false
       )
@@ -62,7 +66,12 @@ object Engine {
         Vector("com.nvidia.spark.SQLPlugin"),
         None,
         offHeap = false,
-        hostSize = Some("spark.rapids.memory.pinnedPool.size"),
+        hostSizes = Vector(
+          "spark.rapids.memory.pinnedPool.size",
+          "spark.rapids.memory.host.offHeapLimit.size",
+          "spark.rapids.memory.host.spillStorageSize"
+        ),
+        heapHolds = None,
         coresAreThreads = false,
         sized = false
       )
@@ -74,7 +83,9 @@ object Engine {
 
   /** The user's settings that name an engine or size it. */
   private[plan] val Keys: Set[String] =
-    All.flatMap(_.hostSize).toSet + PluginsKey + ShuffleManagerKey
+    All
+      .flatMap(engine => engine.hostSizes ++ engine.heapHolds)
+      .toSet + PluginsKey + ShuffleManagerKey
 
   /** Least off-heap memory of an executor's engine; hearth's own figure. */
   private[plan] val LeastOffHeapMb = 512L
@@ -113,6 +124,8 @@ object Engine {
       val memory =
         if (constraints.engineOffHeap && constraints.offHeapMb.exists(_.value == 0))
           s"warning: it does nothing without off-heap memory, which ${constraints.offHeapMb.fold("")(_.name)} turns off"
+        else if (constraints.heapHolds.nonEmpty)
+          s"its data count against the heap (${constraints.heapHolds.mkString}), which is all of the executor's memory"
         else if (engine.offHeap)
           "its data are in off-heap memory, so the heap is a fourth of the executor's memory"
         else "its data are on the GPU, and pinned memory counts beside the heap"

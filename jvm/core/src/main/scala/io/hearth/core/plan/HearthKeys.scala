@@ -87,6 +87,8 @@ object HearthKeys {
   /** Whether each SQL query's shuffles are sized by what the query reads. */
   val PartitionsByQuery = "spark.hearth.sql.partitionsByQuery"
 
+  val WireMemoryKey = "spark.hearth.shuffle.memory"
+
   /** The number of shuffle partitions that the plan has set: another one is the user's. */
   val PlannedPartitions = "spark.hearth.internal.shufflePartitions"
 
@@ -108,7 +110,7 @@ object HearthKeys {
     "spark.hearth.placement.interval" -> Interval,
     "spark.hearth.affinity" -> Affinity,
     "spark.hearth.shuffle.carriers" -> Carriers,
-    "spark.hearth.shuffle.memory" -> WireMemory,
+    WireMemoryKey -> WireMemory,
     "spark.hearth.shuffle.idle" -> Idle,
     "spark.hearth.shuffle.port" -> Port,
     PartitionsByQuery -> Flag,

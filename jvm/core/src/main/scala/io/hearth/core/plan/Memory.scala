@@ -144,11 +144,13 @@ private[plan] object Memory {
 
   /**
    * The heap of an executor: what the user fixed, else what fits beside the page cache, up to
-   * compressed references. A fourth of it, if that is comfortable, where an engine's data are off the heap.
+   * compressed references unless an engine's data count against it. A fourth of it, if that is comfortable, where they
+   * are off the heap.
    */
   def heap(constraints: UserConstraints, room: Room): Long =
     constraints.heapMb.fold {
-      val most = math.min(constraints.heapWithin(room.netMb), CompressedOopsMb)
+      val within = constraints.heapWithin(room.netMb)
+      val most = if (constraints.heapHolds.isEmpty) math.min(within, CompressedOopsMb) else within
       if (constraints.engineOffHeap)
         math.min(most, math.max(room.netMb / Engine.HeapsPart, math.min(SoftHeapMb, most / 2)))
       else most

@@ -19,6 +19,8 @@ private[plan] object Heaps {
     val (because, source) = constraints.heapMb match {
       case Some(asked) =>
         (s"${asked.name} fixes it" + tooWide(mb.min, options).fold("")("; " + _), "user")
+      case None if constraints.heapHolds.nonEmpty =>
+        ("all of the executor's memory: the native engine's data count against it", "hearth")
       case None if largest =>
         (
           "the largest heap with 4-byte object references",
@@ -139,14 +141,14 @@ private[plan] object Overhead {
 
   def of(constraints: UserConstraints, workload: Workload, heapsMb: Vector[Long]): Overhead = {
     val mb = heapsMb.map(constraints.overheadOf)
-    val python = if (workload.python) ", and Python workers" else ""
+    val python = if (workload.python && constraints.pysparkMb == 0) ", and Python workers" else ""
     val what = s"threads, metaspace, code and direct buffers$python"
-    val (because, source) = constraints.overheadMb match {
+    val (because, source) = constraints.overhead.fixedMb match {
       case Some(asked) => (s"${asked.name} fixes it, for $what", "user")
       case None =>
-        val percent = f"${constraints.overheadFactor * 100}%.0f"
+        val percent = f"${constraints.overhead.factor * 100}%.0f"
         (
-          s"$what: at least ${constraints.overheadMinMb} MB and $percent % of the heap",
+          s"$what: at least ${constraints.overhead.leastMb} MB and $percent % of the heap",
           "Spark: spark.executor.memoryOverhead"
         )
     }

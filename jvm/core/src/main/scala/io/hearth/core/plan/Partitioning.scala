@@ -208,6 +208,13 @@ private[plan] object Partitioning {
     Partitioning(native = true, because, "hearth")
   }
 
+  /** Where several executors would fit beside a smaller driver. */
+  def crowded(driver: UserValue[Long]): Partitioning = Partitioning(
+    native = true,
+    s"${driver.name} leaves no memory for several executors, so one JVM with that heap runs everything",
+    "user"
+  )
+
   /** One executor that leaves CPUs free is bound to its own: one JVM would wander over all. */
   def oneBound(usable: UsableMachine, constraints: UserConstraints): Partitioning = {
     val quota = usable.quotaSlots.map(_ => "the CPU quota's task slots")

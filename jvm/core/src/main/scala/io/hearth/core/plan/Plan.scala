@@ -87,6 +87,8 @@ object PlanMode {
  * @param memoryNodes the memory nodes that it is bound to
  * @param taskSlots Spark's cores of the executor: tasks that run at the same time, times spark.task.cpus
  * @param heapMb -Xmx
+ * @param overheadMb what its JVM takes beside heap and off-heap memory, and a native engine's part of it
+ * @param pysparkMb what Spark grants its Python workers on top (spark.executor.pyspark.memory)
  * @param javaOptions hearth's own garbage collector and JVM flags, without -Xmx; the user's come behind them
  * @param host the name under which Spark's scheduler knows the place: one for each NUMA node
  *             (for each executor, where the whole plan sits on one node)
@@ -99,12 +101,28 @@ final case class ExecutorPlan(
     heapMb: Long,
     offHeapMb: Long,
     overheadMb: Long,
+    pysparkMb: Long,
     javaOptions: Vector[String],
     host: String
-)
+) {
 
-/** @param cpus where the driver's JVM should run; all allowed CPUs when it is not bound */
-final case class DriverPlan(cpus: IdSet, memoryNodes: IdSet, bound: Boolean, heapMb: Long)
+  /** The most memory that its processes may take. */
+  def memoryMb: Long = heapMb + offHeapMb + overheadMb + pysparkMb
+}
+
+/**
+ * @param cpus where the driver's JVM should run; all allowed CPUs when it is not bound
+ * @param overheadMb what its process takes beside the heap
+ */
+final case class DriverPlan(
+    cpus: IdSet,
+    memoryNodes: IdSet,
+    bound: Boolean,
+    heapMb: Long,
+    overheadMb: Long
+) {
+  def memoryMb: Long = heapMb + overheadMb
+}
 
 /**
  * @param decision what was decided, such as `executors`

@@ -42,14 +42,17 @@ final private[plan] class PlanDraft(
   val leastHeapMb: Long = math.min(heapMb, driverHeapMb)
 
   val driver: DriverPlacement =
-    if (native) DriverPlacement.ofOneJvm(usable, pools, heapMb)
-    else DriverPlacement.ofItsOwn(usable, pools, layout, driverHeapMb)
+    if (native) DriverPlacement.ofOneJvm(usable, pools, heapMb, overhead.mb.min)
+    else {
+      val beside = constraints.driverOverhead.of(driverHeapMb)
+      DriverPlacement.ofItsOwn(usable, pools, layout, driverHeapMb, beside)
+    }
 
   val partitions: ShufflePartitions =
     ShufflePartitions.of(DerivedSettings.atOnce(layout.slots, constraints), workload, constraints)
 
   private val executorsMb: Vector[Long] =
-    heapsMb.map(heap => constraints.footprintOf(heap) - constraints.leastOffHeapMb + offHeapMb)
+    heapsMb.map(constraints.footprintOf(_, offHeapMb))
   val spareMb: Long = math.max(0L, pools.memoryMb - executorsMb.sum - pageCache.mb)
 
   /** A file in memory is on the node of the executor that writes it, so the one with least for a slot decides. */
@@ -95,6 +98,7 @@ final private[plan] class PlanDraft(
       heap,
       offHeapMb,
       overhead.mb(id),
+      constraints.pysparkMb,
       jvm.of(id),
       host
     )

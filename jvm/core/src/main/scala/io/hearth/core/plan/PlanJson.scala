@@ -41,6 +41,7 @@ object PlanJson {
       .put("heap_mb", e.heapMb)
       .put("off_heap_mb", e.offHeapMb)
       .put("overhead_mb", e.overheadMb)
+    if (e.pysparkMb > 0) node.put("pyspark_mb", e.pysparkMb)
     node.set[JsonNode]("java_options", Json.array(e.javaOptions)((a, o) => a.add(o)))
     node.put("host", e.host)
   }
@@ -51,6 +52,7 @@ object PlanJson {
     .put("memory_nodes", d.memoryNodes.toString)
     .put("bound", d.bound)
     .put("heap_mb", d.heapMb)
+    .put("overhead_mb", d.overheadMb)
 
   private def writeReason(r: Reason): ObjectNode = Json
     .obj()
@@ -134,16 +136,23 @@ object PlanJson {
     field.long("heap_mb"),
     field.long("off_heap_mb"),
     field.long("overhead_mb"),
+    field.optional("pyspark_mb").fold(0L)(_ => field.long("pyspark_mb")),
     field.texts("java_options"),
     field.text("host")
   )
 
-  private def readDriver(field: PlanField): DriverPlan = DriverPlan(
-    field.ids("cpus"),
-    field.ids("memory_nodes"),
-    field.flag("bound"),
-    field.long("heap_mb")
-  )
+  /** Documents of earlier versions have no overhead of the driver's: it was Spark's usual one. */
+  private def readDriver(field: PlanField): DriverPlan = {
+    val heap = field.long("heap_mb")
+    val usual = MemoryOverhead.ofJvm.of(heap)
+    DriverPlan(
+      field.ids("cpus"),
+      field.ids("memory_nodes"),
+      field.flag("bound"),
+      heap,
+      field.optional("overhead_mb").fold(usual)(_ => field.long("overhead_mb"))
+    )
+  }
 
   private def readReason(field: PlanField): Reason =
     Reason(field.text("decision"), field.text("value"), field.text("because"), field.text("source"))

@@ -11,10 +11,9 @@ object PlanLease {
 
   /** By memory node, all that its processes may take there; evenly where a process has several nodes. */
   def memoryBytes(plan: Plan): Map[Int, Long] = {
-    val executors =
-      plan.executors.map(e => e.memoryNodes -> (e.heapMb + e.offHeapMb + e.overheadMb))
+    val executors = plan.executors.map(e => e.memoryNodes -> e.memoryMb)
     val driver = Option.when(plan.mode == PlanMode.Partitioned)(
-      plan.driver.memoryNodes -> DriverPlacement.withOverhead(plan.driver.heapMb)
+      plan.driver.memoryNodes -> plan.driver.memoryMb
     )
     (executors ++ driver)
       .flatMap { case (nodes, mb) => nodes.iterator.map(_ -> (mb << 20) / nodes.size) }

@@ -39,7 +39,7 @@ object Planner {
       )
       draft = new PlanDraft(
         usable,
-        constraints,
+        if (found._1.native) constraints.ofOneJvm else constraints,
         found._2,
         PlanInputs(workload, limits, found._1, scratch)
       )
@@ -75,13 +75,19 @@ object Planner {
   ): Either[Unfit, (Partitioning, Arrangement)] = {
     val pools = poolsFor(usable, constraints)
     val choice = Partitioning.decide(usable, constraints, workload, pools, occupied)
-    lazy val one =
-      native(usable, constraints, workload).map(Partitioning.one(usable, constraints) -> _)
+    def several(found: Arrangement) = found.layout.placements.sizeIs > 1
+    def crowded = constraints.driverHeapMb.filter { _ =>
+      val free = constraints.copy(driverHeapMb = None)
+      partitioned(usable, free, workload, poolsFor(usable, free)).exists(several)
+    }
+    lazy val one = native(usable, constraints, workload).map(
+      crowded.fold(Partitioning.one(usable, constraints))(Partitioning.crowded) -> _
+    )
     if (choice.native) native(usable, constraints, workload).map(choice -> _)
     else
       partitioned(usable, constraints, workload, pools) match {
         case Right(found) if choice.forced => Right(choice -> found)
-        case Right(found) if found.layout.placements.sizeIs > 1 =>
+        case Right(found) if several(found) =>
           Right(Partitioning.several(usable, found.layout, workload) -> found)
         case Right(found) if found.layout.cpus != usable.cpus =>
           Right(Partitioning.oneBound(usable, constraints) -> found)
@@ -114,7 +120,7 @@ object Planner {
       constraints: UserConstraints,
       workload: Workload
   ): Either[Unfit, Arrangement] = {
-    val one = constraints.copy(heapMb = constraints.heapMb.orElse(constraints.driverHeapMb))
+    val one = constraints.ofOneJvm
     val driver: Long => Long = _ => 0L
     for {
       _ <- RequestChecks.checkHeap(one.heapMb, constraints.allDriverOptions)

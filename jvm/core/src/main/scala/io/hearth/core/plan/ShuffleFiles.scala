@@ -18,6 +18,11 @@ private[plan] object ShuffleFiles {
       s"org.apache.spark.shuffle.${n}ShuffleManager"
     )
 
+  /** Whether blocks go over hearth's wire, which has memory of its own. */
+  def onWire(conf: Map[String, String]): Boolean = conf
+    .get(Engine.ShuffleManagerKey)
+    .exists(_.trim == "org.apache.spark.shuffle.wire.WireShuffleManager")
+
   /** None under a native engine or another's shuffle manager, which nobody has measured. */
   def settings(constraints: UserConstraints): Map[String, String] =
     if (applies(constraints)) Map(Key -> s"${OneFile - 1}") else Map.empty

@@ -7,13 +7,42 @@ final private[plan] case class UserValue[A](value: A, name: String, typed: Optio
 final private[plan] case class Dynamic(atLeast: Int, atMost: Option[Int])
 
 /**
+ * What a JVM's process takes beside its heap: a fixed size, else a part of the heap, and at least so many MiB.
+ */
+final private[plan] case class MemoryOverhead(
+    fixedMb: Option[UserValue[Long]],
+    factor: Double,
+    leastMb: Long
+) {
+  def of(heapMb: Long): Long =
+    fixedMb.fold(math.max(leastMb, (heapMb * factor).toLong))(_.value)
+}
+
+private[plan] object MemoryOverhead {
+
+  /** As Spark counts it where nobody says otherwise. */
+  val ofJvm: MemoryOverhead = MemoryOverhead(None, factor = 0.1, leastMb = 384L)
+
+  /** @param of `driver` or `executor`, whose settings win over those of `usual` */
+  def read(of: String, usual: MemoryOverhead, conf: UserConf): Either[Unfit, MemoryOverhead] = for {
+    fixed <- conf.size(s"spark.$of.memoryOverhead", 'm')
+    factor <- conf.fraction(s"spark.$of.memoryOverheadFactor")
+    least <- conf.size(s"spark.$of.minMemoryOverhead", 'm')
+  } yield MemoryOverhead(
+    fixed,
+    factor.getOrElse(usual.factor),
+    least.fold(usual.leastMb)(_.value)
+  )
+}
+
+/**
  * What the user fixed, read from options and Spark settings and checked for contradictions.
  *
- * @param overheadMb a fixed overhead; otherwise `overheadFactor` of the heap, at least `overheadMinMb`
  * @param offHeapMb a fixed off-heap size, 0 where the user turned it off
  * @param pysparkMb memory that Spark grants Python workers on top of the heap
- * @param engine the native engine that the user's settings load, and `engineHost` what it takes
- *               beside heap and off-heap memory, a part of the overhead
+ * @param engine the native engine that the user's settings load; `heapHolds` names the setting by which its data
+ *               count against the heap; `engineHost` is what it takes beside heap and off-heap memory, and `wireMb`
+ *               what the wire for shuffle blocks may take: parts of the overhead
  * @param coresMax the most task slots of all executors together
  * @param taskCpus slots that one task takes
  * @param javaOptions the user's own JVM options of executors, as Spark's settings have them
@@ -24,14 +53,15 @@ final private[plan] case class UserConstraints(
     executors: Option[UserValue[Int]],
     cores: Option[UserValue[Int]],
     heapMb: Option[UserValue[Long]],
-    overheadMb: Option[UserValue[Long]],
-    overheadFactor: Double,
-    overheadMinMb: Long,
+    overhead: MemoryOverhead,
     offHeapMb: Option[UserValue[Long]],
     pysparkMb: Long,
     engine: Option[Engine],
+    heapHolds: Option[String],
     engineHost: Option[UserValue[Long]],
+    wireMb: Long,
     driverHeapMb: Option[UserValue[Long]],
+    driverOverhead: MemoryOverhead,
     coresMax: Option[UserValue[Int]],
     taskCpus: Int,
     dynamic: Option[Dynamic],
@@ -46,6 +76,9 @@ final private[plan] case class UserConstraints(
   def allDriverOptions: Vector[String] = environment.driver ++ driverJavaOptions
   def allJavaOptions: Vector[String] = environment.executors ++ javaOptions
 
+  /** The one JVM is driver and executor: the heap fixed for either is its heap. */
+  def ofOneJvm: UserConstraints = copy(heapMb = heapMb.orElse(driverHeapMb))
+
   /** Whether executors are to share the CPUs and the memory of their package. */
   def byPackage: Boolean = conf.get(HearthKeys.BindingScopeKey).contains("package")
 
@@ -53,31 +86,29 @@ final private[plan] case class UserConstraints(
   def shaped: Boolean = executors.nonEmpty || cores.nonEmpty || dynamic.nonEmpty
 
   def overheadOf(heap: Long): Long =
-    overheadMb.fold(math.max(overheadMinMb, (heap * overheadFactor).toLong) + hostMb)(_.value)
+    overhead.of(heap) + overhead.fixedMb.fold(hostMb)(_ => 0L)
 
-  private def hostMb: Long = engineHost.fold(0L)(_.value)
+  private def hostMb: Long = engineHost.fold(0L)(_.value) + wireMb
 
-  /** Whether an engine's data are off the heap. */
-  def engineOffHeap: Boolean = engine.exists(_.offHeap)
+  /** Whether an engine's data are in Spark's off-heap memory. */
+  def engineOffHeap: Boolean = engine.exists(_.offHeap) && heapHolds.isEmpty
 
   /** Off-heap memory that the user fixed, or the least that an engine gets, in MiB. */
   def leastOffHeapMb: Long =
     offHeapMb.fold(if (engineOffHeap) Engine.LeastOffHeapMb else 0L)(_.value)
 
-  /** What an executor takes whatever its heap, besides the overhead, in MiB. */
-  private def fixedMb: Long = leastOffHeapMb + pysparkMb
-
   /** All memory of an executor with this heap: heap, off-heap, overhead, Python's and an engine's share, in MiB. */
-  def footprintOf(heap: Long): Long = heap + overheadOf(heap) + fixedMb
+  def footprintOf(heap: Long, offHeapMb: Long = leastOffHeapMb): Long =
+    heap + offHeapMb + overheadOf(heap) + pysparkMb
 
   /** The largest heap whose footprint stays within `room`; below zero where there is none. */
   def heapWithin(room: Long): Long = {
-    val rest = room - fixedMb
-    overheadMb match {
+    val rest = room - leastOffHeapMb - pysparkMb
+    overhead.fixedMb match {
       case Some(fixed) => rest - fixed.value
       case None =>
         val shared = rest - hostMb
-        val about = math.min(shared - overheadMinMb, (shared / (1 + overheadFactor)).toLong)
+        val about = math.min(shared - overhead.leastMb, (shared / (1 + overhead.factor)).toLong)
         // The overhead's fraction is cut off, which may leave room for one more.
         if (about + 1 + overheadOf(about + 1) <= rest) about + 1 else about
     }
@@ -107,17 +138,18 @@ private[plan] object UserConstraints {
       setHeap <- agree(limits.memoryMb, "--memory", confHeap)
         .map(_.map(heap => heap.copy(typed = heap.typed.orElse(limits.memoryTyped))))
       heap <- JvmEnvironment.executorHeap(limits, setHeap)
-      overhead <- conf.size("spark.executor.memoryOverhead", 'm')
-      factor <- conf.fraction("spark.executor.memoryOverheadFactor")
-      least <- conf.size("spark.executor.minMemoryOverhead", 'm')
-      offHeap <- offHeapOf(conf)
       pyspark <- conf.size("spark.executor.pyspark.memory", 'm')
       engine = Engine.of(limits.conf.get)
-      host <- engine
-        .flatMap(_.hostSize)
-        .fold[Checked[Option[UserValue[Long]]]](Right(None))(conf.size(_, 'b'))
+      heapHolds <- heapHolds(engine, conf)
+      offHeap <- heapHolds.fold(offHeapOf(conf))(key => Right(Some(UserValue(0L, key))))
+      workers = workload.python && pyspark.isEmpty
+      usual = usualOverhead(workers, engine, heapHolds.isEmpty)
+      overhead <- MemoryOverhead.read("executor", usual, conf)
+      host <- engine.fold[Checked[Option[UserValue[Long]]]](Right(None))(hostOf(_, conf))
+      wire <- conf.size(HearthKeys.WireMemoryKey, 'b')
       setDriver <- conf.size("spark.driver.memory", 'm', least = 1)
       driver <- JvmEnvironment.driverHeap(limits, setDriver)
+      driverOverhead <- MemoryOverhead.read("driver", MemoryOverhead.ofJvm, conf)
       coresMax <- conf.count("spark.cores.max")
       taskCpus <- conf.count("spark.task.cpus")
       constraints = UserConstraints(
@@ -125,13 +157,14 @@ private[plan] object UserConstraints {
         cores,
         heap,
         overhead,
-        factor.getOrElse(overheadFactor(workload, engine)),
-        least.fold(if (engine.exists(_.offHeap)) Engine.LeastOverheadMb else 384L)(_.value),
         offHeap,
         pyspark.fold(0L)(_.value),
         engine,
+        heapHolds,
         host,
+        wire.filter(_ => ShuffleFiles.onWire(limits.conf)).fold(0L)(_.value),
         driver,
+        driverOverhead,
         coresMax,
         taskCpus.fold(1)(_.value),
         dynamic.map(d => instances.fold(d)(i => d.copy(atLeast = math.max(d.atLeast, i.value)))),
@@ -147,10 +180,35 @@ private[plan] object UserConstraints {
     } yield constraints
   }
 
-  private def overheadFactor(workload: Workload, engine: Option[Engine]): Double =
-    if (workload.python) PythonsOverheadFactor
-    else if (engine.exists(_.offHeap)) Engine.OverheadFactor
-    else 0.1
+  private def heapHolds(engine: Option[Engine], conf: UserConf): Checked[Option[String]] =
+    engine.flatMap(_.heapHolds).fold[Checked[Option[String]]](Right(None)) { key =>
+      conf.flag(key).map(_.filter(identity).map(_ => key))
+    }
+
+  /** @param workers whether Python workers take it, which have no memory of their own */
+  private def usualOverhead(
+      workers: Boolean,
+      engine: Option[Engine],
+      besideHeap: Boolean
+  ): MemoryOverhead = {
+    val native = engine.exists(_.offHeap)
+    MemoryOverhead(
+      None,
+      if (workers) PythonsOverheadFactor
+      else if (native && besideHeap) Engine.OverheadFactor
+      else MemoryOverhead.ofJvm.factor,
+      if (native) Engine.LeastOverheadMb else MemoryOverhead.ofJvm.leastMb
+    )
+  }
+
+  /** The largest of an engine's sizes of host memory, which contain each other; a negative one is none. */
+  private def hostOf(engine: Engine, conf: UserConf): Checked[Option[UserValue[Long]]] =
+    engine.hostSizes
+      .filterNot(conf.isNegative)
+      .map(conf.size(_, 'b'))
+      .foldLeft[Checked[Option[UserValue[Long]]]](Right(None)) { (largest, next) =>
+        for (one <- largest; other <- next) yield (one ++ other).maxByOption(_.value)
+      }
 
   /** @param of `driver` or `executor` */
   private def javaOptions(conf: Map[String, String], of: String): Vector[String] =
@@ -219,12 +277,26 @@ final private[plan] class UserConf(conf: Map[String, String]) {
   def flag(key: String): Either[Unfit, Option[Boolean]] =
     read(key, "it must be true or false")(_.trim.toLowerCase.toBooleanOption).map(_.map(_.value))
 
+  def isNegative(key: String): Boolean = conf.get(key).exists(_.trim.startsWith("-"))
+
   private def read[A](key: String, rule: String)(parse: String => Option[A]): Read[UserValue[A]] =
-    conf.get(key) match {
+    (key +: UserConf.Alternatives.getOrElse(key, Vector.empty)).find(conf.contains) match {
       case None => Right(None)
-      case Some(text) =>
+      case Some(name) =>
+        val text = conf(name)
         parse(text)
-          .map(a => Some(UserValue(a, key, Some(text))))
-          .toRight(Unfit(key, s"'$text'", rule, "correct it or leave it out"))
+          .map(a => Some(UserValue(a, name, Some(text))))
+          .toRight(Unfit(name, s"'$text'", rule, "correct it or leave it out"))
     }
+}
+
+private[plan] object UserConf {
+
+  /** Other names that Spark reads where a key is not set: the first of YARN alone, the second of Kubernetes. */
+  val Alternatives: Map[String, Vector[String]] = Vector("driver", "executor").flatMap { of =>
+    Vector(
+      s"spark.$of.memoryOverhead" -> Vector(s"spark.yarn.$of.memoryOverhead"),
+      s"spark.$of.memoryOverheadFactor" -> Vector("spark.kubernetes.memoryOverheadFactor")
+    )
+  }.toMap
 }

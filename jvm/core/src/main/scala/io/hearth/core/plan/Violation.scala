@@ -109,7 +109,7 @@ private[plan] object Violation {
     val sized =
       (constraints.offHeapMb.filter(
         _.value > 0
-      ) ++ constraints.overheadMb ++ constraints.engineHost ++ constraints.heapMb)
+      ) ++ constraints.overhead.fixedMb ++ constraints.engineHost ++ constraints.heapMb)
         .map(size => size.name -> Sizes.asked(size))
     (counted ++ sized).headOption match {
       case Some((name, value)) => Unfit(name, value, limit, "ask for less")

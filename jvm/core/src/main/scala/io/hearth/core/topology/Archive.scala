@@ -183,10 +183,13 @@ private object ArchiveReader {
   /** For the header of an entry, with all its extensions (names of any length, pax records). */
   private val MostHeaderBytes = 1L << 20
 
-  /** Files that captures contain by the thousand and that nothing here reads. */
+  /**
+   * Files that captures contain by the thousand and that nothing here reads: of `sys/bus`, PCI devices are, and of
+   * huge pages, how many there are.
+   */
   private val Unread =
-    ("(^|/)(sys/(bus|firmware|module)|system/memory|node/node[0-9]+/memory[0-9]+|" +
-      "cpufreq|cpuidle|thermal_throttle|power|hugepages)/.").r
+    ("(^|/)(sys/bus/(?!pci/devices/)|sys/(firmware|module)/|system/memory/|node/node[0-9]+/memory[0-9]+/|" +
+      "(cpufreq|cpuidle|thermal_throttle|power)/|hugepages/(?!hugepages-[0-9]+kB/nr_hugepages$)).").r
 }
 
 /**

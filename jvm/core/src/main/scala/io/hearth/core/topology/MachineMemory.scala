@@ -21,14 +21,16 @@ private[topology] object MachineMemory {
   /**
    * `/proc/meminfo` counts memory that the kernel has not initialised yet, which a node's `meminfo`
    * counts only once it has (CONFIG_DEFERRED_STRUCT_PAGE_INIT); so where the nodes have less than the
-   * machine, the machine's figure holds, and each node has what it has `present`. Where they have
+   * machine, the machine's figure holds where there is one node, else each has what it has `present`. Where they have
    * more, `/proc/meminfo` is that of a container (lxcfs), whose limit it is.
    *
+   * @param alone whether there is one node, no other is possible, and every CPU is on it
    * @param machine of `/proc/meminfo`
    * @param present by node, memory present there whether or not initialised, where known
    */
   def settled(
       nodes: Vector[NumaNode],
+      alone: Boolean,
       machine: MemInfo,
       present: => Map[Int, Long]
   ): MachineMemory = {
@@ -37,13 +39,14 @@ private[topology] object MachineMemory {
       case Some(total) if sum > total =>
         val holds = "the smaller is used for all nodes together"
         MachineMemory(nodes, Some(total), Some(s"${disagree(sum, total)}: $holds"))
-      case Some(total) if sum > 0 => raised(nodes, machine, total, present)
+      case Some(total) if sum > 0 => raised(nodes, alone, machine, total, present)
       case _ => MachineMemory(nodes, None, None)
     }
   }
 
   private def raised(
       nodes: Vector[NumaNode],
+      alone: Boolean,
       machine: MemInfo,
       total: Long,
       present: Map[Int, Long]
@@ -52,7 +55,7 @@ private[topology] object MachineMemory {
     def withWarning(found: Vector[NumaNode], how: String) =
       MachineMemory(found, None, Some(s"${disagree(sum, total)}: $how"))
     val missing = nodes.map(n => math.max(0L, present.getOrElse(n.id, 0L) - n.memoryBytes))
-    if (nodes.sizeIs == 1)
+    if (alone)
       withWarning(
         Vector(nodes.head.copy(memoryBytes = total, freeBytes = machine.free)),
         "the larger is used, as the kernel initialises memory when it is first needed"

@@ -17,7 +17,13 @@ final private[topology] class NodeReader(tree: SysTree, online: IdSet, warnings:
     else {
       val read = nodes(ids, kept, sets)
       def zones = tree.text("proc/zoneinfo").getOrElse("")
-      val memory = MachineMemory.settled(read, machineMemory, MachineMemory.presentIn(zones, read))
+      val memory =
+        MachineMemory.settled(
+          read,
+          alone(read),
+          machineMemory,
+          MachineMemory.presentIn(zones, read)
+        )
       memory.warning.foreach(warnings.add)
       memory
     }
@@ -29,6 +35,10 @@ final private[topology] class NodeReader(tree: SysTree, online: IdSet, warnings:
     if (homeless.nonEmpty) warnings.add(s"CPUs $homeless belong to no NUMA node")
     nodes
   }
+
+  private def alone(nodes: Vector[NumaNode]): Boolean =
+    nodes.sizeIs == 1 && online.subsetOf(nodes.head.cpus) &&
+      tree.list(s"$base/possible").forall(_.subsetOf(IdSet(nodes.head.id)))
 
   private def nodeIds: IdSet = {
     val present = tree.ids(base, "node")

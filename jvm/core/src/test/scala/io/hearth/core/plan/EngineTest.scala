@@ -23,7 +23,7 @@ class EngineTest extends AnyFunSuite {
   private def plan(machine: String, settings: (String, String)*): Plan =
     tried(machine, None, settings: _*).fold(u => fail(u.message), identity)
 
-  private def footprint(e: ExecutorPlan) = e.heapMb + e.offHeapMb + e.overheadMb
+  private def footprint(e: ExecutorPlan) = e.memoryMb
 
   private def said(plan: Plan) = plan.reasons.find(_.decision == "native engine")
 
@@ -92,6 +92,30 @@ class EngineTest extends AnyFunSuite {
     }
     val refused = tried(laptop, None, rapids, pinned -> "40g").swap.getOrElse(fail("planned"))
     assert(refused.name == pinned && refused.value.contains("40"))
+  }
+
+  test("of RAPIDS' sizes of host memory the largest counts, and a negative one is none") {
+    val pinned = "spark.rapids.memory.pinnedPool.size" -> "4g"
+    val usual = plan(server, rapids).executors.head.overheadMb
+    for (key <- Seq("offHeapLimit.size", "spillStorageSize")) {
+      val more = s"spark.rapids.memory.host.$key"
+      assert(plan(server, rapids, pinned, more -> "8g").executors.head.overheadMb == usual + 8192)
+      assert(plan(server, rapids, pinned, more -> "-1").executors.head.overheadMb == usual + 4096)
+    }
+  }
+
+  test("where Gluten sizes off-heap memory itself, the heap is all of an executor's memory") {
+    val dynamic = "spark.gluten.memory.dynamic.offHeap.sizing.enabled" -> "true"
+    val ignored = Seq("spark.memory.offHeap.enabled" -> "true", "spark.memory.offHeap.size" -> "9g")
+    val usual = plan(server, gluten)
+    for (settings <- Seq(Nil, Seq("spark.memory.offHeap.enabled" -> "false"), ignored)) {
+      val own = plan(server, gluten +: dynamic +: settings: _*)
+      assert(own.executors.forall(_.offHeapMb == 0))
+      assert(!own.conf.contains("spark.memory.offHeap.size"))
+      val (mine, theirs) = (own.executors.map(footprint).sum, usual.executors.map(footprint).sum)
+      assert((mine - theirs).abs * 50 < theirs, s"$mine of $theirs MB")
+      assert(!said(own).exists(_.because.contains("warning")))
+    }
   }
 
   test("the user's sizes stand, and what does not fit together is refused by name with the most") {

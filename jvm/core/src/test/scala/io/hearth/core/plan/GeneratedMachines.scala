@@ -150,6 +150,8 @@ object GeneratedMachines {
       Gen.choose(1, 9).map(n => "spark.task.cpus" -> s"$n"),
       Gen.choose(100, 90000).map(n => "spark.executor.memoryOverhead" -> s"$n"),
       Gen.choose(100, 90000).map(n => "spark.driver.memory" -> s"${n}m"),
+      Gen.choose(100, 90000).map(n => "spark.driver.memoryOverhead" -> s"$n"),
+      Gen.choose(100, 90000).map(n => "spark.executor.pyspark.memory" -> s"$n"),
       Gen.const("spark.dynamicAllocation.enabled" -> "true"),
       Gen.choose(1, 9).map(n => "spark.dynamicAllocation.maxExecutors" -> s"$n"),
       Gen.choose(1, 9).map(n => "spark.executor.instances" -> s"$n")

@@ -11,7 +11,7 @@ class PlanPropertiesTest extends AnyFunSuite with Seeded {
   private def planned(topology: Topology, workload: Workload, limits: Limits, occupied: IdSet) =
     Planner.plan(topology, workload, limits, occupied)
 
-  private def footprint(e: ExecutorPlan): Long = e.heapMb + e.offHeapMb + e.overheadMb
+  private def footprint(e: ExecutorPlan): Long = e.memoryMb
 
   private val anything = for {
     (topology, occupied) <- GeneratedMachines.restricted
@@ -82,7 +82,7 @@ class PlanPropertiesTest extends AnyFunSuite with Seeded {
           val asked = plan.executors.filter(_.memoryNodes.subsetOf(nodes)).map(footprint).sum
           assert(asked <= nodes.iterator.map(memory).sum, s"on nodes $nodes")
         }
-        val driver = if (plan.mode == PlanMode.Native) 0L else plan.driver.heapMb
+        val driver = if (plan.mode == PlanMode.Native) 0L else plan.driver.memoryMb
         val all = plan.executors.map(footprint).sum + driver
         assert(topology.allowed.memoryLimitBytes.forall(bytes => all <= (bytes >> 20)))
       }

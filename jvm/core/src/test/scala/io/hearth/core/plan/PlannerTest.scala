@@ -719,6 +719,79 @@ class PlannerTest extends AnyFunSuite {
     assert(little.executors.forall(_.heapMb > 512), "Spark's own -Xmx comes after it")
   }
 
+  test("memory that Spark grants Python workers is in the plan and in its lease") {
+    val got = plan(xeon, conf("spark.executor.pyspark.memory" -> "8g"))
+    val document = PlanJson.write(got)
+    document.get("executors").forEach(e => assert(e.path("pyspark_mb").asLong == 8192))
+    assert(PlanJson.read(document) == got)
+    val python =
+      plan(xeon, conf("spark.executor.pyspark.memory" -> "8g"), Workload(None, None, python = true))
+    assert(python.executors == got.executors, "workers count once")
+    val own = got.executors.map(e => e.heapMb + e.offHeapMb + e.overheadMb + 8192).sum
+    val leased = PlanLease.memoryBytes(got).values.sum >> 20
+    assert((leased - own - got.driver.heapMb - math.max(384, got.driver.heapMb / 10)).abs < 8)
+  }
+
+  test("what a driver takes beside its heap is in the plan and in its lease") {
+    def leased(settings: (String, String)*) =
+      PlanLease
+        .memoryBytes(
+          plan(xeon, shape(2, 4).copy(conf = settings.toMap + ("spark.driver.memory" -> "8g")))
+        )
+        .values
+        .sum >> 30
+    val usual = leased("spark.executor.memory" -> "8g")
+    for (
+      more <- Seq(
+        "spark.driver.memoryOverhead" -> "20g",
+        "spark.driver.memoryOverheadFactor" -> "2.5",
+        "spark.driver.minMemoryOverhead" -> "20g",
+        "spark.yarn.driver.memoryOverhead" -> "20g"
+      )
+    ) assert(leased("spark.executor.memory" -> "8g", more) - usual == 19, more)
+  }
+
+  test("an overhead that the user sets under an older name or for Kubernetes counts") {
+    for (
+      (key, value) <- Seq(
+        "spark.yarn.executor.memoryOverhead" -> "4g",
+        "spark.kubernetes.memoryOverheadFactor" -> "0.5"
+      )
+    ) {
+      val got = plan(xeon, conf(key -> value, "spark.executor.memory" -> "8g"))
+      assert(got.executors.forall(_.overheadMb == 4096), key)
+    }
+    val both = conf(
+      "spark.kubernetes.memoryOverheadFactor" -> "0.5",
+      "spark.executor.memoryOverheadFactor" -> "0.25",
+      "spark.executor.memory" -> "8g"
+    )
+    assert(plan(xeon, both).executors.forall(_.overheadMb == 2048))
+  }
+
+  test("memory for the wire that the user sets is a part of the overhead where the wire is used") {
+    val wire = "spark.shuffle.manager" -> "org.apache.spark.shuffle.wire.WireShuffleManager"
+    val heap = "spark.executor.memory" -> "10g"
+    def overhead(settings: (String, String)*) =
+      plan(xeon, conf(heap +: settings: _*)).executors.head.overheadMb
+    val size = "spark.hearth.shuffle.memory" -> "2g"
+    assert(overhead(wire, size) == overhead() + 2048 && overhead(size) == overhead())
+  }
+
+  test(
+    "a driver's heap that the user fixes is the one JVM's, and the reason where it leaves no other"
+  ) {
+    val small = plan("1 node of 32 GB, 8 cores", conf("spark.driver.memory" -> "2g"))
+    assert(small.mode == PlanMode.Native && small.executors.map(_.heapMb) == Vector(2048))
+    assert(small.driver.heapMb == 2048 && because(small, "heap").contains("spark.driver.memory"))
+    val large =
+      plan("2 nodes of 32 GB, 8 cores x 2 threads", conf("spark.driver.memory" -> "51200m"))
+    assert(large.executors.map(_.heapMb) == Vector(51200))
+    assert(
+      because(large, "partition").startsWith("spark.driver.memory leaves no memory for several")
+    )
+  }
+
   test("the driver's memory is blamed where all else fits without it, with a size that fits") {
     val unfit = refused(
       "1 node of 64 GB, 16 cores",

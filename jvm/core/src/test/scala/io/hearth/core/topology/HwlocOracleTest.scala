@@ -39,7 +39,10 @@ class HwlocOracleTest extends AnyFunSuite {
     test(s"${capture.getFileName} reads the same from the archive, unpacked, and by hwloc") {
       unpacked(capture) { directory =>
         val read = TopologyReader.read(directory, "")
-        assert(TopologyReader.load(Some(capture.toString)).copy(source = "") == read)
+        val archive = Some(capture.toString)
+        assert(TopologyReader.load(archive).copy(source = "") == read)
+        def adapters(from: Option[String]) = TopologyReader.adapters(from, read)
+        assert(adapters(archive) == adapters(Some(directory.toString)))
         needHwloc()
         agree(directory, read, exceptions(capture.getFileName.toString))
       }
@@ -54,6 +57,30 @@ class HwlocOracleTest extends AnyFunSuite {
         agree(directory, read, exceptions(name))
       }
     }
+
+  test(
+    "an archive has the GPUs that links lead to, and huge pages of every size, as its files have"
+  ) {
+    val (pci, huge) = ("0000:01:00.0", "hugepages/hugepages-1048576kB/nr_hugepages")
+    Machines.twoNodes
+      .set(s"proc/driver/nvidia/gpus/$pci/information", "Model: a GPU")
+      .set(s"sys/devices/pci0000:00/$pci/local_cpus", "f0")
+      .set(s"${Fixture.Node}/node1/$huge", "3")
+      .in { root =>
+        val links = Files.createDirectories(root.resolve("sys/bus/pci/devices"))
+        Files.createSymbolicLink(links.resolve(pci), Path.of(s"../../../devices/pci0000:00/$pci"))
+        val read = TopologyReader.read(root, "")
+        assert(read.devices.flatMap(_.localCpus.map(_.toString)) == Vector("4-7"))
+        assert(read.nodes.map(_.hugePageBytes >> 30) == Vector(0, 3))
+        Temporary.directory { other =>
+          val file = other.resolve("machine.tar").toString
+          assert(
+            Child.run(Vector("tar", "-cf", file, "-C", root.toString, "sys", "proc")).exit == 0
+          )
+          assert(TopologyReader.load(Some(file)).copy(source = "") == read)
+        }
+      }
+  }
 
   private def unpacked[A](archive: Path)(use: Path => A): A = Temporary.directory { directory =>
     val tar = Child.run(Vector("tar", "-xf", archive.toString, "-C", directory.toString))

@@ -23,6 +23,27 @@ class MachineMemoryTest extends AnyFunSuite {
     assert(machine.warnings.exists(w => w.contains("7898 MB") && w.contains("24105 MB")))
   }
 
+  test("where another node is offline, or CPUs are on none, a node has its own memory") {
+    val (gigabytes64, gigabytes126) = (64 << 20, 126 << 20)
+    val node1 = Fixture(
+      Vector.tabulate(4)(i => CoreShape(0, i, IdSet(i))),
+      Vector(NodeShape(1, IdSet(2, 3), 1))
+    ).set(s"$Node/node1/meminfo", s"Node 1 MemTotal: $gigabytes64 kB")
+      .set("proc/meminfo", s"MemTotal: $gigabytes126 kB")
+    val all = Vector("cpulist" -> "0-3", "cpumap" -> "f")
+    val onNode1 = all.foldLeft(node1) { case (f, (file, text)) =>
+      f.set(s"$Node/node1/$file", text)
+    }
+    for (machine <- Seq(node1.set(s"$Node/possible", "1"), onNode1.set(s"$Node/possible", "0-1"))) {
+      val read = machine.read()
+      assert(read.nodes.map(_.memoryBytes >> 30) == Vector(64))
+      assert(
+        read.warnings.exists(w => w.contains("the smaller is used") && w.contains("129024 MB"))
+      )
+    }
+    assert(onNode1.set(s"$Node/possible", "1").read().nodes.map(_.memoryBytes >> 30) == Vector(126))
+  }
+
   test("several nodes have the memory that is present on each") {
     def zone(node: Int, present: Long, managed: Long) =
       s"Node $node, zone   Normal\n        present  $present\n        managed  $managed"

@@ -13,6 +13,7 @@ object Places {
     heapMb = 2048,
     offHeapMb = 0,
     overheadMb = 384,
+    pysparkMb = 0,
     javaOptions = Vector("-XX:+UseParallelGC"),
     host
   )
