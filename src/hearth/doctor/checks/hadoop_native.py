@@ -25,7 +25,8 @@ def _look(machine: Machine) -> Outcome:
     folder = own.environment.get("HADOOP_CONF_DIR", "").strip("/")
     if not asked and folder and machine.tree.has(f"{folder}/{_FILE}"):
         where = f"/{folder}/{_FILE}"
-        found = _VALUE.findall(machine.tree.text(f"{folder}/{_FILE}", 1 << 20))
+        text = machine.tree.data(f"{folder}/{_FILE}", 1 << 20).decode(errors="replace")
+        found = _VALUE.findall(text)
         asked = found[-1] if found else ""
     if asked.lower() != "true":
         return Fine("no short-circuit reads of HDFS are asked for")
