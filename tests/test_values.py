@@ -73,6 +73,15 @@ def test_properties_are_read_as_java_reads_them(tmp_path: Path) -> None:
     }
 
 
+def test_a_properties_file_in_another_encoding_is_read_with_replacements_as_spark_does(
+    tmp_path: Path,
+) -> None:
+    file = tmp_path / "spark-defaults.conf"
+    file.write_bytes("# réglé par Zoë\0\nspark.app.name Größe\nspark.x 1\n".encode("latin-1"))
+    read = read_properties(file, "spark-defaults.conf")
+    assert read == {"spark.app.name": "Gr\ufffd\ufffde", "spark.x": "1"}
+
+
 def test_a_properties_file_that_is_missing_is_named(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"--properties-file: cannot read '.*none.conf'"):
         read_properties(tmp_path / "none.conf", "--properties-file")

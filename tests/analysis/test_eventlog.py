@@ -247,8 +247,8 @@ def test_a_foreign_file_an_empty_one_and_unknown_events_are_warnings(tmp_path: P
     foreign.write_bytes((LOGS / "skew.jsonl").read_bytes() + strange + broken)
     log = read_event_log(foreign)
     assert log.warnings == [
-        "1 events could not be read and are not counted",
-        "1 events of the unknown kind org.example.Strange skipped",
+        "1 unreadable event skipped",
+        "1 event of the unknown kind org.example.Strange skipped",
     ]
     with pytest.raises(UserError, match="there is no such file"):
         read_event_log(tmp_path / "nothing")

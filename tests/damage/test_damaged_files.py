@@ -179,7 +179,7 @@ def test_what_a_log_leaves_out_is_said(tmp_path: Path) -> None:
     assert count > 0
     (tmp_path / "typed").write_text("\n".join(damaged) + "\n")
     warnings = [w.what for w in analyse_event_log(tmp_path / "typed").warnings]
-    assert f"event log: {count} events could not be read and are not counted" in warnings
+    assert f"event log: {count} unreadable events skipped" in warnings
 
 
 def test_a_log_whose_name_is_no_text_is_shown_and_written(hearth: Command, tmp_path: Path) -> None:

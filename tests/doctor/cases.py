@@ -193,7 +193,7 @@ def short_circuit(environment: dict[str, str]) -> Given:
     site = "<property><name>dfs.client.read.shortcircuit</name>\n<value>true</value></property>"
     library = "opt/hadoop/lib/native/libhadoop.so"
     return Given(
-        {"etc/hadoop/hdfs-site.xml": f"<configuration>{site}</configuration>", library: "x"},
+        {"etc/hadoop/hdfs-site.xml": f"<!-- Zoë -->{site}".encode("latin-1"), library: "x"},
         own={"environment": {"HADOOP_CONF_DIR": "/etc/hadoop", **environment}},
     )
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from hearth.analysis.document import PlanOperator, Stage
+from hearth.base.sizes import counted
 
 _MB, _GB = 1 << 20, 1 << 30
 #: Four times what Spark reads of a file in a task (spark.sql.files.maxPartitionBytes, 128 MB).
@@ -80,7 +81,8 @@ def _one_task(stage: Stage, slots: int) -> str | None:
     longest = stage.duration.max or 0
     if stage.tasks != 1 or slots < 2 or longest < ONE_TASK_MS or _unsplit(stage, slots):
         return None
-    return f"a single task did all the work, {longest / 1000:.1f} s, while {slots - 1} slots waited"
+    others = counted(slots - 1, "other slot")
+    return f"a single task did all the work, {longest / 1000:.1f} s, while {others} waited"
 
 
 def _small_tasks(stage: Stage, _slots: int) -> str | None:

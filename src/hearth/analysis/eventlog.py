@@ -19,6 +19,7 @@ from hearth.analysis.logfile import MOST_BYTES, LineSource, event_log_parts
 from hearth.analysis.sqlplan import PlanNode, driver_values, read_plan, stage_values
 from hearth.analysis.stages import StageTally, TaskSums, check_task
 from hearth.analysis.taskrows import TaskRows
+from hearth.base.sizes import counted
 
 #: Stages listed one by one: those with the most run time. The sums cover all of them.
 MOST_STAGES = 5000
@@ -26,7 +27,7 @@ MOST_JOBS = 10_000
 MOST_SQL = 10_000
 MOST_SQL_VALUES = 200_000
 MOST_OPERATORS = 50
-#: Of the whole log, and of those that are no events: beyond them it is no log of an application.
+#: Of the whole log, and without an event: no application writes more.
 MOST_LINES = 100_000_000
 MOST_FOREIGN_LINES = 1_000_000
 
@@ -249,15 +250,16 @@ class _Reader:
         if log.events and not log.ended:
             warn("the log lacks the application's end: it was killed, or still runs")
         if log.foreign_lines:
-            warn(f"{log.foreign_lines} lines are not Spark events")
+            warn(f"{counted(log.foreign_lines, 'line')} without a Spark event")
         if self._malformed:
-            warn(f"{self._malformed} events could not be read and are not counted")
+            warn(f"{counted(self._malformed, 'unreadable event')} skipped")
         if self._backwards:
-            warn(f"{self._backwards} tasks end before they start: the clock was set back")
+            tasks = counted(self._backwards, "task")
+            warn(f"{tasks} with an end before the start: the clock was set back")
         for name, count in sorted(self._unknown.items()):
-            warn(f"{count} events of the unknown kind {name} skipped")
+            warn(f"{counted(count, 'event')} of the unknown kind {name} skipped")
         if log.stages_dropped:
-            warn(f"{log.stages_dropped} short stages are counted in the sums only")
+            warn(f"{counted(log.stages_dropped, 'short stage')} counted in the sums only")
         return log
 
     def _count_running(self) -> None:

@@ -38,6 +38,7 @@ from hearth.base.absent import Absent, Measured
 from hearth.base.codec import read_typed_lines, reason
 from hearth.base.errors import UserError
 from hearth.base.ids import parse_ids
+from hearth.base.sizes import counted
 from hearth.record.schema import ProcessRow, Warned
 from hearth.record.store import Record, read_record
 
@@ -197,7 +198,7 @@ def _lines(evidence: Evidence, file: Path, kind: type[T]) -> list[T]:
         evidence.warn(f"{file.name} cannot be read: {reason(error)}")
         return []
     if damaged:
-        evidence.warn(f"{file.name}: {damaged} lines could not be read and were skipped")
+        evidence.warn(f"{file.name}: {counted(damaged, 'unreadable line')} skipped")
     return rows
 
 

@@ -384,8 +384,8 @@ def _remote(analysis: Analysis) -> Iterator[Finding]:
         share, name, _ = min(low)
         yield Finding(
             "remote-memory", "warning",
-            f"{len(low)} executors have less than {LOCAL_SHARE:.0%} of their memory local; the"
-            f" lowest share is {share:.0%} ({_named(name)}).",
+            f"Less than {LOCAL_SHARE:.0%} of the memory of {counted(len(low), 'executor')} is"
+            f" local; the lowest share is {share:.0%} ({_named(name)}).",
             [f"/executors/{place}/memory/local_share" for _, _, place in low],
             "run it bound with 'hearth submit', and let 'hearth compare' say whether that pays",
         )  # fmt: skip

@@ -14,6 +14,7 @@ import orjson
 
 from hearth.analysis.coverage import Coverage
 from hearth.analysis.event_checks import numbers, whole
+from hearth.base.sizes import counted
 
 #: A silence of more than this many periods is reported as a gap.
 GAP_PERIODS = 5
@@ -39,7 +40,7 @@ class SampleFile:
             except (ValueError, TypeError, KeyError, AttributeError):
                 damaged += 1
         if damaged:
-            self.warnings.append(f"{self.path.name}: {damaged} lines are damaged and were skipped")
+            self.warnings.append(f"{self.path.name}: {counted(damaged, 'damaged line')} skipped")
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
         torn = unreadable = 0
@@ -57,7 +58,7 @@ class SampleFile:
         if torn:
             self.warnings.append(f"{name}: the last line is torn and was skipped")
         if unreadable:
-            self.warnings.append(f"{name}: {unreadable} lines could not be read and were skipped")
+            self.warnings.append(f"{name}: {counted(unreadable, 'unreadable line')} skipped")
 
 
 def _row(line: bytes) -> dict[str, Any] | None:

@@ -14,4 +14,4 @@ def open_regular(file: Path) -> BinaryIO:
         if stat.S_ISREG(os.fstat(opened).st_mode):
             return os.fdopen(opened, "rb")
         os.close(opened)
-    raise OSError(errno.EINVAL, "it is not a regular file", str(file))
+    raise OSError(errno.EINVAL, "it is not a file", str(file))

@@ -4,6 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from hearth.base.errors import UserError
+from hearth.base.sizes import counted
 from hearth.fleet.classes import Sorted, captures_in, read_all
 from hearth.fleet.common import PlannedClass, common_shape
 from hearth.fleet.result import Unread
@@ -53,7 +54,7 @@ def _for_all(members: list[PlannedClass], cluster: str) -> str:
     if isinstance(common, str):
         return f"## all: no spark-defaults.conf fits: {common}\n"
     each = "; ".join(
-        f"class {number}: {fit.executors} executors on each machine"
+        f"class {number}: {counted(fit.executors, 'executor')} on each machine"
         for number, fit in enumerate(common.fits, 1)
     )
     cpus = whole_cpus(common.shape) if cluster == "kubernetes" else {}

@@ -17,7 +17,7 @@ _LSCPU = re.compile(
 )
 _ARCHITECTURE = "(?:x86_64|aarch64|ppc64le)"
 #: lscpu translates its words, but for a few languages' `Architecture`.
-_LSCPU_BEGINS = re.compile(rf"^\s*\w+ ?: +{_ARCHITECTURE}\s*$", re.M)
+_LSCPU_BEGINS = re.compile(rf"^[ \t]*\w+ ?: +{_ARCHITECTURE}[ \t\r]*$", re.M)
 _NUMACTL_BEGINS = re.compile(r"^[ \t]*available: \d+ nodes?", re.M)
 _NODE = re.compile(r"^[ \t]*node (\d+) (cpus|size): ?(.*)$", re.M)
 _DISTANCES = re.compile(r"^[ \t]*(\d+): +([\d ]+)$", re.M)

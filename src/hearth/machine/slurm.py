@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from hearth.base.ids import show_ids
+from hearth.base.sizes import counted
 
 
 def slurm_job(environment: Mapping[str, str], allowed: set[int]) -> str | None:
@@ -16,11 +17,13 @@ def slurm_job(environment: Mapping[str, str], allowed: set[int]) -> str | None:
         return None
     name = environment.get("SLURM_JOB_NAME")
     what = f"SLURM job {number}{f' ({name})' if name else ''}"
-    given = [environment.get(key, "") for key in ("SLURM_CPUS_PER_TASK", "SLURM_CPUS_ON_NODE")]
-    asked = next((int(text) for text in given if text.isdigit()), None)
-    if asked is None or asked >= len(allowed):
+    # srun may have started several tasks, of which this is one; else the job is for this one.
+    several = environment.get("SLURM_STEP_NUM_TASKS", "1") != "1"
+    given = environment.get("SLURM_CPUS_PER_TASK" if several else "SLURM_CPUS_ON_NODE", "")
+    if not given.isdigit() or int(given) >= len(allowed):
         return f"{what}: planned for its CPUs, {show_ids(allowed)}"
     return (
-        f"{what} was given {asked} CPUs but may use {len(allowed)} ({show_ids(allowed)}), because "
-        f"SLURM does not bind it: keep to them with taskset, or ask for --cores {asked}"
+        f"{what} was given {counted(int(given), 'CPU')} but may use {len(allowed)} "
+        f"({show_ids(allowed)}), because SLURM does not bind it: use taskset to keep to as many, "
+        f"or --executors 1 --cores {given}"
     )

@@ -141,21 +141,21 @@ def user_deploy_mode(
 
 
 def read_properties(path: Path, what: str) -> dict[str, str]:
-    """Read a Java properties file as Spark does (java.util.Properties).
+    """Read a Java properties file as Spark does (java.util.Properties, UTF-8 with replacements).
 
     what: names the file in the error where it cannot be read.
     """
     try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+        text = path.read_text(encoding="utf-8", errors="replace")
+    except OSError as error:
         raise UserError(f"{what}: cannot read '{path}': {error}") from error
-    if "\0" in text or "\\u0000" in text:  # not possible on a command line
-        raise UserError(f"{what}: '{path}' holds a NUL character: is it a properties file?")
     settings = {}
     for line in _logical_lines(text):
         match = _KEY.fullmatch(line)
         if match:
             settings[_unescape(match[1])] = _unescape(match[2]).strip()
+    if any("\0" in key + value for key, value in settings.items()):  # no word of a command line
+        raise UserError(f"{what}: '{path}' holds a NUL character: is it a properties file?")
     return settings
 
 

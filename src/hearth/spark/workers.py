@@ -367,7 +367,7 @@ def drain(places: Sequence[Place], limit_s: float, say: Callable[[str], None]) -
         busy = [place for place in busy if place.executors()]
     if busy:
         left = sum(len(place.executors()) for place in busy)
-        say(f"after {limit_s:.0f} s {left} processes of applications still ran: stopping them now")
+        say(f"after {limit_s:.0f} s applications still ran (processes: {left}): stopping them now")
 
 
 def stop(found: WorkerSet) -> None:

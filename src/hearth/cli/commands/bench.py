@@ -23,7 +23,7 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
 from hearth.base.codec import to_json
-from hearth.base.sizes import parse_bytes
+from hearth.base.sizes import counted, parse_bytes
 from hearth.cli.options import add_run_options, group, json_help, run_options
 from hearth.cli.pages import add_html_option, write_html
 from hearth.cli.resumed import RESUME_HELP
@@ -129,7 +129,11 @@ def _listed(series: Series) -> list[str]:
         rows.append([entry.label, parameters or "-", ", ".join(series.masters)])
     each = f"{series.warmup} warm-up, {series.repeat} measured"
     runs = len(series.design().turns())
-    return [*table(Screen.of(), head, rows), "", f"{runs} runs; of each job and master: {each}"]
+    return [
+        *table(Screen.of(), head, rows),
+        "",
+        f"{counted(runs, 'run')}; of each job and master: {each}",
+    ]
 
 
 def _file(out: str | None, name: str) -> Path:
@@ -142,7 +146,7 @@ def _go(offer: catalogue.Catalogue, series: Series, results: Results, quiet: Qui
     turns = set(series.design().turns())
     kept = sum(trial.turn in turns for trial in results.trials if trial.failure is None)
     found = f", {kept} of them already in the file" if kept else ""
-    runs = f"{len(turns)} runs{found}; results in {results.path}"
+    runs = f"{counted(len(turns), 'run')}{found}; results in {results.path}"
     print(f"hearth: {runs}", file=sys.stderr, flush=True)
     progress = StudyProgress(with_subject=True, quiet=quiet)
     progress.ended(kept)

@@ -26,6 +26,7 @@ from pathlib import Path
 from hearth.base.codec import to_json
 from hearth.base.errors import UserError
 from hearth.base.redaction import Redaction
+from hearth.base.sizes import counted
 from hearth.cli.options import (
     RunOptions,
     add_cold_option,
@@ -213,7 +214,7 @@ def _listed(asked: list[AskedTarget], settings: CharacterisationRuns) -> list[st
     for one in asked:
         lines += [one.target.name, *show_questions(one.questions, Screen.of()), ""]
     each = f"{settings.warmup} warm-up, {settings.repeat} measured"
-    return [*lines, f"{settings.runs(asked)} runs; of each arm: {each}"]
+    return [*lines, f"{counted(settings.runs(asked), 'run')}; of each arm: {each}"]
 
 
 def _show(found: Characterised, options: CharacteriseCommand) -> None:

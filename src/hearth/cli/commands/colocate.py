@@ -26,6 +26,7 @@ from pathlib import Path
 
 from hearth.base.codec import to_json
 from hearth.base.errors import UserError
+from hearth.base.sizes import counted
 from hearth.cli.options import (
     RunOptions,
     add_run_options,
@@ -220,7 +221,8 @@ def _check(options: ColocateCommand) -> None:
     number = len(options.lines)
     if options.runs_of and len(options.runs_of) != number:
         raise UserError(
-            f"--from: {len(options.runs_of)} runs for {number} applications: give one run per "
+            f"--from: {counted(len(options.runs_of), 'run')} for "
+            f"{counted(number, 'application')}: give one run per "
             "application, in the same order"
         )
     for name in ("scaling", "machine"):

@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING
 from hearth.base.codec import to_json
 from hearth.base.errors import UserError
 from hearth.base.redaction import Redaction
+from hearth.base.sizes import counted
 from hearth.cli.options import (
     add_submit_options,
     add_wait_option,
@@ -254,7 +255,8 @@ def _list(found: SearchSpace, asked: "TuneSettings") -> None:
     print("\n".join(table(screen, ["configuration", "bound to", "heap", ""], rows, "heap")))
     for refused in found.refused:
         print(screen.paragraph(f"does not fit: {refused.shown}: {refused.reason}", "  ", "    "))
-    print(f"\nat most {asked.budget} trials among {len(found.configurations)} configurations")
+    among = counted(len(found.configurations), "configuration")
+    print(f"\nat most {counted(asked.budget, 'trial')} among {among}")
 
 
 def keep_or_withdraw(line: SubmitLine, tune: "Tune", found: Tuned) -> None:

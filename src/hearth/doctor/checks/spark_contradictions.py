@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from itertools import chain
 
+from hearth.base.sizes import counted
 from hearth.doctor.check import Check, Fine, Machine, Outcome, Problem
 from hearth.doctor.cluster import is_in_a_cluster
 
@@ -63,7 +64,10 @@ def _too_little(settings: Mapping[str, str], machine: Machine) -> Iterator[tuple
         return  # its executors are on other machines
     cpus = len(machine.the_topology().usable_cpus)
     if cores > cpus:
-        yield f"{_EXECUTOR} = {cores} on {cpus} CPUs: no executor fits", f"remove {_EXECUTOR} there"
+        yield (
+            f"{_EXECUTOR} = {cores} on {counted(cpus, 'CPU')}: no executor fits",
+            f"remove {_EXECUTOR} there",
+        )
 
 
 def _milliseconds(text: str, unit: str) -> int | None:

@@ -217,7 +217,7 @@ def _limits(machine: Topology) -> list[str]:
 
 
 def _quota_text(quota: CpuQuota) -> str:
-    text = f"the time of {quota.cpus:g} CPUs"
+    text = f"the time of {quota.cpus:g} CPU{'' if quota.cpus == 1 else 's'}"
     if quota.throttled_periods:
         took = quota.throttled_usec
         lasted = f", for {took / 1e6:.1f} s in all" if took is not None else ""

@@ -7,7 +7,7 @@ from typing import Any
 from hearth.base.codec import to_json
 from hearth.base.durations import show_moment
 from hearth.base.ids import parse_ids
-from hearth.base.sizes import show_bytes
+from hearth.base.sizes import counted, show_bytes
 from hearth.report.terminal.screen import Screen, table
 from hearth.spark.workers import Place, WorkerSet
 
@@ -68,7 +68,7 @@ def _kernel(place: Place) -> str:
     if not place.bound:
         return "not bound"
     strays = stray_threads([place.pid, *place.executors()], parse_ids(place.cpus))
-    return "as planned" if not strays else f"{strays} threads may run elsewhere"
+    return "as planned" if not strays else f"{counted(strays, 'thread')} may run elsewhere"
 
 
 def stray_threads(pids: Iterable[int], cpus: Iterable[int]) -> int:

@@ -10,11 +10,10 @@ from dataclasses import dataclass, replace
 from xml.sax.saxutils import escape
 
 from hearth.base.errors import UserError
-from hearth.base.sizes import parse_setting_mb
+from hearth.base.sizes import counted, parse_setting_mb
 from hearth.spark.clusters.shape import Layout, driver_mb, properties, spark_defaults
 
 _NUMA = "yarn.nodemanager.numa-awareness"
-_LINUX = "org.apache.hadoop.yarn.server.nodemanager.LinuxContainerExecutor"
 _CALCULATOR = "org.apache.hadoop.yarn.util.resource.DominantResourceCalculator"
 #: yarn.scheduler.minimum-allocation-mb of yarn-default.xml, and one for small machines.
 _USUAL_STEP_MB, _FINE_STEP_MB = 1024, 128
@@ -78,7 +77,7 @@ def _numa(layout: Layout, sizes: _Sizes) -> dict[str, str]:
     for node, many in layout.per_node().items():
         found[f"{_NUMA}.{node}.memory"] = str(nodes[node])
         found[f"{_NUMA}.{node}.cpus"] = str(many * layout.shape.task_slots + (node == first))
-    return {**found, "yarn.nodemanager.container-executor.class": _LINUX}
+    return found
 
 
 def _memory_of_nodes(layout: Layout, sizes: _Sizes) -> dict[int, int]:
@@ -95,8 +94,8 @@ def _comment(layout: Layout, sizes: _Sizes) -> str:
     if _is_aware(layout):
         return (
             f"{room}, on the first node. vcores are task slots.\n"
-            "LinuxContainerExecutor needs its group and container-executor.cfg; in Hadoop 3.5\n"
-            "DefaultContainerExecutor gives containers NUMA nodes too"
+            "Before Hadoop 3.4 only LinuxContainerExecutor gives containers nodes: there, set\n"
+            "yarn.nodemanager.container-executor.class, its group and container-executor.cfg"
         )
     why = "the machine has one NUMA node" if layout.in_one_node_each else "executors take several"
     return f"{room}. NUMA awareness is left off: {why}"
@@ -113,8 +112,9 @@ def _sizes(layout: Layout, conf: Mapping[str, str]) -> _Sizes:
             if _fits(layout, sizes):
                 return sizes
     raise UserError(
-        f"--format: {len(layout.nodes)} executors of {layout.shape.container_mb} MB leave no room "
-        "for an application master: give --executors or --memory less"
+        f"--format: no room beside {counted(len(layout.nodes), 'executor')} of "
+        f"{layout.shape.container_mb} MB for an application master: give --executors or --memory "
+        "less"
     )
 
 
