@@ -72,11 +72,12 @@ def test_what_other_applications_change_stands_beside_the_plan() -> None:
 
 
 def test_one_decision_or_all_are_explained_and_an_unknown_one_is_refused_with_the_names() -> None:
-    one = explained(PLAN, "Driver-Heap", Screen(100))
+    one = explained(PLAN, "Driver-Heap", PLANNED, Screen(100))
     assert one[0] == "  driver heap: 4 GB" and len(one) == 2
-    assert len(explained(PLAN, "", Screen(100))) == 2 * len(PLAN.reasons)
+    everything = explained(PLAN, "", PLANNED, Screen(100))
+    assert len(everything) > 2 * len(PLAN.reasons) and "partitions" in everything
     with pytest.raises(UserError, match=r"no decision 'heat': it has partition, .*heap"):
-        explained(PLAN, "heat", Screen(100))
+        explained(PLAN, "heat", PLANNED, Screen(100))
 
 
 def test_the_memory_balance_adds_up_to_what_may_be_used() -> None:

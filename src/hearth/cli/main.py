@@ -160,9 +160,12 @@ def command_parser(name: str) -> tuple[ModuleType, ArgumentParser]:
 def _run(arguments: list[str]) -> int:
     while arguments[:1] == ["--debug"]:
         arguments = arguments[1:]
-    if not arguments or arguments[0] in ("-h", "--help", "help"):
+    if not arguments:
+        print(_first_steps())
+        return _USAGE_ERROR
+    if arguments[0] in ("-h", "--help", "help"):
         print(_overview())
-        return 0 if arguments else _USAGE_ERROR
+        return 0
     name, rest = arguments[0], arguments[1:]
     if name == "--version":
         print(f"hearth {hearth.__version__}")
@@ -212,6 +215,14 @@ def _unknown(name: str) -> str:
     near = _ACTIONS.get(name) or nearest(name, words)
     hint = f"did you mean '{near}'?" if near else "see 'hearth --help'"
     return f"'{name}' is not a hearth {kind}: {hint}"
+
+
+def _first_steps() -> str:
+    name, *_ = GROUPS
+    lines = [f"  {command:<8} {summary(command)}" for command in GROUPS[name]]
+    return "\n".join(
+        ["usage: hearth COMMAND ...", "", *lines, "", "'hearth --help' lists all commands."]
+    )
 
 
 def _overview() -> str:

@@ -63,10 +63,6 @@ class Tree:
             raise NotSeen(f"could not read /{path}: a link points outside the capture")
         return place
 
-    def real(self, path: str) -> str:
-        """Return where links lead, as far as there are any."""
-        return os.path.realpath(self.root / path)
-
     def mode(self, path: str) -> int:
         """Return the mode of what is there (inode(7)), links followed; raise NotSeen."""
         try:

@@ -125,7 +125,7 @@ def _text(plan: dict[str, Any], form: str, explain: str | None, unbound: bool) -
         return str(plan["text"]).rstrip("\n")
 
     shown = typed(plan, Plan)
-    if explain is not None:
-        return "\n".join(explained(shown, explain, Screen.of()))
     machine = typed(plan["topology"], Topology)
+    if explain is not None:
+        return "\n".join(explained(shown, explain, machine, Screen.of()))
     return "\n".join(show_plan(shown, machine, Screen.of(), unbound=unbound))

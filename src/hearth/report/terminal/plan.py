@@ -17,7 +17,7 @@ _ROWS_SHOWN = 32
 
 
 def show_plan(plan: Plan, machine: Topology, screen: Screen, *, unbound: bool = False) -> list[str]:
-    """Return the lines: the decision in five, the memory, the partitions, the map of the machine.
+    """Return the lines: the decision in five, and of several executors memory, partitions and map.
 
     unbound: whether the user has asked for executors that are not bound.
     """
@@ -25,19 +25,24 @@ def show_plan(plan: Plan, machine: Topology, screen: Screen, *, unbound: bool = 
     lines += _decided(plan, screen, unbound)
     for warning in machine.warnings:
         lines.append(screen.paragraph(warning, indent="  warning    ", hanging=" " * 13))
-    lines += ["", screen.title("memory"), *memory_balance(plan, machine, screen), ""]
+    if plan.mode != "native":
+        lines += ["", *_where(plan, machine, screen)]
+    return [*lines, "", "--explain shows the reasons of all decisions, --explain heap those of one"]
+
+
+def _where(plan: Plan, machine: Topology, screen: Screen) -> list[str]:
+    lines = [screen.title("memory"), *memory_balance(plan, machine, screen), ""]
     lines += [screen.title("partitions"), *partitions(plan, screen), ""]
-    lines += [screen.title("map"), *machine_map(places(plan), machine, screen), ""]
-    return [*lines, "--explain shows the reasons of all decisions, --explain heap those of one"]
+    return [*lines, screen.title("map"), *machine_map(places(plan), machine, screen)]
 
 
-def explained(plan: Plan, key: str, screen: Screen) -> list[str]:
-    """Return the reasons of a plan, or of the one decision that `key` names.
+def explained(plan: Plan, key: str, machine: Topology, screen: Screen) -> list[str]:
+    """Return the reasons of a plan, with its memory and partitions, or those of one decision.
 
-    UserError for another.
+    key: names that decision. UserError for another.
     """
     if not key:
-        return _reasons(plan.reasons, screen)
+        return [*_reasons(plan.reasons, screen), "", *_where(plan, machine, screen)]
     wanted = _plain_name(key)
     found = [r for r in plan.reasons if _plain_name(r.decision) == wanted]
     if not found:
@@ -67,7 +72,8 @@ def _decided(plan: Plan, screen: Screen, unbound: bool) -> list[str]:
         if decision in reasons:
             reason = reasons[decision]
             value = f"{reason.value}: " if name == "expected" else ""
-            text = f"{value}{reason.because} [{reason.source}]"
+            source = "" if plan.mode == "native" else f" [{reason.source}]"
+            text = f"{value}{reason.because}{source}"
             lines.append(screen.paragraph(text, indent=f"  {name:<11}", hanging=" " * 13))
     for text in _limits(plan):
         lines.append(screen.paragraph(text, indent="  limit      ", hanging=" " * 13))
@@ -141,12 +147,13 @@ def show_plan_briefly(
     places = "; ".join(_place(executor) for executor in executors[:4])
     more = f"; and {len(executors) - 4} more" if len(executors) > 4 else ""
     bound = plan.mode == "partitioned" and " bound " in _mode_text(plan, unbound)
+    where = f"{places}{more}" if bound else "not bound"
     return [
         f"plan: {_mode_text(plan, unbound)}",
         f"  slots   {counted(slots, 'task slot')} in all, "
         f"{_each(executors, 'task_slots')} per executor",
         f"  memory  {_sizes(first)} per executor",
-        f"  place   {places}{more}" if bound else "  place   not bound",
+        *([] if plan.mode == "native" else [f"  place   {where}"]),
         f"  why     {why.because if why else 'no reason given'} (all: {command})",
         *(f"  limit   {text}" for text in _limits(plan)),
         *(f"  beside  {text}" for text in _beside(plan)),
@@ -156,7 +163,7 @@ def show_plan_briefly(
 def _mode_text(plan: Plan, unbound: bool) -> str:
     number = len(plan.executors)
     if plan.mode == "native":
-        return f"native, one JVM ({plan.master})"
+        return f"one JVM ({plan.master})"
     # Executors that share CPUs with those of a lease are not bound either.
     shared = any(reason.decision == "sharing" for reason in plan.reasons)
     bound = "unbound" if unbound or shared else "bound"
