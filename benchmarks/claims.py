@@ -20,10 +20,7 @@ import coverage
 import dfsio
 import duet
 import engines
-import eventlog
 import flame
-import fleet_plans
-import generators
 import hadoop_rpc
 import hand_over
 import hand_over_applications
@@ -37,13 +34,11 @@ import plans
 import prediction
 import query_partitions
 import rpc_latency
-import samples
 import shuffle
 import startup
 import table_replay
 import transfer_evidence
 import transport
-import worker_sets
 from replay import mean_of_methods
 from results import Row, loads, overall, read, shown, spread, table
 
@@ -115,9 +110,9 @@ def claims() -> Iterator[Claim]:
             larger_inputs,
             two_executors,
         ),
-        *(sixteen_cpus, other_engines, hand_over_cpus, reading, profile, verdicts, wire),
+        *(sixteen_cpus, other_engines, hand_over_cpus, profile, verdicts, wire),
         *(spark_shuffle, hadoop, threads, colocations, measured_tables, tunes, transfer, replayed),
-        *(predictions, fleets, misses),
+        *(predictions, workers, misses),
     ):
         yield from section()
 
@@ -494,22 +489,7 @@ def hand_over_cpus() -> Iterator[Claim]:
     )
 
 
-def reading() -> Iterator[Claim]:
-    for name, page in (
-        ("eventlog-2026-11-21-1419", eventlog.page),
-        ("samples-2026-11-22-0110", samples.page),
-        ("generators-2026-11-21-1848", generators.page),
-    ):
-        raw = Raw.of(name)
-        yield raw.tables(page(raw.rows))
-    yield raw.says(BENCHMARKS, "beside other work (load average {}), which slows", loads(raw.rows))
-
-
-def fleets() -> Iterator[Claim]:
-    raw = Raw.of("fleet-plans-2026-11-27-0350", "fleet-plans-2026-11-27-0748")
-    yield raw.tables(fleet_plans.page(raw.rows))
-    sets = Raw.of("worker-sets-2026-11-27-1716", "worker-sets-2026-11-27-1719")
-    yield sets.tables(worker_sets.page(sets.rows))
+def workers() -> Iterator[Claim]:
     names = Raw.of("locality-2026-11-27-1343")
     yield names.tables(locality.page(names.rows))
 
