@@ -22,7 +22,13 @@ from hearth.spark.saved_configs import (
     kept_compared,
     kept_tuned,
 )
-from hearth.studies.engine.arms import chosen, kernel_setting, profile_words, tuned_arm
+from hearth.studies.engine.arms import (
+    chosen,
+    kernel_setting,
+    no_docker,
+    profile_words,
+    tuned_arm,
+)
 from support import ROOT
 
 
@@ -35,6 +41,15 @@ def test_native_is_the_users_own_line_on_local_without_what_only_a_plan_takes() 
     assert profile_words(bound, line) == [
         "--executors", "2", "--master", "local-numa", "--conf", "a=b", "x.py", "7",
     ]  # fmt: skip
+
+
+def test_a_docker_command_that_cannot_be_started_is_not_said_to_be_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert (no_docker() or "").startswith("the docker command is not installed")
+    (tmp_path / "docker").touch(mode=0o644)
+    assert no_docker() == "the docker command cannot be started: Permission denied"
 
 
 def test_unbound_is_the_same_plan_with_one_word_more() -> None:

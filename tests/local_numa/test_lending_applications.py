@@ -20,6 +20,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("two_cpus")]
 ON = {
     "spark__hearth__neighbours": "avoid",
     "spark__hearth__handOver": "applications",
+    "spark__executor__memory": "1g",  # which leaves memory for further tasks
 }
 OWN, ALL = [{str(cpu)} for cpu in TWO_CPUS], {BOTH_CPUS}
 

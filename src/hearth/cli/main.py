@@ -140,7 +140,8 @@ def _surroundings(error: OSError) -> str:
     if error.errno in (errno.EMFILE, errno.ENFILE):
         return f"{place}{error.strerror}: raise the limit (ulimit -n, fs.file-max)"
     own = "HEARTH_STATE, XDG_CACHE_HOME, HEARTH_DATA and TMPDIR set hearth's own"
-    return f"{place}{error.strerror}: free space, or choose another place ({own})"
+    remedy = "free space, or " if error.errno in (errno.ENOSPC, errno.EDQUOT) else ""
+    return f"{place}{error.strerror}: {remedy}choose another place ({own})"
 
 
 def command_parser(name: str) -> tuple[ModuleType, ArgumentParser]:

@@ -248,6 +248,8 @@ def no_docker() -> str | None:
         done = subprocess.run(words, capture_output=True, text=True, timeout=_ANSWER_S, check=False)
     except FileNotFoundError:
         return "the docker command is not installed (Debian: apt-get install docker.io)"
+    except OSError as error:
+        return f"the docker command cannot be started: {error.strerror}"
     except subprocess.TimeoutExpired:
         return f"the Docker engine does not answer within {_ANSWER_S} s"
     errors = done.stderr.strip().splitlines()

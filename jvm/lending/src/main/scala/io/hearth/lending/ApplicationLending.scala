@@ -54,6 +54,7 @@ final class ApplicationLending(
   private var borrowed = Vector.empty[LoanInUse]
   private var reserved = Vector.empty[Reserved]
   private var lentOut = Map.empty[String, OutgoingGrant]
+  private var saidMemory = false
   private var refused = Set.empty[String]
   private var borrowNext = nanoTime()
   private var offerNext = nanoTime()
@@ -152,13 +153,7 @@ final class ApplicationLending(
   ): Unit =
     if (step.cpus > 0 && step.demands.nonEmpty && nanoTime() - borrowNext >= 0) {
       val start = nanoTime()
-      val own = IdSet.union(placements.map(_.cpus))
-      def choose(lendings: OffersAndLoans) = {
-        val borrowers = LendingPolicy.within(free(lendings.leases), step.demands, placements, has)
-        LendingPolicy
-          .allocate(open(lendings, own), borrowers, step.cpus)
-          .map(s => Loan("", appId, s.executorId, lease, s.offer, s.cpus, now().toEpochMilli))
-      }
+      val choose = chosen(step, placements) _
       val held = bestEffort
         .attempt {
           val market = registry()
@@ -173,6 +168,31 @@ final class ApplicationLending(
         announce(placements)
         revive()
       }
+    }
+
+  private def chosen(step: LendingStep, placements: Vector[PlacementState])(
+      lendings: OffersAndLoans
+  ): Vector[Loan] = {
+    val offers = open(lendings, IdSet.union(placements.map(_.cpus)))
+    val borrowers = LendingPolicy.within(free(lendings.leases), step.demands, placements, has)
+    if (offers.nonEmpty && borrowers.isEmpty) lacksMemory(step.demands, placements)
+    LendingPolicy
+      .allocate(offers, borrowers, step.cpus)
+      .map(s => Loan("", appId, s.executorId, lease, s.offer, s.cpus, now().toEpochMilli))
+  }
+
+  private def lacksMemory(demands: Vector[Demand], placements: Vector[PlacementState]): Unit =
+    if (!saidMemory) {
+      saidMemory = true
+      val needs = for {
+        demand <- demands
+        placement <- placements if placement.executor.exists(_.id == demand.executorId)
+      } yield s"${placement.slotBytes >> 20} MB of ${placement.nodes.named("memory node")}"
+      log.warn(
+        "CPUs that other applications offer are not borrowed: a further task may take " +
+          s"${needs.distinct.mkString(" or ")} beside the heap, as planned for one, and less is not leased; " +
+          "with a smaller heap (--memory, spark.executor.memory) a plan leaves more"
+      )
     }
 
   private def has(executorId: String): Int =

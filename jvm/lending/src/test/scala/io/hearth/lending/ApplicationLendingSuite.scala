@@ -225,7 +225,14 @@ class ApplicationLendingSuite extends AnyFunSuite {
       assert(borrower.slots.isEmpty && world.leased == (192L << 20))
       borrower.works(2, 0)
       world.clock.advance(1)
-      assert(world.leased == 0)
+      assert(world.leased == 0 && borrower.log.of("warn").isEmpty)
+      lender.works(0, 0)
+      world.memory = 191L << 20
+      borrower.works(2, 9)
+      world.clock.advance(3)
+      val warnings = borrower.log.of("warn")
+      assert(borrower.wide.isEmpty && warnings.size == 1)
+      assert(warnings.head.contains("may take 192 MB of memory node 0 beside the heap"))
     }
   }
 

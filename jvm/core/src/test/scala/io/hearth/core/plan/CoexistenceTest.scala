@@ -245,4 +245,18 @@ class CoexistenceTest extends AnyFunSuite {
       memory(fit(Limits.none, leased(IdSet(0), Map(0 -> 30L), ours), limited).plan).values.sum >> 30
     assert(total(ours = true) <= 10 && total(ours = false) > 20)
   }
+
+  test("memory is free that a plan would use and nobody has leased; a cgroup's limit is shared") {
+    val gb = 1L << 30
+    val lease = Lease("", LeaseState.Shares, "a", "a", 1, 1, 1, IdSet.empty, Map(1 -> 50 * gb))
+    val leases = Leases(Vector(LiveLease(lease, "alice", ours = true)), Vector.empty)
+    val free = FreeMemory.of(machine, leases)
+    def gbEach(of: FreeMemory, nodes: IdSet, processes: Int, all: Int) =
+      of.each(nodes, processes, all) / gb
+    assert(gbEach(free, IdSet(0), 1, 1) == 57 && gbEach(free, IdSet(1), 1, 1) == 7)
+    assert(gbEach(free, IdSet(0), 2, 2) == 28 && gbEach(free, IdSet(0, 1), 1, 1) == 15)
+    assert(free.each(IdSet.empty, 1, 1) == 0 && free.each(IdSet(9), 1, 1) == 0)
+    val limited = machine.copy(allowed = machine.allowed.copy(memoryLimitBytes = Some(90 * gb)))
+    assert(gbEach(FreeMemory.of(limited, leases), IdSet(0), 1, 2) == 15)
+  }
 }
