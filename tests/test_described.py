@@ -101,6 +101,8 @@ def test_a_node_of_more_than_a_thousand_cores_becomes_a_description_too(tmp_path
     one = described(tmp_path, printed({0: (" ".join(map(str, range(1200))), 64000)}, 1))
     assert one == "1 package, node 0 of 64000 MB, 1200 cores x 1 thread, x86_64"
     assert len(jvm.topology(one).cores) == 1200
+    other = machine_source(printed({0: ("0 1", 64)}, 1, "riscv64"))
+    assert other == "1 package, node 0 of 64 MB, 2 cores x 1 thread"
 
 
 def test_every_node_keeps_its_number_its_cpus_and_its_memory(tmp_path: Path) -> None:

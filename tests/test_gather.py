@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from hearth.machine import jvm
 from support import PATIENCE_S, Command, command, environment, eventually
 
 
@@ -55,6 +56,18 @@ def test_a_gather_that_is_ended_leaves_no_part_and_no_process(
     # By a process that outlives it, which a busy machine may keep waiting.
     eventually("no part is left", lambda: list(scratch.iterdir()) == [])
     assert {file.name for file in target.iterdir()} <= {"m.tar.gz"}  # where it was quicker
+
+
+def test_java_removes_what_it_has_begun_when_the_command_is_interrupted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    part = tmp_path / "part"
+    wait = "kill -INT $PPID; while :; do sleep 1; done"
+    script = f"trap 'rm {part}; exit 1' TERM; touch {part}; {wait}"
+    monkeypatch.setattr(jvm, "command", lambda *_, **__: ["sh", "-c", script])
+    with pytest.raises(KeyboardInterrupt):
+        jvm.call("gather")
+    eventually("no part is left", lambda: not part.exists(), 10)
 
 
 def test_a_capture_compressed_with_zstd_is_refused_with_what_to_do(

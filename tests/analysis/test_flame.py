@@ -109,6 +109,9 @@ def test_a_java_without_the_reader_a_large_file_and_too_much_time_are_said(
     assert "took 0 s, the limit" in str(flame.read_flame(tmp_path, "/bin/false"))
     os.truncate(tmp_path / FOLDER / "7.jfr", (64 << 20) + 1)
     assert "its recording has 64 MB" in str(flame.read_flame(tmp_path, "/bin/false"))
+    (tmp_path / FOLDER / "7.jfr").unlink()
+    os.mkfifo(tmp_path / FOLDER / "7.jfr")
+    assert "left no recording" in str(flame.read_flame(tmp_path, "/bin/cat"))
 
 
 def test_without_room_in_shared_memory_nothing_is_recorded_and_the_reason_stands_in_the_record(

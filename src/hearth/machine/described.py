@@ -67,7 +67,7 @@ def machine_source(text: str) -> str:
 
 
 def _is_printed(text: str) -> bool:
-    return bool(_LSCPU_BEGINS.search(text) or _NUMACTL_BEGINS.search(text))
+    return any(one.search(text) for one in (_LSCPU, _LSCPU_BEGINS, _NUMACTL_BEGINS))
 
 
 def _start_of(file: Path) -> bytes:

@@ -60,18 +60,7 @@ def call(
     text = json.dumps(request) if request is not None else ""
     words = command(verb, *arguments, debug=debug, compute=compute)
     try:
-        done = subprocess.run(
-            words,
-            input=text,
-            capture_output=True,
-            encoding="utf-8",
-            errors="replace",
-            check=False,
-            pass_fds=inherits,
-            cwd=own_directory(),
-            env=own_environment(),
-            preexec_fn=die_with(os.getpid()),
-        )
+        done = _answered(words, text, inherits)
     except BlockingIOError as error:  # fork(2), at a limit of processes
         raise UserError(
             f"java cannot be started: {error.strerror}: raise the limit of processes "
@@ -92,6 +81,29 @@ def call(
             f"java's answer to '{verb}' cannot be read: {error}; run it again, and report it "
             "if that does not help"
         ) from error
+
+
+def _answered(
+    words: list[str], text: str, inherits: tuple[int, ...]
+) -> subprocess.CompletedProcess[str]:
+    with subprocess.Popen(
+        words,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        encoding="utf-8",
+        errors="replace",
+        pass_fds=inherits,
+        cwd=own_directory(),
+        env=own_environment(),
+        preexec_fn=die_with(os.getpid()),  # noqa: PLW1509 - this process has one thread
+    ) as process:
+        try:
+            answer, said = process.communicate(text)
+        except BaseException:
+            process.terminate()  # it removes what it has begun to write
+            raise
+    return subprocess.CompletedProcess(words, process.returncode, answer, said)
 
 
 def _with_the_key_meant(message: str) -> str:

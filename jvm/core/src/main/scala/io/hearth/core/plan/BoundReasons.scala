@@ -29,13 +29,9 @@ final private[plan] class BoundReasons(draft: PlanDraft) {
     val worth = usable.quotaSlots.getOrElse(usable.slots)
     val stops =
       s"when the quota is used up, the kernel stops all threads until the next period$used"
+    val number = BigDecimal(cpus).bigDecimal.stripTrailingZeros.toPlainString
     def reason(because: String, source: String) =
-      Reason(
-        Quota,
-        s"${BigDecimal(cpus).bigDecimal.stripTrailingZeros.toPlainString} CPUs",
-        because,
-        source
-      )
+      Reason(Quota, s"$number CPU${if (number == "1") "" else "s"}", because, source)
     if (layout.slots > worth)
       reason(
         s"${asked.mkString(" and ")} ${if (asked.size == 1) "makes" else "make"} ${Counted(layout.slots, "task slot")}, and the cgroup's CPU time is worth $worth: $stops",

@@ -48,7 +48,7 @@ object MachineSpec {
    * other
    */
   def parse(text: String): Topology =
-    build(new SpecParser(text).parse().concluded(problem => refuse(text, problem)), text)
+    build(new Conclusion(new SpecParser(text).parse(), refuse(text, _)).shape, text)
 
   private[topology] def refuse(text: String, problem: String): Nothing =
     throw new UserError(
@@ -185,21 +185,22 @@ final private[topology] case class Clauses(
     cacheCores: Option[Int] = None,
     architecture: Option[String] = None,
     devices: Vector[(String, Int)] = Vector.empty
-) {
+)
 
-  /** Fills in the defaults and checks that the parts fit. */
-  def concluded(refuse: String => Nothing): Shape = {
-    val packageCount = packages.getOrElse(1)
-    val named = cores.getOrElse(refuse("the cores are missing, such as '6 cores'"))
-    val all = numbered(packageCount, refuse)
-    val nodeCount = all.count(!_.bare)
-    val coreCount = coresOfNode(named, packageCount, nodeCount, refuse)
-    val slow = coresOfNode(efficient.getOrElse(0), packageCount, nodeCount, refuse)
-    val cpusOfNode = coreCount.toLong * threads.getOrElse(1) + slow
-    if (nodeCount * cpusOfNode > IdSet.MaxId + 1L)
-      refuse(s"${nodeCount * cpusOfNode} CPUs exceed the ${IdSet.MaxId + 1} that hearth supports")
-    checkDivision(packageCount, nodeCount, coreCount + slow, refuse)
-    checkCpus(nodeCount, cpusOfNode, refuse)
+/** Fills in the defaults and checks that the parts fit. */
+final private[topology] class Conclusion(clauses: Clauses, refuse: String => Nothing) {
+  import clauses._
+
+  private val packageCount = packages.getOrElse(1)
+  private val named = cores.getOrElse(refuse("the cores are missing, such as '6 cores'"))
+  private val all = numbered
+  private val nodeCount = all.count(!_.bare)
+
+  def shape: Shape = {
+    val fast = coresOfNode(named)
+    val slow = coresOfNode(efficient.getOrElse(0))
+    checkCpus(fast.toLong * threads.getOrElse(1) + slow)
+    checkDivision(fast + slow)
     devices.filterNot(device => all.exists(_.id == device._2)).foreach { case (name, node) =>
       refuse(
         s"$name is on node $node, and the machine has ${IdSet.from(all.map(_.id)).named("node")}"
@@ -208,11 +209,11 @@ final private[topology] case class Clauses(
     Shape(
       packageCount,
       all,
-      coreCount,
+      fast,
       slow,
       threads.getOrElse(1),
       cpus,
-      distanceTable(packageCount, all, refuse),
+      distanceTable,
       cacheCores,
       architecture,
       devices
@@ -220,7 +221,7 @@ final private[topology] case class Clauses(
   }
 
   /** The nodes in id order; those without a number follow, at last those without CPUs. */
-  private def numbered(packageCount: Int, refuse: String => Nothing): Vector[SpecNode] = {
+  private def numbered: Vector[SpecNode] = {
     val (bare, named) = nodes.partition(_.bare)
     val working =
       if (named.nonEmpty) named
@@ -228,7 +229,7 @@ final private[topology] case class Clauses(
     val count = (working ++ bare).map(_.ids.size.toLong).sum
     if (count > NodeReader.MostNodes)
       refuse(s"$count NUMA nodes exceed the ${NodeReader.MostNodes} that Linux supports")
-    val shared = sharedMemory(working, refuse)
+    val shared = sharedMemory(working)
     val all = (working ++ bare).foldLeft(Vector.empty[SpecNode]) { (done, group) =>
       val first = if (group.counted) done.map(_.id).maxOption.fold(0)(_ + 1) else 0
       done ++ group.ids.iterator.map(id =>
@@ -241,7 +242,7 @@ final private[topology] case class Clauses(
   }
 
   /** What each node has that is given no memory of its own. */
-  private def sharedMemory(working: Vector[SpecNodes], refuse: String => Nothing): Long = {
+  private def sharedMemory(working: Vector[SpecNodes]): Long = {
     val sharing = working.filter(_.bytes.isEmpty).map(_.ids.size).sum
     if (totalBytes.nonEmpty && (sharing == 0 || packageBytes.nonEmpty))
       refuse("the memory is given twice: leave out that of the whole machine")
@@ -254,12 +255,7 @@ final private[topology] case class Clauses(
         .getOrElse(refuse("the memory is missing: 'nodes of 128 GB'"))
   }
 
-  private def checkDivision(
-      packageCount: Int,
-      nodeCount: Int,
-      coreCount: Int,
-      refuse: String => Nothing
-  ): Unit = {
+  private def checkDivision(coreCount: Int): Unit = {
     if (nodeCount * coreCount % packageCount != 0 || !dividing(nodeCount, packageCount))
       refuse(
         s"${Counted(nodeCount, "node")} of ${Counted(coreCount, "core")} cannot be divided evenly among " +
@@ -272,7 +268,9 @@ final private[topology] case class Clauses(
     }
   }
 
-  private def checkCpus(nodeCount: Int, each: Long, refuse: String => Nothing): Unit =
+  private def checkCpus(each: Long): Unit = {
+    if (nodeCount * each > IdSet.MaxId + 1L)
+      refuse(s"${nodeCount * each} CPUs exceed the ${IdSet.MaxId + 1} that hearth supports")
     cpus.foreach { rows =>
       if (rows.size != nodeCount || rows.exists(_.size != each))
         refuse(
@@ -281,60 +279,48 @@ final private[topology] case class Clauses(
         )
       if (IdSet.union(rows).size != nodeCount * each) refuse("two nodes have the same CPU")
     }
+  }
 
-  private def coresOfNode(
-      named: Int,
-      packageCount: Int,
-      nodeCount: Int,
-      refuse: String => Nothing
-  ): Int = {
-    val all = named.toLong * packageCount
-    if (!perPackage) named
-    else if (all % nodeCount == 0) (all / nodeCount).toInt
+  private def coresOfNode(count: Int): Int = {
+    val ofAll = count.toLong * packageCount
+    if (!perPackage) count
+    else if (ofAll % nodeCount == 0) (ofAll / nodeCount).toInt
     else
       refuse(
-        s"${Counted(named, "core")} of each package cannot be divided evenly among ${Counted(nodeCount, "node")}"
+        s"${Counted(count, "core")} of each package cannot be divided evenly among ${Counted(nodeCount, "node")}"
       )
   }
 
   private def dividing(a: Int, b: Int) = a % b == 0 || b % a == 0
 
-  private def distanceTable(
-      packageCount: Int,
-      nodes: Vector[SpecNode],
-      refuse: String => Nothing
-  ): Vector[Vector[Int]] = {
-    val all = nodes.size
-    val working = nodes.indices.filterNot(nodes(_).bare)
+  private def distanceTable: Vector[Vector[Int]] = {
+    val size = all.size
+    val working = all.indices.filterNot(all(_).bare)
     val perPackage = math.max(1, working.size / packageCount)
     val home = working.zipWithIndex.map { case (at, n) => at -> n / perPackage }.toMap
     distances.getOrElse(SpecDistances.default) match {
       case SpecDistances.Uniform(remote) =>
-        Vector.tabulate(all, all)((a, b) => if (a == b) 10 else remote)
+        Vector.tabulate(size, size)((a, b) => if (a == b) 10 else remote)
       case SpecDistances.Two(within, across) =>
-        Vector.tabulate(all, all) { (a, b) =>
+        Vector.tabulate(size, size) { (a, b) =>
           if (a == b) 10
           else if (home.contains(a) && home.get(a) == home.get(b)) within
           else across
         }
-      case SpecDistances.Table(rows) => checkedRows(rows, nodes.map(_.id), refuse)
+      case SpecDistances.Table(rows) => checkedRows(rows)
     }
   }
 
-  private def checkedRows(
-      rows: Vector[Vector[Int]],
-      ids: Vector[Int],
-      refuse: String => Nothing
-  ): Vector[Vector[Int]] = {
-    val all = ids.size
-    if (rows.size != all || rows.exists(_.size != all))
+  private def checkedRows(rows: Vector[Vector[Int]]): Vector[Vector[Int]] = {
+    val size = all.size
+    if (rows.size != size || rows.exists(_.size != size))
       refuse(
         s"the distances have ${rows.size} rows of ${rows.map(_.size).distinct.mkString(", ")} " +
-          s"values: $all rows of $all values are needed, one for each node"
+          s"values: $size rows of $size values are needed, one for each node"
       )
     for ((row, at) <- rows.zipWithIndex if row(at) != NodeReader.LocalDistance)
       refuse(
-        s"node ${ids(at)} is at ${row(at)} from itself: ${NodeReader.LocalDistance} is needed"
+        s"node ${all(at).id} is at ${row(at)} from itself: ${NodeReader.LocalDistance} is needed"
       )
     rows
   }

@@ -49,6 +49,7 @@ class BoundsTest extends AnyFunSuite {
     assert(one.mode == PlanMode.Native && one.master == "local[1]")
     assert(one.conf(DerivedSettings.DriverOptions).contains("-XX:ActiveProcessorCount=1"))
     assert(reason(one, "cpu quota").map(_.value).contains("1.5 CPUs"))
+    assert(reason(planned(quota(small, 1)), "cpu quota").map(_.value).contains("1 CPU"))
   }
 
   test("a large quota is several executors, each inside a node; a small one is one JVM") {
