@@ -23,6 +23,14 @@ final private[topology] class AllowedReader(tree: SysTree, warnings: Warnings) {
 
   def read(online: IdSet, nodes: IdSet): Allowed = {
     val limits = new CgroupLimits(tree, cgroups)
+    cgroups
+      .hidden(Vector("memory", "cpu", "pids"))
+      .foreach(point =>
+        warnings.add(
+          s"the limits of this process's control group are not visible: $point belongs to another namespace; mount " +
+            s"one of this namespace there (mount -t cgroup2 none $point), or give --memory and --cores"
+        )
+      )
     Allowed(
       mask.fold(online)(_ & online),
       allowedNodes(nodes),

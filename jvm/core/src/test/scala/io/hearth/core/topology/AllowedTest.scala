@@ -71,6 +71,36 @@ class AllowedTest extends AnyFunSuite {
     assert(container.read().allowed == Allowed(ids("6-7"), ids("0-1"), Some(1L << 30)))
   }
 
+  test(
+    "a mount of another namespace (root /..) has the group that lists this process, else a warning"
+  ) {
+    val foreign = Machines.twoNodes
+      .set("proc/self/mountinfo", "30 25 0:26 /.. /sys/fs/cgroup rw - cgroup2 cgroup2 rw")
+      .set("proc/self/cgroup", "0::/")
+      .set("proc/self/stat", "71 (java) S 1")
+      .set("sys/fs/cgroup/cgroup.controllers", "cpuset cpu memory pids")
+      .set("sys/fs/cgroup/cgroup.procs", "1\n7")
+      .set("sys/fs/cgroup/others/cgroup.procs", "8\n171")
+      .set("sys/fs/cgroup/others/memory.max", "1073741824")
+      .set("sys/fs/cgroup/ours/memory.max", "4294967296")
+    val found = foreign.set("sys/fs/cgroup/ours/cgroup.procs", "9\n71").read()
+    assert(found.allowed.memoryLimitBytes.contains(4L << 30) && found.warnings.isEmpty)
+    for (
+      unseen <- Seq(
+        foreign.set("sys/fs/cgroup/ours/cgroup.procs", "9"),
+        Machines.twoNodes.cgroup2("/../other", "/memory.max" -> "max")
+      )
+    ) {
+      val read = unseen.read()
+      assert(read.allowed.memoryLimitBytes.isEmpty)
+      assert(
+        read.warnings.exists(
+          _.contains("the limits of this process's control group are not visible")
+        )
+      )
+    }
+  }
+
   test("affinity, cpuset and what is online are intersected") {
     val bound = Machines.cpusetWithoutCpu0
       .offline(IdSet(5))
