@@ -31,6 +31,32 @@ class AllowedTest extends AnyFunSuite {
     assert(allowed.memoryLimitBytes.contains(1L << 30))
   }
 
+  test(
+    "memory above which the kernel slows a group down (memory.high) is a limit, of a parent too"
+  ) {
+    def limit(files: (String, String)*) =
+      files
+        .foldLeft(Machines.nestedCgroup2) { case (f, (file, text)) =>
+          f.set(s"sys/fs/cgroup/kube/$file", text)
+        }
+        .read()
+        .allowed
+        .memoryLimitBytes
+    assert(limit("memory.high" -> "1073741824", "memory.max" -> "2147483648").contains(1L << 30))
+    assert(limit("memory.high" -> "max", "memory.max" -> "1073741824").contains(1L << 30))
+  }
+
+  test("a limit of a process's addresses or data is warned of: a JVM reserves more than its heap") {
+    def warnings(line: String) = Machines.twoNodes
+      .set("proc/self/limits", s"Limit  Soft Limit  Hard Limit  Units\n$line")
+      .read()
+      .warnings
+    val said = warnings("Max address space    8589934592    unlimited    bytes")
+    assert(said.exists(w => w.contains("8192 MB") && w.contains("ulimit -v unlimited")))
+    assert(warnings("Max data size  1073741824  unlimited  bytes").exists(_.contains("ulimit -d")))
+    assert(warnings("Max address space    unlimited    unlimited    bytes").isEmpty)
+  }
+
   test("version 1: the group's memory limit is read, its huge number for none is no limit") {
     val v1 = Machines.twoNodes
       .set(
