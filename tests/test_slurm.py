@@ -1,6 +1,6 @@
 """What a plan says of the SLURM job within which it is made."""
 
-from hearth.machine.slurm import slurm_job
+from hearth.machine.slurm import slurm_job, slurm_memory
 
 
 def test_outside_slurm_nothing_is_said() -> None:
@@ -27,3 +27,17 @@ def test_all_tasks_of_a_job_on_this_node_count_where_srun_has_not_started_severa
     said = slurm_job({**job, "SLURM_STEP_NUM_TASKS": "2"}, {0, 1})
     assert said is not None
     assert said.startswith("SLURM job 4711 was given 1 CPU but may use 2 (0-1)")
+
+
+def test_a_plan_that_takes_more_memory_than_the_job_was_given_is_told_so() -> None:
+    node = {"SLURM_JOB_ID": "4711", "SLURM_MEM_PER_NODE": "4096"}
+    said = slurm_memory(node, 5120)
+    assert said == (
+        "SLURM job 4711 was given 4 GB of memory on this node, and the plan takes 5 GB: SLURM may "
+        "end it; give --memory with less, or sbatch --mem with more"
+    )
+    assert slurm_memory(node, 4096) is None
+    cpus = {"SLURM_JOB_ID": "4711", "SLURM_MEM_PER_CPU": "1024", "SLURM_CPUS_ON_NODE": "2"}
+    assert "was given 2 GB" in (slurm_memory(cpus, 4096) or "")
+    assert slurm_memory({**node, "SLURM_MEM_PER_NODE": "0"}, 5120) is None, "all of the node's"
+    assert slurm_memory({"SLURM_MEM_PER_NODE": "1"}, 5120) is None, "no job"

@@ -108,6 +108,19 @@ def test_a_limit_of_a_group_above_throttles_too(tmp_path: Path) -> None:
     assert isinstance(found, Problem) and found.evidence == "/sys/fs/cgroup/a/memory.high"
 
 
+def test_groups_mounted_by_another_namespace_are_hidden_and_not_taken_for_ones_own(
+    tmp_path: Path,
+) -> None:
+    given = CASES["hidden-limits"].right
+    assert isinstance(looked(CHECKS["hidden-limits"], given.machine(tmp_path / "own")), Fine)
+    foreign = {path: str(text).replace(" / ", " /.. ") for path, text in given.files.items()}
+    machine = replace(given, files=foreign).machine(tmp_path / "foreign")
+    assert isinstance(looked(CHECKS["hidden-limits"], machine), Problem)
+    for name in ("memory-throttle", "past-kills"):
+        found = looked(CHECKS[name], machine)
+        assert isinstance(found, Absent), (name, found)
+
+
 def test_groups_over_which_something_else_is_mounted_are_hidden(tmp_path: Path) -> None:
     machine = CASES["hidden-limits"].right.machine(tmp_path)
     (tmp_path / "sys/fs/cgroup/cgroup.controllers").unlink()
@@ -137,7 +150,7 @@ def test_shuffle_files_in_memory_have_what_executors_leave_of_a_containers_limit
     given = mount(ROOT_MOUNT, ("/tmp", "tmpfs", "rw"), topology={"allowed": allowed})
     found = looked(CHECKS["local-dirs-space"], given.machine(tmp_path / "memory"))
     assert isinstance(found, Problem) and found.severity == "harm"
-    assert found.seen.startswith("/tmp: 0 B of 1 GB free in memory, beside executors")
+    assert found.seen.startswith("/tmp: 0 B of 1 GB free in memory, beside the application")
     small = replace(given, topology={}, own={"space": lambda folder: Space(99, 100, 0, 0)})
     assert isinstance(
         looked(CHECKS["local-dirs-space"], small.machine(tmp_path / "small")), Problem
@@ -146,8 +159,10 @@ def test_shuffle_files_in_memory_have_what_executors_leave_of_a_containers_limit
     assert isinstance(looked(CHECKS["local-dirs-space"], on_disk.machine(tmp_path / "disk")), Fine)
 
 
-def test_shuffle_files_in_memory_have_what_executors_leave_of_the_machines(tmp_path: Path) -> None:
-    taken_mb = sum(one.memory_mb for one in PLAN.executors)
+def test_shuffle_files_in_memory_have_what_the_application_leaves_of_the_machines(
+    tmp_path: Path,
+) -> None:
+    taken_mb = PLAN.memory_mb
     nodes = [replace(TOPOLOGY.nodes[0], memory_bytes=(taken_mb + 2048) << 20)]
     half = Space(taken_mb << 19, taken_mb << 19, 0, 0)
     for kind, told in (

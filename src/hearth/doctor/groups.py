@@ -2,7 +2,7 @@
 
 import re
 
-from hearth.doctor.tree import NotSeen, Tree
+from hearth.doctor.tree import Mount, NotSeen, Tree
 
 MOUNT = "sys/fs/cgroup"
 _MEMBER = re.compile(r"^0::(/[^\n]*)$", re.MULTILINE)
@@ -13,6 +13,8 @@ def own_group(tree: Tree) -> str:
     used.
     """
     found = _MEMBER.search(tree.text("proc/self/cgroup"))
+    if tree.has("proc/self/mountinfo") and any(map(_is_foreign, _mounts(tree))):
+        raise NotSeen(f"the control groups on /{MOUNT} belong to another namespace")
     if found is None or ".." in found[1].split("/"):
         raise NotSeen("there is no control group of version 2 in /proc/self/cgroup")
     # A container sees the path on its host, and its own group at the root.
@@ -46,6 +48,15 @@ def need_groups(tree: Tree) -> None:
 
 
 def mounted(tree: Tree) -> bool:
-    """Return whether a mount of control groups can be seen; another may lie over those listed."""
-    points = [one.point for one in tree.mounts() if one.kind in ("cgroup", "cgroup2")]
-    return any(tree.has(point.lstrip("/")) for point in points)
+    """Return whether a mount of the own groups is seen; another may lie over those listed."""
+    own = [one.point for one in _mounts(tree) if not _is_foreign(one)]
+    return any(tree.has(point.lstrip("/")) for point in own)
+
+
+def _mounts(tree: Tree) -> list[Mount]:
+    return [one for one in tree.mounts() if one.kind in ("cgroup", "cgroup2")]
+
+
+def _is_foreign(mount: Mount) -> bool:
+    """Return whether it was made in a namespace above this process's: its root is then `/..`."""
+    return mount.root.startswith("/..")

@@ -31,9 +31,10 @@ class NotSeen(Exception):  # noqa: N818 - not an error: the answer of a check
 @dataclass(frozen=True)
 class Mount:
     """A line of /proc/self/mountinfo (proc_pid_mountinfo(5)); options: of the mount and of its
-    file system."""
+    file system; root: the directory of the file system that the point shows."""
 
     device: str
+    root: str
     point: str
     kind: str
     options: frozenset[str]
@@ -219,4 +220,4 @@ def _mount(line: str) -> Mount | None:
         return None
     options = {*own[5].split(","), *(system[2].split(",") if len(system) > 2 else ())}
     point = re.sub(r"\\([0-7]{3})", lambda code: chr(int(code[1], 8)), own[4])
-    return Mount(own[2], point, system[0], frozenset(options))
+    return Mount(own[2], own[3], point, system[0], frozenset(options))

@@ -29,7 +29,7 @@ from hearth.fleet.files import fleet_text
 from hearth.machine import jvm
 from hearth.machine.described import machine_source
 from hearth.machine.plan import BINDING, Plan, PlanRequest, parse_conf
-from hearth.machine.slurm import slurm_job
+from hearth.machine.slurm import slurm_job, slurm_memory
 from hearth.machine.topology import Topology
 from hearth.report.terminal.plan import explained, show_plan
 from hearth.report.terminal.screen import Screen
@@ -96,8 +96,9 @@ def run(options: Namespace) -> int:
     text = _text(shown, options.format, options.explain, unbound)
     _show(text)
     job = slurm_job(os.environ, os.sched_getaffinity(0)) if options.machine is None else None
-    if job is not None:
-        print(f"hearth: {job}", file=sys.stderr)
+    for within in (job, job and slurm_memory(os.environ, typed(plan, Plan).memory_mb)):
+        if within is not None:
+            print(f"hearth: {within}", file=sys.stderr)
     if options.bind == "none" and plan["mode"] != "native":
         print("hearth: --bind none: executors have these sizes and run anywhere", file=sys.stderr)
     return 0

@@ -40,7 +40,7 @@ from hearth.cli.options import (
 from hearth.cli.quoted import quoted
 from hearth.machine import paths
 from hearth.machine.plan import BINDING, Plan
-from hearth.machine.slurm import slurm_job
+from hearth.machine.slurm import slurm_job, slurm_memory
 from hearth.report.terminal.plan import show_plan_briefly
 from hearth.spark.conf import read_settings
 from hearth.spark.followed import RunEnd, RunSide, follow
@@ -221,8 +221,9 @@ def shown_plan(line: SubmitLine, settings: Mapping[str, str]) -> Callable[[Plan]
         lines = show_plan_briefly(plan, plan_command(line), unbound=unbound)
         print("\n".join(lines), file=sys.stderr)
         job = slurm_job(os.environ, os.sched_getaffinity(0))
-        if job is not None:
-            print(f"  within  {job}", file=sys.stderr)
+        for within in (job, job and slurm_memory(os.environ, plan.memory_mb)):
+            if within is not None:
+                print(f"  within  {within}", file=sys.stderr)
 
     return show
 

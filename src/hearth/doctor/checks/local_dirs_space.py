@@ -45,7 +45,7 @@ def _space(machine: Machine, folder: str) -> tuple[Space, str]:
     left = max(0, limit - (taken_mb << 20))
     if left >= space.free_bytes:
         return space, ""
-    words = f" in memory, beside executors, of the {whose}'s {show_bytes(limit)}"
+    words = f" in memory, beside the application, of the {whose}'s {show_bytes(limit)}"
     return replace(space, free_bytes=left, total_bytes=min(limit, space.total_bytes)), words
 
 

@@ -23,6 +23,15 @@ final private[topology] class AllowedReader(tree: SysTree, warnings: Warnings) {
 
   def read(online: IdSet, nodes: IdSet): Allowed = {
     val limits = new CgroupLimits(tree, cgroups)
+    warnOfAddresses()
+    cgroups
+      .hidden(Vector("memory", "cpu", "pids"))
+      .foreach(point =>
+        warnings.add(
+          s"the limits of this process's control group are not visible: $point belongs to another namespace; mount " +
+            s"one of this namespace there (mount -t cgroup2 none $point), or give --memory and --cores"
+        )
+      )
     Allowed(
       mask.fold(online)(_ & online),
       allowedNodes(nodes),
@@ -75,18 +84,26 @@ final private[topology] class AllowedReader(tree: SysTree, warnings: Warnings) {
   def taskLimits: Vector[TaskLimit] = new CgroupLimits(tree, cgroups).tasks.toVector ++ userTasks
 
   /** The user's soft limit; the kernel does not hold processes with certain capabilities to it. */
-  private def userTasks: Option[TaskLimit] = {
-    val soft = tree
-      .text(AllowedReader.Limits)
-      .flatMap(_.linesIterator.collectFirst {
-        case line if line.startsWith(AllowedReader.Processes) =>
-          line.drop(AllowedReader.Processes.length).trim.takeWhile(!_.isWhitespace)
-      })
-    soft
-      .filterNot(_ == "unlimited" || exempt)
+  private def userTasks: Option[TaskLimit] =
+    softLimit(AllowedReader.Processes)
+      .filterNot(_ => exempt)
       .flatMap(text => tree.orWarn(AllowedReader.Limits, AllowedReader.tasks(text)))
       .map(TaskLimit(TaskLimit.User, _, None))
-  }
+
+  private def softLimit(name: String): Option[String] = tree
+    .text(AllowedReader.Limits)
+    .flatMap(_.linesIterator.collectFirst {
+      case line if line.startsWith(name) => line.drop(name.length).trim.takeWhile(!_.isWhitespace)
+    })
+    .filterNot(_ == "unlimited")
+
+  private def warnOfAddresses(): Unit = for {
+    (name, what, option) <- AllowedReader.Addresses
+    bytes <- softLimit(name).flatMap(_.toLongOption)
+  } warnings.add(
+    s"a process may have at most ${bytes >> 20} MB of $what (ulimit $option), and a JVM reserves more than its heap: " +
+      s"'ulimit $option unlimited' before hearth, or --memory with a smaller heap"
+  )
 
   private def exempt: Boolean = statusField("CapEff:").exists { text =>
     text.matches("[0-9a-fA-F]{1,16}") && AllowedReader.ExemptBits.exists(BigInt(text, 16).testBit)
@@ -97,6 +114,8 @@ private[topology] object AllowedReader {
   val Status = "proc/self/status"
   val Limits = "proc/self/limits"
   val Processes = "Max processes"
+  private val Addresses =
+    Vector(("Max address space", "addresses", "-v"), ("Max data size", "data", "-d"))
 
   /** CAP_SYS_ADMIN and CAP_SYS_RESOURCE (getrlimit(2)). */
   private val ExemptBits = Vector(21, 24)

@@ -38,7 +38,8 @@ final private[topology] class CgroupLimits(tree: SysTree, cgroups: Cgroups) {
     val limits = for {
       group <- cgroups.of("memory").toVector
       directory <- group.directories
-      limit <- number(s"$directory/${memoryFile(group)}", "a memory limit in bytes")
+      file <- memoryFiles(group)
+      limit <- number(s"$directory/$file", "a memory limit in bytes")
       if limit < Unlimited
     } yield limit.toLong
     limits.minOption
@@ -123,12 +124,13 @@ private[topology] object CgroupLimits {
   private def positive(text: String): Option[BigInt] =
     Option.when(text.matches("[0-9]{1,20}"))(BigInt(text)).filter(_ > 0)
 
-  def memoryFile(group: Cgroup): String =
-    if (group.unified) "memory.max" else "memory.limit_in_bytes"
+  /** Above `memory.high` the kernel lets a group's threads wait, so that a JVM hardly moves. */
+  private def memoryFiles(group: Cgroup): Vector[String] =
+    if (group.unified) Vector("memory.max", "memory.high") else Vector("memory.limit_in_bytes")
 
   /** The files of a group that are read, by controller. */
   def files(controller: String, group: Cgroup): Vector[String] = controller match {
-    case "memory" => Vector(memoryFile(group))
+    case "memory" => memoryFiles(group)
     case "cpu" if group.unified => Vector("cpu.max", "cpu.stat")
     case "cpu" => Vector("cpu.cfs_quota_us", "cpu.cfs_period_us", "cpu.stat")
     case "pids" => Vector("pids.max", "pids.current")

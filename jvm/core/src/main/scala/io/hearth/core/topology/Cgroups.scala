@@ -37,6 +37,16 @@ final private[topology] class Cgroups(tree: SysTree) {
     path <- pathIn(mount, controller)
   } yield Cgroup(mount, directories(mount, path))
 
+  /** Of these controllers, the mount points that do not show the group of this process: its limits are unknown. */
+  def hidden(controllers: Vector[String]): Vector[String] =
+    (for {
+      controller <- controllers
+      mount <- mountOf(controller)
+      path <- pathIn(mount, controller)
+      if Cgroups.parts(path).contains("..") ||
+        Cgroups.isForeign(mount) && ownBelow(mount, path).isEmpty
+    } yield mount.point).distinct
+
   lazy val mounts: Vector[CgroupMount] = {
     val mounts =
       tree.text("proc/self/mountinfo").map(_.linesIterator.flatMap(fromMountInfo).toVector)
@@ -100,15 +110,34 @@ final private[topology] class Cgroups(tree: SysTree) {
         .toVector
     }
 
+  /**
+   * The steps to this process's group in a mount that belongs to a namespace above its own: the namespace begins as
+   * many groups below as the root has `..`, by a name that only the list of its processes tells.
+   */
+  private def ownBelow(mount: CgroupMount, path: String): Option[Vector[String]] = {
+    val up = Cgroups.parts(mount.root)
+    val pid = tree.line("proc/self/stat").map(_.takeWhile(_.isDigit)).filter(_.nonEmpty)
+    def file(steps: Vector[String]) = (mount.point +: steps :+ "cgroup.procs").mkString("/")
+    val starts = up.foldLeft(Vector(Vector.empty[String])) { (groups, _) =>
+      groups.flatMap(at => tree.names((mount.point +: at).mkString("/")).map(at :+ _))
+    }
+    starts
+      .filter(_ => up.forall(_ == ".."))
+      .map(_ ++ Cgroups.parts(path))
+      .find(steps => tree.text(file(steps)).exists(_.linesIterator.exists(pid.contains)))
+  }
+
   private def directories(mount: CgroupMount, path: String): Vector[String] =
-    Cgroups
-      .below(mount.root, path)
-      .inits
+    (if (Cgroups.isForeign(mount)) ownBelow(mount, path).getOrElse(Vector.empty)
+     else Cgroups.below(mount.root, path)).inits
       .map(parts => (mount.point +: parts).mkString("/"))
       .toVector
 }
 
 private[topology] object Cgroups {
+
+  /** Whether it was made in a namespace above this process's: its root is then `/..`, `/../..`. */
+  def isForeign(mount: CgroupMount): Boolean = parts(mount.root).headOption.contains("..")
 
   /**
    * The steps from a mount's root down to `path`. A path outside that root is what a container without

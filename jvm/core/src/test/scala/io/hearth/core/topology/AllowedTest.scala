@@ -31,6 +31,32 @@ class AllowedTest extends AnyFunSuite {
     assert(allowed.memoryLimitBytes.contains(1L << 30))
   }
 
+  test(
+    "memory above which the kernel slows a group down (memory.high) is a limit, of a parent too"
+  ) {
+    def limit(files: (String, String)*) =
+      files
+        .foldLeft(Machines.nestedCgroup2) { case (f, (file, text)) =>
+          f.set(s"sys/fs/cgroup/kube/$file", text)
+        }
+        .read()
+        .allowed
+        .memoryLimitBytes
+    assert(limit("memory.high" -> "1073741824", "memory.max" -> "2147483648").contains(1L << 30))
+    assert(limit("memory.high" -> "max", "memory.max" -> "1073741824").contains(1L << 30))
+  }
+
+  test("a limit of a process's addresses or data is warned of: a JVM reserves more than its heap") {
+    def warnings(line: String) = Machines.twoNodes
+      .set("proc/self/limits", s"Limit  Soft Limit  Hard Limit  Units\n$line")
+      .read()
+      .warnings
+    val said = warnings("Max address space    8589934592    unlimited    bytes")
+    assert(said.exists(w => w.contains("8192 MB") && w.contains("ulimit -v unlimited")))
+    assert(warnings("Max data size  1073741824  unlimited  bytes").exists(_.contains("ulimit -d")))
+    assert(warnings("Max address space    unlimited    unlimited    bytes").isEmpty)
+  }
+
   test("version 1: the group's memory limit is read, its huge number for none is no limit") {
     val v1 = Machines.twoNodes
       .set(
@@ -69,6 +95,36 @@ class AllowedTest extends AnyFunSuite {
     val container = Machines.twoNodes
       .cgroup2("/../other", "/cpuset.cpus.effective" -> "6-7", "/memory.max" -> "1073741824")
     assert(container.read().allowed == Allowed(ids("6-7"), ids("0-1"), Some(1L << 30)))
+  }
+
+  test(
+    "a mount of another namespace (root /..) has the group that lists this process, else a warning"
+  ) {
+    val foreign = Machines.twoNodes
+      .set("proc/self/mountinfo", "30 25 0:26 /.. /sys/fs/cgroup rw - cgroup2 cgroup2 rw")
+      .set("proc/self/cgroup", "0::/")
+      .set("proc/self/stat", "71 (java) S 1")
+      .set("sys/fs/cgroup/cgroup.controllers", "cpuset cpu memory pids")
+      .set("sys/fs/cgroup/cgroup.procs", "1\n7")
+      .set("sys/fs/cgroup/others/cgroup.procs", "8\n171")
+      .set("sys/fs/cgroup/others/memory.max", "1073741824")
+      .set("sys/fs/cgroup/ours/memory.max", "4294967296")
+    val found = foreign.set("sys/fs/cgroup/ours/cgroup.procs", "9\n71").read()
+    assert(found.allowed.memoryLimitBytes.contains(4L << 30) && found.warnings.isEmpty)
+    for (
+      unseen <- Seq(
+        foreign.set("sys/fs/cgroup/ours/cgroup.procs", "9"),
+        Machines.twoNodes.cgroup2("/../other", "/memory.max" -> "max")
+      )
+    ) {
+      val read = unseen.read()
+      assert(read.allowed.memoryLimitBytes.isEmpty)
+      assert(
+        read.warnings.exists(
+          _.contains("the limits of this process's control group are not visible")
+        )
+      )
+    }
   }
 
   test("affinity, cpuset and what is online are intersected") {
