@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from hearth.base.errors import UserError
 from hearth.machine.plan import PlanRequest
 from hearth.spark import workers
 from support import Command, eventually, says
@@ -138,3 +139,21 @@ def test_why_a_supervisor_ended_is_told_by_the_line_that_says_it(tmp_path: Path)
         "Error: A fatal exception has occurred. Program will exit.\n"
     )
     assert workers._reason(log) == "Unrecognized VM option 'Odd'"
+
+
+def test_no_signal_goes_to_what_has_come_to_the_id_of_a_process_that_has_ended(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Nor to the caller's own group where a place has no Worker just now."""
+    sent: list[object] = []
+    monkeypatch.setattr(os, "kill", lambda *words: sent.append(words))
+    own = {"pid": os.getpid(), "start_ticks": 1}
+    place = {"id": 0, "cpus": "0", "memory_nodes": "0", "cores": 1, "memory_mb": 1, "logs": "/x"}
+    places = [workers.Place(**place, restarts=0, **more) for more in ({}, own)]
+    about = {"name": "n", "master": MASTER, "state": "running", "machine": "m", "started_at": "x"}
+    ended = workers.WorkerSet("hearth/workers/1", **about, **own, places=tuple(places))
+    workers.stop(ended)
+    for each in places:
+        with pytest.raises(UserError):
+            workers.restart(ended, each, limit_s=0)
+    assert sent == []

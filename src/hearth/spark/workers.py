@@ -359,8 +359,7 @@ def drain(places: Sequence[Place], limit_s: float, say: Callable[[str], None]) -
     """
     busy = [place for place in places if place.executors()]
     for place in busy:
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(place.pid or 0, signal.SIGPWR)
+        _send(place, signal.SIGPWR)
     until = time.monotonic() + limit_s
     while busy and time.monotonic() < until:
         time.sleep(_POLL_S)
@@ -372,8 +371,7 @@ def drain(places: Sequence[Place], limit_s: float, say: Callable[[str], None]) -
 
 def stop(found: WorkerSet) -> None:
     """End a set of Workers; raise UserError where its supervisor does not end."""
-    with contextlib.suppress(ProcessLookupError):
-        os.kill(found.pid, signal.SIGTERM)
+    _send(found, signal.SIGTERM)
     if not _eventually(lambda: not found.alive, _STOP_S):
         raise UserError(
             f"process {found.pid} did not end within {_STOP_S} s: end it with 'kill -9 "
@@ -386,8 +384,7 @@ def restart(found: WorkerSet, place: Place, limit_s: float) -> None:
 
     Raises UserError where that does not come within `limit_s` seconds.
     """
-    with contextlib.suppress(ProcessLookupError):
-        os.kill(place.pid or 0, signal.SIGTERM)
+    _send(place, signal.SIGTERM)
 
     def back() -> bool:
         now = next(p for p in find_set(found.name).places if p.id == place.id)
@@ -397,6 +394,13 @@ def restart(found: WorkerSet, place: Place, limit_s: float) -> None:
         raise UserError(
             f"place {place.id}: its worker is not back after {limit_s:.0f} s: see {place.logs}"
         )
+
+
+def _send(to: Place | WorkerSet, what: signal.Signals) -> None:
+    """Send a signal, unless the process has ended: its id may be another's by now."""
+    if to.alive and to.pid:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(to.pid, what)
 
 
 def _eventually(true: Callable[[], bool], limit_s: float) -> bool:

@@ -122,7 +122,7 @@ final class CoreLending(
     place.cpus,
     place.memoryNodes,
     place.taskSlots,
-    (place.overheadMb << 20) / place.taskSlots,
+    ((place.memoryMb - place.heapMb - place.offHeapMb) << 20) / place.taskSlots,
     executor.map { m =>
       val tasks = doing.running.get(m.id)
       ExecutorLoad(m.id, tasks.nonEmpty, tasks.getOrElse(0))

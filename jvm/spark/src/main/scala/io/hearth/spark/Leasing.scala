@@ -131,7 +131,7 @@ final class Leasing(
 
 object Leasing {
 
-  /** The beginning of what is said of an application that goes on without a lease. */
+  /** The beginning of the warning about an application that goes on without a lease. */
   val NotSeen =
     "Other applications cannot see what this one takes of the machine, because it has no lease"
   private val PollMs = 500L

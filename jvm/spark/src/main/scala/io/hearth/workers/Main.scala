@@ -50,6 +50,9 @@ object Main {
     val bestEffort =
       new BestEffort("The workers run, but their records cannot all be written", ConsoleLog.warn)
     val leased = lease(request, jvm, id)
+    leased.plan.reasons
+      .filter(reason => Coexistence.Full(reason.decision))
+      .foreach(reason => ConsoleLog.warn(s"${reason.value}: ${reason.because}"))
     val reaper = new ReaperClient(() => Reaper.start(), bestEffort)
     reaper.open()
     try run(request, jvm, id, leased, reaper, bestEffort)

@@ -9,6 +9,7 @@ import scala.util.{Try, Using}
 
 import com.fasterxml.jackson.databind.JsonNode
 
+import io.hearth.core.IoReason
 import io.hearth.core.files.OwnFiles
 import io.hearth.core.json.Json
 
@@ -78,7 +79,7 @@ final class LeaseRegistry(
     } catch {
       case e: IOException =>
         open.close()
-        throw e
+        throw new IOException(s"$directory: ${IoReason(e)}", e)
     }
   }
 
