@@ -6,13 +6,15 @@ import sys
 from functools import reduce
 
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.functions import col, count, explode, lit, sequence
+from pyspark.sql.functions import col, collect_list, count, explode, expr, lit, sequence
+from pyspark.sql.functions import max as most
 from pyspark.sql.functions import sum as total
 
 spark = SparkSession.builder.getOrCreate()
 NUMBER = "spark.sql.shuffle.partitions"
 ADVISORY = "spark.sql.adaptive.advisoryPartitionSizeInBytes"
 SMALLEST = "spark.sql.adaptive.coalescePartitions.minPartitionSize"
+MERGING = "spark.sql.adaptive.coalescePartitions.enabled"
 spark.conf.set("spark.sql.autoBroadcastJoinThreshold", "-1")
 folder = sys.argv[1]
 spark.range(0, 200_000, 1, 2).selectExpr("id % 5000 k", "id v").write.parquet(f"{folder}/many")
@@ -21,7 +23,35 @@ many, few = spark.read.parquet(f"{folder}/many"), spark.read.parquet(f"{folder}/
 
 
 def joined():
-    return many.join(few, "k").groupBy((col("w") % 10).alias("g")).agg(total("v"), count("*"))
+    """Each key is once in the right side, so the upper shuffle has as many rows as the left."""
+    once = few.groupBy("k").agg(most("w").alias("w"))
+    return many.join(once, "k").groupBy((col("w") % 10).alias("g")).agg(total("v"), count("*"))
+
+
+def multiplied():
+    """For all that is known each row of one side meets each of the other."""
+    return many.join(few, "k").groupBy("w").agg(most("v"))
+
+
+def first_of(rows):
+    """One row for each of a few keys, of a shuffle that carries all columns."""
+    ranked = rows.selectExpr("*", "row_number() OVER (PARTITION BY id % 7 ORDER BY -id) AS n")
+    return ranked.where("n = 1").drop("n")
+
+
+def widened():
+    """Rows of 16 bytes, which become 816 bytes."""
+    return first_of(spark.range(50_000).selectExpr("id", *(f"id * {n} c{n}" for n in range(100))))
+
+
+def texts():
+    """Rows of 2 KB, of which the types of their columns say 28 bytes."""
+    hashes = ", ".join(f"sha2(string(id + {n}), 512)" for n in range(0, 160_000, 10_000))
+    return spark.range(3_000).selectExpr("id", f"concat({hashes}) AS x", *numbered("id"))
+
+
+def numbered(value):
+    return [f"{value} AS c{n}" for n in range(20)]
 
 
 def summed_first():
@@ -32,7 +62,7 @@ def summed_first():
 
 def numbers(make, **conf):
     """The partitions of the shuffles that were run, outermost first, and the rows."""
-    keys = {"advisory": ADVISORY, "number": NUMBER, "smallest": SMALLEST}
+    keys = {"advisory": ADVISORY, "number": NUMBER, "smallest": SMALLEST, "merging": MERGING}
     for name, value in conf.items():
         spark.conf.set(keys[name], value)
     frame = make()
@@ -90,7 +120,19 @@ if "classes" in sys.argv[2:]:
 if "all" in sys.argv[2:]:
     by_size, same_by_size = numbers(joined, advisory="40k")
     sparks, same_sparks = numbers(joined, number="200")
+    made = numbers(lambda: first_of(texts()))[0]
+    texts().write.parquet(f"{folder}/texts")
+    kept = texts().cache()
+    read = spark.read.parquet(f"{folder}/texts").select("id", "x")
     report |= {
+        "multiplied": numbers(multiplied)[0],
+        "widened": numbers(widened, advisory="400k")[0],
+        "texts": made,
+        "texts_read": numbers(lambda: first_of(read), advisory="400k")[0],
+        "texts_kept": numbers(lambda: first_of(kept.select("id", "x")), advisory="400k")[0],
+        "listed": numbers(lambda: many.groupBy("k").agg(collect_list("v")))[0],
+        "sketched": numbers(lambda: many.groupBy("k").agg(expr("percentile(v, 0.5)")))[0],
+        "unmerged": numbers(joined, merging="false")[0],
         "by_size": by_size,
         "sparks": sparks,
         "ran_before": numbers(summed_first, advisory="40k")[0],

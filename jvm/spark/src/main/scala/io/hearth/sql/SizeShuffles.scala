@@ -4,6 +4,7 @@ import org.apache.spark.SparkContext
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.exchange.ValidateRequirements
+import org.apache.spark.sql.execution.numa.QueryFacts
 import org.apache.spark.sql.internal.SQLConf
 
 import io.hearth.core.plan.{Engine, HearthKeys}
@@ -24,14 +25,17 @@ final private[sql] class SizeShuffles(sc: SparkContext) extends Rule[SparkPlan] 
 
   def apply(plan: SparkPlan): SparkPlan =
     if (!on || isUsers(conf)) plan
-    else {
-      val sized = new Sizing(conf, sc.defaultParallelism).sized(plan)
-      if (sized.fastEquals(plan) || ValidateRequirements.validate(sized)) sized else plan
-    }
+    else
+      QueryFacts.tasksAtOnce(sc).fold(plan) { slots =>
+        val sized = new Sizing(conf, slots).sized(plan)
+        if (sized.fastEquals(plan) || ValidateRequirements.validate(sized)) sized else plan
+      }
 
-  /** Whether the number is the user's rather than Spark's or the plan's. */
+  /** Whether the number is the user's rather than Spark's or the plan's, or is not to be lowered. */
   private def isUsers(session: SQLConf): Boolean =
-    session.contains(SQLConf.COALESCE_PARTITIONS_INITIAL_PARTITION_NUM.key) ||
+    !session.coalesceShufflePartitionsEnabled || session.contains(
+      SQLConf.COALESCE_PARTITIONS_INITIAL_PARTITION_NUM.key
+    ) ||
       session.contains(SQLConf.SHUFFLE_PARTITIONS.key) &&
       !settings.getOption(HearthKeys.PlannedPartitions).contains(s"${session.numShufflePartitions}")
 }

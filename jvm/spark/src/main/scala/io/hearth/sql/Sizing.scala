@@ -74,7 +74,8 @@ final private[sql] class Sizing(conf: SQLConf, slots: Int) {
     val sizes = open.map(exchange => bytes.of(exchange.children.head))
     if (sizes.exists(_.isEmpty)) most
     else {
-      val size = sizes.flatten.max
+      // Adaptive execution merges them all together, up to the advisory size.
+      val size = sizes.flatten.sum
       val needed = (size + advisory - 1) / advisory
       val busy = (size / smallest).min(waves)
       // The last partitions of a stage leave no slot idle.

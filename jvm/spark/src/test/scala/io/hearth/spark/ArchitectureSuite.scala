@@ -37,6 +37,7 @@ class ArchitectureSuite extends AnyFunSuite {
     "shuffle.JoiningShuffleManager",
     "shuffle.numa.NumaShuffleManager",
     "shuffle.numa.RegisteredLocalDirs",
+    "sql.execution.numa.QueryFacts",
     "ui.numa.HearthTab"
   ).map("org.apache.spark." + _)
 
