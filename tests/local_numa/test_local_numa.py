@@ -147,6 +147,14 @@ def test_a_killed_executor_is_replaced_in_the_same_place_and_its_shuffle_is_read
     assert "exit 137: killed by SIGKILL" in outcome.log
 
 
+def test_a_block_that_is_gone_is_the_loss_of_the_executor_that_wrote_it(many: Many):
+    log = many.outcome.log
+    address = r"BlockManagerId\((\d+), ([\d.]+),"
+    losses = set(re.findall(rf"FetchFailed\({address}", log))
+    assert losses, "as the application has removed them"
+    assert losses <= set(re.findall(rf"Registering block manager .*{address}", log))
+
+
 def test_an_application_that_fails_leaves_nothing_behind(many: Many):
     site, outcome = many[:2]
     assert outcome.code != 0

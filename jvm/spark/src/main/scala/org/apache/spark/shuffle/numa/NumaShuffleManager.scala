@@ -2,10 +2,13 @@ package org.apache.spark.shuffle.numa
 
 import java.nio.file.Path
 
-import org.apache.spark.{SparkConf, SparkEnv, TaskContext}
-import org.apache.spark.internal.config.STORAGE_LOCAL_DISK_BY_EXECUTORS_CACHE_SIZE
-import org.apache.spark.shuffle.{BaseShuffleHandle, BlockStoreShuffleReader, ShuffleHandle}
-import org.apache.spark.shuffle.{JoiningShuffleManager, ShuffleReader, ShuffleReadMetricsReporter}
+import org.apache.spark.{FetchFailed, SparkConf, SparkEnv, TaskContext}
+import org.apache.spark.internal.config.{
+  SHUFFLE_HOST_LOCAL_DISK_READING_ENABLED,
+  SHUFFLE_USE_OLD_FETCH_PROTOCOL,
+  STORAGE_LOCAL_DISK_BY_EXECUTORS_CACHE_SIZE
+}
+import org.apache.spark.shuffle._
 import org.apache.spark.shuffle.sort.SortShuffleManager
 import org.apache.spark.storage.{BlockId, BlockManagerId, HostLocalDirManager}
 
@@ -21,6 +24,10 @@ import io.hearth.spark.{BestEffort, LocalDirsRegistry}
  */
 private[spark] class NumaShuffleManager(conf: SparkConf) extends JoiningShuffleManager(conf) {
   private val registry = new LocalDirsRegistry(Path.of(conf.get(NumaShuffleManager.RegistryKey)))
+
+  /** As Spark has it of executors of one host. */
+  private val readsFiles =
+    conf.get(SHUFFLE_HOST_LOCAL_DISK_READING_ENABLED) && !conf.get(SHUFFLE_USE_OLD_FETCH_PROTOCOL)
   private val publishing = new BestEffort(
     "Other executors fetch shuffle blocks of this one over a socket, as its directories cannot be published",
     logWarning(_)
@@ -37,7 +44,7 @@ private[spark] class NumaShuffleManager(conf: SparkConf) extends JoiningShuffleM
   ): ShuffleReader[K, C] = {
     joinOnce()
     val base = handle.asInstanceOf[BaseShuffleHandle[K, _, C]]
-    if (base.dependency.shuffleMergeEnabled)
+    if (base.dependency.shuffleMergeEnabled || !readsFiles)
       super.getReader(
         handle,
         startMapIndex,
@@ -48,16 +55,21 @@ private[spark] class NumaShuffleManager(conf: SparkConf) extends JoiningShuffleM
         metrics
       )
     else {
-      val blocks = SparkEnv.get.mapOutputTracker.getMapSizesByExecutorId(
-        handle.shuffleId,
-        startMapIndex,
-        endMapIndex,
-        startPartition,
-        endPartition
+      val blocks = SparkEnv.get.mapOutputTracker
+        .getMapSizesByExecutorId(
+          handle.shuffleId,
+          startMapIndex,
+          endMapIndex,
+          startPartition,
+          endPartition
+        )
+        .toVector
+      context.addTaskFailureListener((_, _) =>
+        blameWriter(context, handle.shuffleId, blocks.map(_._1))
       )
       new BlockStoreShuffleReader(
         base,
-        blocks.map(onThisHost),
+        blocks.iterator.map(onThisHost),
         context,
         metrics,
         shouldBatchFetch =
@@ -76,8 +88,35 @@ private[spark] class NumaShuffleManager(conf: SparkConf) extends JoiningShuffleM
     else BlockManagerId(address.executorId, here, address.port, address.topologyInfo) -> infos
   }
 
+  /**
+   * Makes a failed fetch anew under the address of the block's writer, which the task then reports: by it
+   * Spark forgets map output, and may exclude a host.
+   */
+  private def blameWriter(
+      context: TaskContext,
+      shuffleId: Int,
+      writers: Seq[BlockManagerId]
+  ): Unit =
+    for (failure <- context.fetchFailed) failure.toTaskFailedReason match {
+      case FetchFailed(named, `shuffleId`, mapId, mapIndex, reduceId, _) =>
+        writers.find(_.executorId == named.executorId).filter(_ != named).foreach { writer =>
+          context.setFetchFailed(
+            new FetchFailedException(
+              writer,
+              shuffleId,
+              mapId,
+              mapIndex,
+              reduceId,
+              failure.getMessage,
+              failure.getCause
+            )
+          )
+        }
+      case _ => ()
+    }
+
   /** Publishes this executor's directories, and knows the others'. */
-  override protected def join(): Unit = {
+  override protected def join(): Unit = if (readsFiles) {
     val manager = SparkEnv.get.blockManager
     publishing.attempt(
       registry.publish(
