@@ -1,5 +1,7 @@
 """`hearth workers` without a cluster: what it prints for other machines, what it refuses."""
 
+import errno
+import fcntl
 import json
 import os
 import re
@@ -157,3 +159,15 @@ def test_no_signal_goes_to_what_has_come_to_the_id_of_a_process_that_has_ended(
         with pytest.raises(UserError):
             workers.restart(ended, each, limit_s=0)
     assert sent == []
+
+
+def test_a_directory_that_cannot_be_locked_is_named_with_the_remedy(
+    shuffle_service: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def none(*_: object) -> None:
+        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+
+    monkeypatch.setattr(fcntl, "flock", none)
+    with pytest.raises(UserError) as refused:
+        workers.begin(asked(), print, 1)
+    assert says(str(refused.value), "HEARTH_STATE: …No locks available…choose a directory")

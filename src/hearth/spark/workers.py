@@ -250,6 +250,11 @@ def _prepared(asked: WorkersRequest) -> Iterator[tuple[list[str], int]]:
                 f"--name: workers '{asked.name}' run here already: 'hearth workers stop "
                 f"{asked.name}' first, or give these another name"
             ) from None
+        except OSError as error:  # a file system without locks
+            raise UserError(
+                f"HEARTH_STATE: '{folder}' cannot be locked: {reason(error)}: choose a directory "
+                "on another file system"
+            ) from error
         (folder / "workers.json").unlink(missing_ok=True)
         _set_aside(folder / "supervisor.log")
         file = folder / "request.json"
