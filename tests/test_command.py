@@ -215,7 +215,7 @@ def test_at_the_limit_of_processes_the_limit_is_named(
     def refuse(*_: object, **__: object) -> None:
         raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
 
-    monkeypatch.setattr("subprocess.run", refuse)
+    monkeypatch.setattr("subprocess.Popen", refuse)
     assert main(["leases"]) == 2
     assert "java cannot be started: Resource temporarily" in capsys.readouterr().err
     monkeypatch.setattr("hearth.cli.main._run", refuse)

@@ -333,18 +333,45 @@ def test_a_log_in_the_block_format_of_lz4_java_is_read(tmp_path: Path) -> None:
         read_event_log(tmp_path / "app.snappy")
 
 
+def make_log(target: Path, tasks: int) -> None:
+    """A log of so many tasks: a recorded stage over and over, in stages of 1,000."""
+    lines = (LOGS / "skew.jsonl").read_text(encoding="utf-8").splitlines()
+    kept = [line for line in lines if '"Event":"SparkListenerTask' not in line]
+    ends = [json.loads(line) for line in lines if '"Event":"SparkListenerTaskEnd"' in line]
+    starts = [json.loads(line) for line in lines if '"Event":"SparkListenerTaskStart"' in line]
+    pattern = [(s, e) for e in ends for s in starts
+               if s["Task Info"]["Task ID"] == e["Task Info"]["Task ID"]]  # fmt: skip
+    last = max(end["Task Info"]["Finish Time"] for end in ends)
+    first = min(start["Task Info"]["Launch Time"] for start in starts)
+    with target.open("w", encoding="utf-8") as file:
+        file.writelines(line + "\n" for line in kept[:-1])
+        for task in range(tasks):
+            later_ms = (task // len(pattern)) * (last - first)
+            for event in pattern[task % len(pattern)]:
+                file.write(_moved(event, task, later_ms) + "\n")
+        end = json.loads(kept[-1])
+        end["Timestamp"] += (tasks // len(pattern)) * (last - first)
+        file.write(json.dumps(end, separators=(",", ":")) + "\n")
+
+
+def _moved(event: dict[str, Any], task: int, later_ms: int) -> str:
+    info = event["Task Info"]
+    moved = {**info, "Task ID": task, "Launch Time": info["Launch Time"] + later_ms}
+    if info["Finish Time"]:
+        moved["Finish Time"] += later_ms
+    stage = 100 + task // 1000
+    return json.dumps({**event, "Stage ID": stage, "Task Info": moved}, separators=(",", ":"))
+
+
 def test_ten_times_the_tasks_take_no_more_memory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
-    import eventlog
-
     # The rows for the Gantt chart are 64 bytes each and at most 100,000; here at most 1,000.
     monkeypatch.setattr(taskrows, "MOST_ROWS", 1000)
     peaks = []
     for tasks in (1_000, 10_000):
         log = tmp_path / str(tasks)
-        eventlog.make_log(log, tasks)
+        make_log(log, tasks)
         tracemalloc.start()
         read = read_event_log(log)
         peaks.append(tracemalloc.get_traced_memory()[1])
