@@ -30,7 +30,7 @@ def test_shuffles_of_a_query_are_sized_by_what_it_reads(site: Site) -> None:
     assert sides[0] % found["slots"] == 0, "no slot is idle at the end of a stage"
     assert found["ran_before"][0] < sides[0] / 4, "of a stage that has run its real size counts"
     assert set(found["grown"]) == {SPARKS}, "where a row may become many, the size is not known"
-    assert found["multiplied"] == [SPARKS, least, least], "nor where rows may meet many"
+    assert set(found["multiplied"]) == {least}, "a join by key is guessed"
     assert set(found["texts"]) == {SPARKS}, "nor where a text is made"
     assert set(found["sketched"]) == {SPARKS}, "nor of a sketch"
     assert set(found["listed"]) == {least}, "a list has what it is made from"

@@ -29,7 +29,7 @@ def joined():
 
 
 def multiplied():
-    """For all that is known each row of one side meets each of the other."""
+    """Keys repeat on both sides."""
     return many.join(few, "k").groupBy("w").agg(most("v"))
 
 

@@ -6,19 +6,33 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.aggregate._
 import org.apache.spark.sql.types._
 
-/** At most so many rows, which take at most so many bytes in a shuffle. */
-final private[sql] case class Rows(bytes: BigInt, count: BigInt) {
+/**
+ * At most so many rows, which take at most so many bytes in a shuffle.
+ *
+ * @param guessed whether a join whose keys may repeat on both sides is among what made them
+ */
+final private[sql] case class Rows(bytes: BigInt, count: BigInt, guessed: Boolean = false) {
   import Rows._
 
-  def +(other: Rows): Rows = Rows(bytes + other.bytes, count + other.count)
+  /** Bytes to provide for. */
+  def provided: BigInt = if (guessed) bytes * Repeats else bytes
+
+  def +(other: Rows): Rows =
+    Rows(bytes + other.bytes, count + other.count, guessed || other.guessed)
 
   /** These rows, each with at most one of the other's. */
   def withOneOf(other: Rows): Rows =
-    Rows(bytes + count * other.bytes / other.count.max(1), count) + other
+    Rows(bytes + count * other.bytes / other.count.max(1), count, guessed) + other
 
-  /** Each of these rows with each of the other's, or alone. */
-  def withEachOf(other: Rows): Rows =
-    Rows(bytes * (other.count + 1) + other.bytes * (count + 1), (count + 1) * (other.count + 1))
+  /** Each with some of the other's: a guess, of as many rows as the larger side has. */
+  def withSomeOf(other: Rows): Rows = {
+    val rows = count.max(other.count)
+    Rows(
+      rows * bytes / count.max(1) + rows * other.bytes / other.count.max(1),
+      rows,
+      guessed = true
+    )
+  }
 
   /** What these expressions make of each row; None where that may be of any length. */
   def made(by: Seq[Expression]): Option[Rows] = grown(by.map(partsOf))
@@ -35,6 +49,9 @@ final private[sql] case class Rows(bytes: BigInt, count: BigInt) {
 }
 
 private[sql] object Rows {
+
+  /** How many partners a row of a join mostly has at most where both sides' keys may repeat: hearth's own judgement. */
+  private val Repeats = 4
 
   /** What a value consists of: columns of the row it is made from, and bytes beside them. */
   final private case class Parts(columns: Seq[ExprId], added: BigInt)

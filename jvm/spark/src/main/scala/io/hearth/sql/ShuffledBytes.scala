@@ -25,8 +25,9 @@ import org.apache.spark.sql.types.{DataType, StringType}
  * A stage that has run counts what it wrote; a scan counts its files, of which a column of any length
  * may be nearly all. What filters, aggregates and keys take away is not known, so this is mostly more
  * than will be written. It must not be far less: adaptive execution merges partitions that are too
- * small, but splits hardly any that are too large. So an operator that may make many rows of one, or
- * a value of any length, or that is not known here, makes the size unknown.
+ * small, but splits hardly any that are too large. So an operator that may make a value of any length,
+ * or that is not known here, makes the size unknown. A join whose keys may repeat on both sides is
+ * guessed; where it makes more rows, tasks spill.
  */
 final private[sql] class ShuffledBytes {
   import ShuffledBytes._
@@ -35,7 +36,7 @@ final private[sql] class ShuffledBytes {
   private val sizes = new IdentityHashMap[SparkPlan, Option[Rows]]
 
   /** Bytes, or None where a part of the plan has no known size. */
-  def of(plan: SparkPlan): Option[BigInt] = rowsOf(plan).map(_.bytes)
+  def of(plan: SparkPlan): Option[BigInt] = rowsOf(plan).map(_.provided)
 
   private def rowsOf(plan: SparkPlan): Option[Rows] = Option(sizes.get(plan)).getOrElse {
     val found = counted(plan)
@@ -65,7 +66,7 @@ final private[sql] class ShuffledBytes {
         yield
           if (isUnique(join.right, join.rightKeys)) left.withOneOf(right)
           else if (isUnique(join.left, join.leftKeys)) right.withOneOf(left)
-          else left.withEachOf(right)
+          else left.withSomeOf(right)
   }
 }
 
