@@ -108,8 +108,8 @@ def submits_a_query(site: Site, executors: int) -> None:
     output, _ = process.communicate(timeout=300)
     assert process.returncode == 0, site.log[-4000:]
     expected = {"spark": version_of(site.spark_home or spark_home()), "days": DAYS}
-    # By what the query reads: the least for two slots, which is the least that Spark counts.
-    expected["partitions"] = [2 * 2]
+    # By what the query reads: the least for one slot of each executor.
+    expected["partitions"] = [2 * executors]
     assert expected == Outcome(process.returncode, output, site.log).report
     placement = site.document("placement.json")["executors"]
     assert [e["verdict"] for e in placement] == ["as planned"] * executors
@@ -131,8 +131,7 @@ def test_comet_runs_a_query_in_bound_executors_with_its_threads_and_its_memory(
     ran = {"CometHashAggregate", "CometExchange", "CometSortMergeJoin"}
     assert ran <= set(report["operators"]), "Comet works and shuffles"
     assert not any(name.startswith("Comet") for name in report["sparks"])
-    # Above the join, whose keys may repeat for all that is known, Spark's own.
-    assert report["partitions"] == [2 * 2, 200], "by what the query reads"
+    assert report["partitions"] == [2 * 2], "by what the query reads"
     ours, *others = report["extensions"]
     assert ours == "io.hearth.sql.QuerySizedShuffles"
     assert others == ["com.example.Users", "org.apache.comet.CometSparkSessionExtensions"]
