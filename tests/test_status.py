@@ -26,11 +26,9 @@ def sleeper() -> Iterator[subprocess.Popen[bytes]]:
     process.wait()
 
 
-def record(
-    home: Path, app: str, pid: int, ticks: int | None, kept: str = "applications", **more: Any
-) -> Path:
+def record(home: Path, app: str, pid: int, ticks: int | None, **more: Any) -> Path:
     """Writes the record of an application as the driver does."""
-    folder = home / kept / app
+    folder = home / "applications" / app
     folder.mkdir(parents=True)
     run = {"schema": "hearth/run/1", "app_id": app, "name": "test", "driver_pid": pid}
     run |= {"driver_start_ticks": ticks, "master": "local-numa[1x1]", "state": "running"}
@@ -53,8 +51,7 @@ def test_a_name_is_the_running_applications_where_ended_ones_share_it_and_its_ui
     hearth: Command, tmp_path: Path, sleeper: subprocess.Popen[bytes]
 ) -> None:
     ticks = start_ticks(sleeper.pid)
-    earlier_release = {"kept": "runs", "state": "finished", "ui": "http://box:4040"}
-    record(tmp_path / "state", "app-over", 1, 1, **earlier_release)
+    record(tmp_path / "state", "app-over", 1, 1, state="finished", ui="http://box:4040")
     record(tmp_path / "state", "app-now", sleeper.pid, ticks, ui="http://box:4041")
     done = hearth("status", "test")
     assert done.returncode == 0, done.stderr

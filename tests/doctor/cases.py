@@ -59,14 +59,6 @@ def mount(*rows: tuple[str, str, str], **more: object) -> Given:
 ROOT_MOUNT = ("/", "ext4", "rw,relatime")
 
 
-def disk(scheduler: str, rotational: str, read_ahead: str = "128") -> Given:
-    given = mount(ROOT_MOUNT)
-    queue = f"{DISK}/queue"
-    more = {f"{queue}/scheduler": scheduler, f"{queue}/rotational": rotational,
-            f"{queue}/read_ahead_kb": read_ahead}  # fmt: skip
-    return Given({**given.files, **more})
-
-
 def settings(**values: str) -> Given:
     """Keys of spark-defaults.conf, with `__` for a dot."""
     return Given(own={"conf": {key.replace("__", "."): value for key, value in values.items()}})

@@ -236,7 +236,7 @@ def test_a_master_that_is_not_there_is_named_and_stop_ends_what_goes_on_trying(
 ) -> None:
     sizes = ["--executors", "2", "--cores", "1", "--memory", "600m"]
     nobody = "spark://127.0.0.1:9"
-    for patience in ("8s", "2min"):  # a busy machine may not have started a worker in 8 s
+    for patience in ("8s", "2m"):  # a busy machine may not have started a worker in 8 s
         tried = cluster.hearth("start", nobody, *sizes, "--host", "127.0.0.1", "--wait", patience)
         assert tried.returncode == 2
         if "no worker was started" not in tried.stderr:

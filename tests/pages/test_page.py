@@ -116,7 +116,7 @@ def test_the_doctors_page_shows_every_finding_and_fits_its_screen(
     assert shown.evaluate("document.documentElement.scrollWidth") <= width
     assert shown.evaluate(_SMALL) == 0
     titles = shown.locator("#doctor h3")
-    assert titles.count() == len(findings) > 100
+    assert titles.count() == len(findings) > 50
     for at in (0, len(findings) - 1):
         box = titles.nth(at).bounding_box()
         assert box["height"] > 0 and box["x"] >= 0 and box["x"] + box["width"] <= width
