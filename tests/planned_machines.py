@@ -36,7 +36,7 @@ def a_plan(document: dict[str, Any]) -> Plan:
             **document,
             "executors": _each(document.get("executors", []), place),
             "driver": {
-                "cpus": "", "memory_nodes": "", "bound": False, "heap_mb": 0,
+                "cpus": "", "memory_nodes": "", "bound": False, "heap_mb": 0, "overhead_mb": 0,
                 **document.get("driver", {}),
             },
         },

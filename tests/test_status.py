@@ -42,7 +42,7 @@ def place(folder: Path, pid: int, cpus: str) -> None:
     executor = {"executor_id": "1", "place": 0, "host": "here", "pid": pid, "bound": True}
     executor |= {"start_ticks": start_ticks(pid), "planned_cpus": cpus}
     executor |= {"planned_memory_nodes": "0", "verdict": "as planned", "drift": []}
-    report = {"schema": "hearth/placement/1", "app_id": folder.name, "executors": [executor]}
+    report = {"schema": "hearth/placement/2", "app_id": folder.name, "executors": [executor]}
     report |= {"taken_at": "2026-11-21T09:00:00Z"}
     (folder / "placement.json").write_text(json.dumps(report))
 

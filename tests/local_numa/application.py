@@ -261,8 +261,8 @@ def planned(site: Site, cpus: list[str], task_slots: int) -> str:
         }
         for number, each in enumerate(cpus)
     ]
-    driver = {"cpus": "0", "memory_nodes": "0", "bound": False, "heap_mb": 512}
-    plan = {"schema": "hearth/plan/1", "mode": "partitioned", "driver": driver}
+    driver = {"cpus": "0", "memory_nodes": "0", "bound": False, "heap_mb": 512, "overhead_mb": 384}
+    plan = {"schema": "hearth/plan/2", "mode": "partitioned", "driver": driver}
     plan |= {"master": f"local-numa[{len(cpus)}x{task_slots}]", "executors": executors}
     file = site.root / "plan.json"
     file.write_text(json.dumps({**plan, "conf": {}, "reasons": []}))

@@ -23,8 +23,7 @@ _HARM = (
 #: What costs a run speed: told where a figure says how much.
 _SPEED = (
     "compressed_pointers", "collector", "huge_pages", "huge_pages_defrag", "swappiness",
-    "zone_reclaim", "dirty_pages", "memory_maps",
-    "turbo", "clock_source",
+    "zone_reclaim", "dirty_pages", "memory_maps", "turbo", "clock_source",
 )  # fmt: skip
 _MOST = 2
 _UNREAD = Absent("not read for a line")

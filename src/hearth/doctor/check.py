@@ -82,9 +82,6 @@ class Own:
         return known(self.conf)
 
 
-_NOT_READ = Absent("not read")
-
-
 @dataclass(frozen=True)
 class Machine:
     """All that a check may look at.

@@ -93,5 +93,4 @@ class Placement:
     others: list[OtherUse] = field(default_factory=list, metadata=LEFT_OUT)
     app_id: str = ""
     taken_at: Time = ""
-    #: 1, of hearth 0.1, has no notes, threads, cpus_online
-    schema: Literal["hearth/placement/1", "hearth/placement/2"] = "hearth/placement/2"
+    schema: Literal["hearth/placement/2"] = "hearth/placement/2"

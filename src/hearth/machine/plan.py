@@ -189,13 +189,13 @@ class PlannedDriver:
     memory_nodes: IdList
     bound: bool
     heap_mb: Positive
-    #: memory of the process in addition to the heap; absent from plans of earlier versions
-    overhead_mb: Count | None = field(default=None, metadata=LEFT_OUT)
+    #: memory of the process in addition to the heap
+    overhead_mb: Count
 
     @property
     def memory_mb(self) -> int:
         """The most memory that its process may take."""
-        return self.heap_mb + (self.overhead_mb or 0)
+        return self.heap_mb + self.overhead_mb
 
 
 @dataclass(frozen=True)
@@ -251,9 +251,7 @@ class Plan:
     conf: dict[str, str] = field(default_factory=dict)
     workload: PlannedWork = field(default_factory=PlannedWork)
     asked: Asked = field(default_factory=Asked)
-    #: hearth still reads hearth/plan/1, whose `conf` held the user's own settings too and which had
-    #: no `workload` and `asked`
-    schema: Literal["hearth/plan/2", "hearth/plan/1"] = "hearth/plan/2"
+    schema: Literal["hearth/plan/2"] = "hearth/plan/2"
     #: the plan in the text form that the request's `format` named
     text: str | None = field(default=None, metadata=LEFT_OUT)
     #: the machine (topology.schema.json), where the request has `with_topology`

@@ -3,7 +3,6 @@
 import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeVar
 
@@ -67,11 +66,11 @@ class _Colocation:
 
 @dataclass(frozen=True)
 class _Series:
-    """The same of the first line of a series; started: earlier states did not keep it."""
+    """The same of the first line of a series."""
 
     suite: str
     masters: list[str]
-    started: str | None = None
+    started: str
 
 
 @dataclass(frozen=True)
@@ -179,9 +178,8 @@ def _study(directory: Path) -> KeptStudy:
 
 def _series(file: Path) -> KeptStudy:
     head, runs = Journal(file).head(_Series), len(raw_lines(file)) - 1
-    changed = datetime.fromtimestamp(file.stat().st_mtime, UTC).isoformat()
-    number, started = BENCH.id_of(file), head.started or changed
-    return KeptStudy(BENCH.name, number, started, head.suite, head.masters, runs, str(file))
+    number = BENCH.id_of(file)
+    return KeptStudy(BENCH.name, number, head.started, head.suite, head.masters, runs, str(file))
 
 
 def _characterisation(directory: Path) -> tuple[KeptStudy, list[str]]:

@@ -63,8 +63,7 @@ class SeriesHead:
     settings: SeriesSettings
     machine: dict[str, Any]
     versions: dict[str, Any]
-    #: absent: kept by hearth before it was on record
-    started: str | None = field(default=None, metadata=LEFT_OUT)
+    started: str
     command: TypedCommand | None = field(default=None, metadata=LEFT_OUT)
 
 

@@ -113,9 +113,6 @@ object PlacementReport {
   val Schema = "hearth/placement/2"
   private val LookMillis = 250L
 
-  /** It names executors the same way. */
-  private val Earlier = "hearth/placement/1"
-
   /** @param root where procfs and sysfs are: `/` on a live machine */
   def take(root: Path, appId: String, subjects: Vector[Subject]): PlacementReport =
     PlacementReport(appId, Instant.now(), subjects.map(s => Finding(s, read(root, s))))
@@ -135,7 +132,7 @@ object PlacementReport {
       )
     )
     val document = Json.parse(text, file.toString)
-    if (!Set(Schema, Earlier)(document.path("schema").asText))
+    if (document.path("schema").asText != Schema)
       throw new UserError(
         s"$file is not a placement report ($Schema): it is damaged, or a different file"
       )

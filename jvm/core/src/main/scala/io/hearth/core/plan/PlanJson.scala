@@ -12,9 +12,6 @@ import io.hearth.core.json.Json
 object PlanJson {
   val Schema = "hearth/plan/2"
 
-  /** Its `conf` held the user's own settings too, and it did not say what the user asked for. */
-  private val Earlier = "hearth/plan/1"
-
   def write(plan: Plan): ObjectNode = {
     val root = Json
       .obj()
@@ -86,17 +83,15 @@ object PlanJson {
   def read(document: JsonNode): Plan = {
     val root = new PlanField(document, "the plan", "contract/plan.schema.json")
     val schema = root.text("schema")
-    if (schema != Schema && schema != Earlier)
+    if (schema != Schema)
       throw new UserError(s"the document's schema is '${Brief(schema)}': a plan has '$Schema'")
-    val reasons = root.items("reasons").map(readReason)
-    val conf = root.child("conf").texts
     val plan = Plan(
       root.oneOf("mode", Vector(PlanMode.Native, PlanMode.Partitioned))(_.name),
       root.text("master"),
       root.items("executors").map(readExecutor),
       readDriver(root.child("driver")),
-      if (schema == Earlier) conf -- usersIn(reasons) else conf,
-      reasons,
+      root.child("conf").texts,
+      root.items("reasons").map(readReason),
       root.optional("workload").fold(Workload.unknown)(PlanRequest.readWorkload),
       root.optional("asked").fold(Limits.none)(PlanRequest.readLimits)
     )
@@ -124,10 +119,6 @@ object PlanJson {
         .nextOption()
   }
 
-  /** The earlier schema gave a reason for each of the user's settings. */
-  private def usersIn(reasons: Vector[Reason]): Vector[String] =
-    reasons.filter(_.because == Reasons.FixedByUser).map(_.decision)
-
   private def readExecutor(field: PlanField): ExecutorPlan = ExecutorPlan(
     field.int("id"),
     field.ids("cpus"),
@@ -141,18 +132,13 @@ object PlanJson {
     field.text("host")
   )
 
-  /** Documents of earlier versions have no overhead of the driver's: it was Spark's usual one. */
-  private def readDriver(field: PlanField): DriverPlan = {
-    val heap = field.long("heap_mb")
-    val usual = MemoryOverhead.ofJvm.of(heap)
-    DriverPlan(
-      field.ids("cpus"),
-      field.ids("memory_nodes"),
-      field.flag("bound"),
-      heap,
-      field.optional("overhead_mb").fold(usual)(_ => field.long("overhead_mb"))
-    )
-  }
+  private def readDriver(field: PlanField): DriverPlan = DriverPlan(
+    field.ids("cpus"),
+    field.ids("memory_nodes"),
+    field.flag("bound"),
+    field.long("heap_mb"),
+    field.long("overhead_mb")
+  )
 
   private def readReason(field: PlanField): Reason =
     Reason(field.text("decision"), field.text("value"), field.text("because"), field.text("source"))

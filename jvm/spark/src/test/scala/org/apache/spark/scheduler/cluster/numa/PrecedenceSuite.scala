@@ -4,7 +4,6 @@ import java.nio.file.Files
 
 import scala.util.Try
 
-import com.fasterxml.jackson.databind.node.{ArrayNode, ObjectNode}
 import org.apache.spark.SparkConf
 import org.apache.spark.executor.CoarseGrainedExecutorBackend
 import org.apache.spark.launcher.JavaModuleOptions
@@ -136,22 +135,6 @@ class PrecedenceSuite extends AnyFunSuite {
         val refusal = Try(applied(conf, before, plan.master)).failed.get
         assert(refusal.getMessage.contains(key), refusal)
       }
-  }
-
-  test("an earlier document's own copy of the user's settings is not taken for derived") {
-    val document = PlanJson.write(submitted(Limits.none)).put("schema", "hearth/plan/1")
-    document.remove("asked")
-    document.remove("workload")
-    document.get("conf").asInstanceOf[ObjectNode].put("spark.task.maxFailures", "2")
-    document
-      .get("reasons")
-      .asInstanceOf[ArrayNode]
-      .addObject()
-      .put("decision", "spark.task.maxFailures")
-      .put("value", "2")
-      .put("because", "fixed by the user")
-      .put("source", "user")
-    assert(PlanJson.read(document).conf == submitted(Limits.none).conf)
   }
 
   test("variables that Spark reads count as the user's settings, in Spark's order") {
