@@ -30,7 +30,7 @@ from hearth.record.probes.perf import try_events
 from hearth.record.probes.process import ProcessProbe
 from hearth.record.probes.system import SystemProbe
 from hearth.record.probes.threads import ThreadProbe, kind_of
-from hearth.record.sampler import Schedule
+from hearth.record.sampler import Sampler, Schedule
 from hearth.record.schema import Launched
 from hearth.record.store import RecordWriter, new_directory
 from support import eventually, require
@@ -577,6 +577,33 @@ def test_a_process_of_another_user_is_never_asked_for_a_flight_recording(tmp_pat
     eventually("jcmd is asked", asked.exists)
     recordings.close()
     assert asked.read_text().split() == ["21"]
+
+
+def test_the_memory_of_a_driver_is_sampled_as_soon_as_its_shell_has_become_a_jvm(
+    tmp_path: Path,
+) -> None:
+    jvm = f"read x; exec -a java {sys.executable} -c 'input()' org.apache.spark.deploy.SparkSubmit"
+    driver = subprocess.Popen(["bash", "-c", jvm], stdin=subprocess.PIPE, text=True)
+    assert driver.stdin is not None
+    probes = [row for row in survey(Roots()) if row.name == "memory"]
+    head = Launched(probes=probes, master="x")
+    writer = RecordWriter.create(new_directory(tmp_path, "job"), "job", head)
+    sampler = Sampler(writer, driver.pid, Roots())
+    samples = writer.directory / "samples" / "memory.jsonl"
+
+    def sampled() -> bool:
+        sampler.step()
+        return samples.is_file()
+
+    try:
+        assert not sampled()
+        driver.stdin.write("\n")
+        driver.stdin.flush()
+        eventually("its memory is sampled", sampled, MemoryProbe.least_period_s / 2)
+    finally:
+        driver.kill()
+        driver.communicate()
+        sampler.close()
 
 
 @pytest.mark.parametrize("kind", ["fifo", "link", "directory", "sparse"])

@@ -97,8 +97,12 @@ class Sampler:
 
     def _ask(self, schedule: Schedule, targets: list[SampledProcess]) -> None:
         began, t = time.thread_time(), self._writer.now_s()
+        rows = 0
         for file, row in self._answers(schedule.probe, targets):
             self._writer.append(file, row, t)
+            rows += 1
+        if not rows:
+            return  # nothing to sample yet, as before the JVM is there: ask again in the next round
         if schedule.after(time.thread_time() - began, time.monotonic()):
             self._tell_cost(schedule)
 
