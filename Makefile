@@ -10,7 +10,7 @@ setup: ## Prepare this checkout: JDK, Maven, Python environment, the jar; then u
 
 demo: ## Show this machine, plan for it, run Spark jobs bound to it, prove the placement
 	@tools/setup.sh
-	@.venv/bin/hearth demo
+	@.venv/bin/hearth lab demo
 
 check: ## Run the linters and the quick tests: what to run while you work
 	@tools/setup.sh

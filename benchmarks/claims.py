@@ -780,7 +780,7 @@ PREDICTED = {
 
 
 def predictions() -> Iterator[Claim]:
-    """Yield how far `hearth predict` was off."""
+    """Yield how far `hearth lab predict` was off."""
     name = "prediction-2026-11-23-0737"
     rows = [row for row in read(name) if "application" in row]
     for application, kind, pairs, *figures in prediction.summary(rows):

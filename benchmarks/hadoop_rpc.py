@@ -56,7 +56,7 @@ def main() -> None:
     parser.add_argument("--milliseconds", type=int, default=1000, help="that count, of each size")
     parser.add_argument("--calls", type=int, help="of each size, instead of a time")
     parser.add_argument("--arms", default=",".join(ARMS), help="some of these")
-    parser.add_argument("--policies", default="", help="of hearth affinity, for each arm besides")
+    parser.add_argument("--policies", default="", help="of lab affinity, for each arm besides")
     parser.add_argument("--seed", type=int, default=1, help="of the order")
     options = parser.parse_args()
     arms = options.arms.split(",")

@@ -10,7 +10,7 @@
 transparent ones, and `pre-touch`: without and with each page of the heap written first; no plan
 sets these.
 
-Jobs of hearth's suite as `hearth run` runs them. All arms are set as the user's options, so that
+Jobs of hearth's suite as `lab run` runs them. All arms are set as the user's options, so that
 the plan adds none, and run in random order (seeded) within each round, after one run that is
 dropped; answers are checked. Raw values go to benchmarks/results/ as each run ends.
 """
@@ -61,7 +61,7 @@ def main() -> None:
     parser.add_argument(
         "--jobs", default="word-count:256m,sort:100m,page-rank:5m,sql-join:16m,tpch:256m"
     )
-    parser.add_argument("--master", default="local-numa", help="as of hearth run")
+    parser.add_argument("--master", default="local-numa", help="as of hearth lab run")
     parser.add_argument("--repeat", type=int, default=5, help="rounds of each job")
     parser.add_argument("--seed", type=int, default=1, help="of the order and of the data")
     options = parser.parse_args()

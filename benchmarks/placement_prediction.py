@@ -1,4 +1,4 @@
-"""How far `hearth predict --bind` and `--nodes` are off, on the published speedups of bound runs.
+"""How far `lab predict --bind` and `--nodes` are off, on the published speedups of bound runs.
 
     .venv/bin/python benchmarks/placement_prediction.py SPEEDUPS.csv
 

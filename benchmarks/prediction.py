@@ -1,6 +1,6 @@
-"""How far `hearth predict` is off: each recorded run foretold from each other of its application.
+"""How far `hearth lab predict` is off: each recorded run foretold from each other of its application.
 
-    hearth characterise --questions sweep --sweep 1x1,1x2,2x1 --repeat 2 --warmup 0 word-count --size 100m
+    hearth lab characterise --questions sweep --sweep 1x1,1x2,2x1 --repeat 2 --warmup 0 word-count --size 100m
     .venv/bin/python benchmarks/prediction.py
 
 Takes the finished runs on record (HEARTH_STATE) of each job of the suite, or those named on the

@@ -13,16 +13,16 @@ study`: it says what was run, runs it on your machine, whole or smaller, and pri
 table beside the published one.
 
 ```sh
-hearth study list
-hearth study show baig-binding
-hearth study run baig-sweep --scale 0.01 --dry-run
-hearth study run baig-sweep --scale 0.01 --steps PageRank --repeat 3 --html sweep.html
-hearth study run partitions-decision
+hearth lab study list
+hearth lab study show baig-binding
+hearth lab study run baig-sweep --scale 0.01 --dry-run
+hearth lab study run baig-sweep --scale 0.01 --steps PageRank --repeat 3 --html sweep.html
+hearth lab study run partitions-decision
 ```
 
 A preset holds workloads with their sizes and partitions, Spark's settings, the configurations
 that are compared, repetitions, warm-up, and whether the page cache is dropped before each run.
-Its steps are hearth commands (`hearth characterise`, `compare`, `bench`, `colocate`, `plan`),
+Its steps are hearth commands (`hearth lab characterise`, `compare`, `bench`, `colocate`, `plan`),
 so their runs alternate, are recorded and can be resumed as usual. What this machine
 cannot do is a line with its reason before anything runs. `--scale 0.01` takes a hundredth of the
 study's data, partitions, durations and counts, so that a task reads about as much as it did
@@ -72,13 +72,13 @@ def numbers(found: Preset) -> list[Value]:
 def command(found: Preset, value: Value) -> str:
     """Return the command that measures a value, or says how to."""
     if not found.steps:
-        return f"hearth study show {found.name}"
+        return f"hearth lab study show {found.name}"
     if value.read is None:
-        return f"hearth study run {found.name}"
+        return f"hearth lab study run {found.name}"
     steps = dict.fromkeys(filter(None, (value.read.step, value.read.over_step)))
     named = ",".join(steps)
     quoted = f"'{named}'" if re.search(r"[^\w,-]", named) else named
-    return f"hearth study run {found.name} --steps {quoted}"
+    return f"hearth lab study run {found.name} --steps {quoted}"
 
 
 def page() -> str:

@@ -17,26 +17,28 @@ POWER = EXAMPLE["source"]
 def test_the_plan_of_a_described_machine_is_the_worked_example_of_the_contract(
     hearth: Command,
 ) -> None:
-    done = hearth("affinity", "plan", "--machine", POWER, "--policy", "near-threads:4", "--json")
+    done = hearth(
+        "lab", "affinity", "plan", "--machine", POWER, "--policy", "near-threads:4", "--json"
+    )
     assert json.loads(done.stdout) == EXAMPLE
 
 
 def test_the_plan_of_this_machine_shows_device_place_and_cpus(hearth: Command) -> None:
-    document = json.loads(hearth("affinity", "plan", "--json").stdout)
+    document = json.loads(hearth("lab", "affinity", "plan", "--json").stdout)
     validate("affinity-plan", document)
     assert document["policy"] == "near-all"
-    shown = hearth("affinity", "plan").stdout
+    shown = hearth("lab", "affinity", "plan").stdout
     assert f"every communication thread: CPUs {document['groups'][0]}\n" in shown
 
 
 def test_a_device_that_is_not_there_is_one_line_that_names_those_that_are(hearth: Command) -> None:
-    done = hearth("affinity", "plan", "--machine", POWER, "--device", "eth7")
+    done = hearth("lab", "affinity", "plan", "--machine", POWER, "--device", "eth7")
     message = "hearth: device 'eth7' is not on this machine: it has mlx5_0\n"
     assert (done.returncode, done.stdout, done.stderr) == (2, "", message)
 
 
 def test_the_defaults_are_shown_for_each_architecture(hearth: Command) -> None:
-    shown = hearth("affinity", "defaults").stdout
+    shown = hearth("lab", "affinity", "defaults").stdout
     for architecture in ("POWER", "x86", "Arm"):
         assert f"  {architecture}" in shown
     assert "socket-threads  o2nts:N" in shown
@@ -46,7 +48,7 @@ def test_the_defaults_are_shown_for_each_architecture(hearth: Command) -> None:
 
 def test_the_threads_of_a_process_are_shown_as_the_kernel_has_them(hearth: Command) -> None:
     own = Path("/proc/self/comm").read_text().strip()
-    words = ["affinity", "show", str(os.getpid()), "--seconds", "0.2"]
+    words = ["lab", "affinity", "show", str(os.getpid()), "--seconds", "0.2"]
     document = json.loads(hearth(*words, "--threads", own, "--json").stdout)
     validate("affinity-threads", document)
     main = next(thread for thread in document["threads"] if thread["tid"] == os.getpid())
@@ -59,7 +61,7 @@ def test_the_threads_of_a_process_are_shown_as_the_kernel_has_them(hearth: Comma
 
 
 def test_the_agent_that_is_shipped_begins_its_work_in_a_jvm(hearth: Command) -> None:
-    jar = hearth("affinity", "jar").stdout.strip()
+    jar = hearth("lab", "affinity", "jar").stdout.strip()
     command = jvm.command("affinity-show", "--pid", str(os.getpid()), "--seconds", "3")
 
     def run(argument: str) -> subprocess.CompletedProcess[str]:

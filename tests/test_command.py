@@ -3,7 +3,6 @@
 import errno
 import io
 import os
-import re
 import subprocess
 import sys
 import tempfile
@@ -13,35 +12,32 @@ from pathlib import Path
 import pytest
 
 from hearth.base.errors import UserError
-from hearth.cli.commands import GROUPS
 from hearth.cli.main import command_names, command_parser, main
 from hearth.cli.options import refuse_device
 from hearth.machine.paths import cache_home
 from support import Command, says
 
-COMMANDS = ("affinity", "bench", "cache", "characterise", "colocate", "compare", "completion")
-COMMANDS += ("demo", "doctor", "fleet", "gather", "install")
-COMMANDS += ("jar", "leases", "plan", "predict")
-COMMANDS += ("profile", "report", "run", "runs", "schema", "status", "study", "submit", "topology")
-COMMANDS += ("tune",)
-COMMANDS += ("uninstall", "workers")
+COMMANDS = tuple(command_names())
 
 
 def test_every_command_is_listed_with_the_first_line_of_its_help(hearth: Command) -> None:
     shown = hearth("--help").stdout
-    assert command_names() == list(COMMANDS)
     for name in COMMANDS:
         module, _ = command_parser(name)
-        assert f"  {name:<12} {(module.__doc__ or '').splitlines()[0]}\n" in shown
-    assert sorted(name for names in GROUPS.values() for name in names) == command_names()
-    headings = re.findall(r"^(\S.*):\n  ", shown, re.MULTILINE)
-    assert headings == ["Every day", "Run", "Understand", "Measure", "Manage", "examples"]
+        assert f"  {name:<16} {(module.__doc__ or '').splitlines()[0]}\n" in shown
+    assert len([name for name in COMMANDS if " " not in name]) + 1 <= 18, "with `hearth lab`"
     assert "__all__" not in shown, "of what is for programmers"
+
+
+def test_the_experiments_are_below_lab(hearth: Command) -> None:
+    done = hearth("lab", "--help")
+    assert done.returncode == 0 and "lab bench" in done.stdout and "submit" not in done.stdout
+    assert (hearth("lab").returncode, hearth("lab").stdout) == (2, done.stdout)
 
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_the_help_of_a_command_shows_options_and_examples(hearth: Command, name: str) -> None:
-    done = hearth(name, "--help")
+    done = hearth(*name.split(), "--help")
     assert done.returncode == 0
     assert "examples:\n  hearth " in done.stdout
     assert "--debug" in done.stdout
@@ -64,6 +60,14 @@ def test_without_a_command_the_overview_is_shown_and_the_exit_code_is_2(hearth: 
         (["topologi"], "'topologi' … did you mean 'topology'?"),
         (["--versoin"], "'--versoin' … did you mean '--version'?"),
         (["xyzzy"], "'xyzzy' … see 'hearth --help'"),
+        (["bench"], "'bench' … did you mean 'lab bench'?"),
+        (["lab", "bnch"], "'lab bnch' … did you mean 'lab bench'?"),
+        (["leases"], "'leases' … did you mean 'status --leases'?"),
+        (["gather"], "'gather' … did you mean 'topology --capture FILE'?"),
+        (["uninstall"], "'uninstall' … did you mean 'install --undo'?"),
+        (["status", "--leases", "--all"], "--leases: cannot be combined with --all"),
+        (["topology", "--force"], "--force: … --capture FILE"),
+        (["topology", "--capture", "x", "--json"], "--capture: cannot be combined with --json"),
         (["plan", "--executors", "0"], "--executors: 0 … 1"),
         (["plan", "--memory", "20"], "--memory: '20' … 20g"),
         (["plan", "--conf", "spark.x"], "--conf: 'spark.x' … spark.key=value"),
@@ -216,7 +220,7 @@ def test_at_the_limit_of_processes_the_limit_is_named(
         raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
 
     monkeypatch.setattr("subprocess.Popen", refuse)
-    assert main(["leases"]) == 2
+    assert main(["status", "--leases"]) == 2
     assert "java cannot be started: Resource temporarily" in capsys.readouterr().err
     monkeypatch.setattr("hearth.cli.main._run", refuse)
     assert main(["status"]) == 2
@@ -246,7 +250,7 @@ def test_where_nothing_can_be_written_a_directory_for_temporary_files_is_asked_f
     assert said.startswith("hearth: No usable temporary directory") and "and TMPDIR set" in said
 
 
-@pytest.mark.parametrize("words", [("doctor", "--html"), ("gather", "--force", "--output")])
+@pytest.mark.parametrize("words", [("doctor", "--html"), ("topology", "--force", "--capture")])
 def test_no_device_or_pipe_is_replaced_by_what_is_written(
     refused: Callable[..., str], tmp_path: Path, words: tuple[str, ...]
 ) -> None:

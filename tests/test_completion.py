@@ -19,7 +19,7 @@ def test_the_script_of_each_shell_names_every_command_and_option(
 ) -> None:
     done = hearth("completion", shell)
     assert (done.returncode, done.stderr) == (0, "")
-    for word in [*command_names(), "workload", "when-full", "until-certain"]:
+    for word in [*" ".join(command_names()).split(), "workload", "when-full", "until-certain"]:
         assert word in done.stdout
 
 
@@ -54,12 +54,12 @@ def typed(folder: Path, script: str, keys: str) -> str:
         ("hearth plan --workl\tsq\t", "<plan><--workload><sql>"),
         ("hearth submit --when-f\tref\tbig\t", "<submit><--when-full><refuse><big box.tar.gz>"),
         ("hearth runs exp\t", "<runs><export>"),
-        ("hearth study show baig-b\t", "<study><show><baig-binding>"),
+        ("hearth lab study show baig-b\t", "<lab><study><show><baig-binding>"),
         ("hearth submit --driver-mem\t2g", "<submit><--driver-memory><2g>"),
         ("hearth report 2026\t", "<report><20261121-101500-shop-1a2b>"),
         ("hearth runs delete 2026\t", "<runs><delete><20261121-101500-shop-1a2b>"),
         ("hearth tune --resume 2025\t", "<tune><--resume><20250101-000000-old-77ff>"),
-        ("hearth bench --resume 2027\t", "<bench><--resume><20270101-000000-osu-11aa>"),
+        ("hearth lab bench --resume 2027\t", "<lab><bench><--resume><20270101-000000-osu-11aa>"),
         ("hearth plan nothing-like-this\t", "<plan><nothing-like-this>"),
     ],
 )
@@ -84,12 +84,14 @@ def test_without_shtab_the_extra_that_brings_it_is_named(hearth: Command, tmp_pa
     assert done.stderr == "hearth: shtab is not installed: pip install 'hearth-spark[completion]'\n"
 
 
-@pytest.mark.parametrize("verb", ["compare", "characterise"])
+@pytest.mark.parametrize("verb", ["compare", "lab characterise"])
 def test_without_scipy_no_run_is_made_before_the_extra_is_named(
     hearth: Command, tmp_path: Path, verb: str
 ) -> None:
     (tmp_path / "scipy.py").write_text("raise ModuleNotFoundError('no scipy', name='scipy')")
     (tmp_path / "job.py").write_text("raise SystemExit(1)")
-    done = hearth(verb, str(tmp_path / "job.py"), environment={"PYTHONPATH": str(tmp_path)})
+    done = hearth(
+        *verb.split(), str(tmp_path / "job.py"), environment={"PYTHONPATH": str(tmp_path)}
+    )
     assert done.returncode == 2
     assert done.stderr == "hearth: scipy is not installed: pip install 'hearth-spark[report]'\n"

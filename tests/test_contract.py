@@ -77,7 +77,7 @@ def test_a_capture_of_this_machine_is_planned_for_like_this_machine(
     hearth: Command, tmp_path: Path
 ) -> None:
     file = tmp_path / "here.tar.gz"
-    assert hearth("gather", "--output", str(file)).returncode == 0
+    assert hearth("topology", "--capture", str(file)).returncode == 0
     here = json.loads(hearth("topology", "--json").stdout)
     captured = json.loads(hearth("topology", "--json", "--machine", str(file)).stdout)
     for key in ("cpus", "packages", "caches", "cores"):

@@ -1,4 +1,4 @@
-"""hearth demo: nothing outlives it, differences are found, and all of it runs."""
+"""hearth lab demo: nothing outlives it, differences are found, and all of it runs."""
 
 import datetime
 import os
@@ -114,14 +114,14 @@ def test_missing_texts_are_named(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("scale", ["0", "-1", "1000", "nan"])
 def test_a_scale_out_of_range_is_refused(hearth: Command, scale: str) -> None:
-    done = hearth("demo", "--scale", scale)
+    done = hearth("lab", "demo", "--scale", scale)
     assert done.returncode == 2
     assert done.stderr.startswith("hearth: --scale: ")
 
 
 @pytest.mark.parametrize("rounds", ["0", "21"])
 def test_a_number_of_rounds_out_of_range_is_refused(hearth: Command, rounds: str) -> None:
-    done = hearth("demo", "--rounds", rounds)
+    done = hearth("lab", "demo", "--rounds", rounds)
     assert done.returncode == 2
     assert done.stderr == (
         f"hearth: --rounds: {rounds} is out of range: give a number from 1 to 20\n"

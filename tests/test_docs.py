@@ -11,7 +11,7 @@ import pytest
 
 from hearth.base.durations import parse_seconds
 from hearth.cli import main
-from hearth.cli.commands import command_names
+from hearth.cli.commands import command_names, split_command
 from hearth.cli.main import command_parser
 from hearth.cli.options import read_line
 from hearth.spark.profiling import OVER_LIMIT
@@ -49,9 +49,10 @@ def test_a_command_line_that_is_shown_can_be_typed(document: str, line: str) -> 
         words.pop(0)
     program, rest = Path(words[0]).name, words[1:]
     if program == "hearth":
-        module, parser = command_parser(rest[0])
+        name, rest = split_command(rest)
+        module, parser = command_parser(name)
         parse = getattr(module, "parse", lambda parser, rest: parser.parse_args(rest))
-        parse(parser, rest[1:])
+        parse(parser, rest)
         for option, value in itertools.pairwise(rest):
             if option in ("--drain", "--wait"):
                 parse_seconds(value, option)
@@ -125,14 +126,18 @@ def test_the_exit_codes_in_the_docs_are_those_that_the_commands_return() -> None
         OVER_LIMIT,
     }
     assert {int(code) for code, _ in rows if code != "any"} == {*general, 1}
-    named = {name for code, text in rows if code == "1" for name in re.findall(r"`(\w+)`", text)}
-    ending = {name for name in command_names() if 1 in set(_returned(name))}
+    named = {
+        name for code, text in rows if code == "1" for name in re.findall(r"`(?:lab )?(\w+)`", text)
+    }
+    ending = {name.split()[-1] for name in command_names() if 1 in set(_returned(name))}
     assert named - {"delete"} == ending
 
 
 def _returned(name: str) -> Iterator[object]:
     """The constants in what the functions of a command return that give an exit code."""
-    tree = ast.parse((ROOT / "src" / "hearth" / "cli" / "commands" / f"{name}.py").read_text())
+    tree = ast.parse(
+        (ROOT / "src" / "hearth" / "cli" / "commands" / f"{name.replace(' ', '/')}.py").read_text()
+    )
     for function in ast.walk(tree):
         if isinstance(function, ast.FunctionDef) and getattr(function.returns, "id", "") == "int":
             for each in ast.walk(function):

@@ -41,11 +41,11 @@ def test_install_links_the_jar_once_and_uninstall_takes_it_away(
     assert first.stdout.startswith(f"linked {spark}/jars/{jar.name}: --master local-numa now works")
     assert links(spark) == {jar.name: str(jar)}
     assert "is already there" in hearth("install", "--spark-home", str(spark)).stdout
-    assert hearth("uninstall", "--spark-home", str(spark)).stdout == (
+    assert hearth("install", "--undo", "--spark-home", str(spark)).stdout == (
         f"removed {spark}/jars/{jar.name}\n"
     )
     assert links(spark) == {}
-    again = hearth("uninstall", "--spark-home", str(spark))
+    again = hearth("install", "--undo", "--spark-home", str(spark))
     assert (again.returncode, "nothing to remove" in again.stdout) == (0, True)
 
 

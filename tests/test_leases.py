@@ -121,7 +121,7 @@ def as_nobody(*words: str, program: str) -> subprocess.Popen[str]:
 
 
 def leases_in(hearth: Command, registry: Path) -> dict[str, Any]:
-    done = hearth("leases", "--json", environment={"HEARTH_LEASES": str(registry)})
+    done = hearth("status", "--leases", "--json", environment={"HEARTH_LEASES": str(registry)})
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 
@@ -133,7 +133,7 @@ def test_the_leases_of_a_machine_are_shown_with_its_map_and_what_is_not_counted(
     hold(lease("app-big", "0-4000", memory_bytes={"0": 1 << 50, "99": 1}))
     hold(lease("app-later", "", state="waits", ticket=3))
     hold("{")
-    done = hearth("leases", environment={"HEARTH_LEASES": str(registry)})
+    done = hearth("status", "--leases", environment={"HEARTH_LEASES": str(registry)})
     assert done.returncode == 0, done.stderr
     assert f"leases in {registry}: 1 held, 1 waiting" in done.stdout
     assert "app-big" in done.stdout and "waits (ticket 3)" in done.stdout
@@ -155,7 +155,7 @@ def test_what_applications_offer_and_lend_to_each_other_is_shown(
     assert [offer["cpus"] for offer in read["offers"]] == ["0-1"]
     (lent,) = read["loans"]
     assert (lent["to"]["executor_id"], lent["from"]["app_id"]) == ("3", "app-lender")
-    done = hearth("leases", environment={"HEARTH_LEASES": str(registry)})
+    done = hearth("status", "--leases", environment={"HEARTH_LEASES": str(registry)})
     words = " ".join(done.stdout.split())
     assert "lent: CPUs 0 of app-lender of " in words and "to executor 3 of app-borrower" in words
     assert "idle: CPUs 1 of app-lender of " in words
@@ -178,7 +178,7 @@ def test_a_registry_that_cannot_be_read_is_an_error_of_leases_and_a_note_of_a_pl
     hearth: Command, tmp_path: Path
 ) -> None:
     absent = {"HEARTH_LEASES": str(tmp_path / "absent")}
-    done = hearth("leases", environment=absent)
+    done = hearth("status", "--leases", environment=absent)
     assert done.returncode == 2 and "HEARTH_LEASES can name another directory" in done.stderr
     planned = hearth("plan", environment=absent)
     assert planned.returncode == 0
@@ -306,7 +306,7 @@ def test_what_another_user_writes_changes_no_figure_and_no_line_of_anybodys(
         if os.geteuid() == 0:
             os.chown(registry / f"hearth-lease-junk{number}.json", _NOBODY, _NOBODY)
     where = {"HEARTH_LEASES": str(registry)}
-    shown = hearth("leases", environment=where)
+    shown = hearth("status", "--leases", environment=where)
     assert shown.returncode == 0, shown.stderr
     assert "app-real" in shown.stdout and "app-huge" in shown.stdout
     assert max(map(len, shown.stdout.splitlines())) < 300, "a lease of 1,500 nodes widens no line"

@@ -27,7 +27,7 @@ PLANNING = {
     "--when-full": ["share"],
     "--reserve-cpus": ["999"],
 }
-COMMANDS = ("submit", "profile", "compare", "characterise", "tune", "colocate")
+COMMANDS = ("submit", "profile", "compare", "lab characterise", "tune", "colocate")
 
 
 class _PlanningError(Exception):
@@ -58,7 +58,7 @@ def words_of(command: str, option: str, application: str) -> list[str]:
     before = [] if command == "profile" else ["--dry-run"]
     behind = ["--", application] if command == "colocate" else []
     split = ["--split", "1-1"] if command == "colocate" else []
-    return [command, *before, *split, option, *PLANNING[option], application, *behind]
+    return [*command.split(), *before, *split, option, *PLANNING[option], application, *behind]
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -122,7 +122,9 @@ def test_options_come_back_from_their_words() -> None:
         read_planning_words(["--cores", "many"], "here")
 
 
-@pytest.mark.parametrize("command", ["compare", "characterise", "tune", "colocate", "bench"])
+@pytest.mark.parametrize(
+    "command", ["compare", "lab characterise", "tune", "colocate", "lab bench"]
+)
 def test_a_long_help_is_divided_into_groups_of_a_size_that_a_reader_takes_in(command: str) -> None:
     _, parser = command_parser(command)
     shown = parser.format_help().partition("\noptions:\n")[2]

@@ -22,7 +22,7 @@ from hearth.studies.engine.store import (
     TypedCommand,
 )
 
-KINDS = {"compare": COMPARE, "tune": TUNE, "characterise": CHARACTERISE, "colocate": COLOCATE}
+KINDS = {"compare": COMPARE, "tune": TUNE, "lab characterise": CHARACTERISE, "colocate": COLOCATE}
 NUMBER = "20260101-000000-job-1a2b"
 
 
@@ -51,7 +51,7 @@ def read(verb: str, *words: str) -> Any:
 def test_the_id_alone_reads_as_the_command_that_began_it(state: Path, verb: str) -> None:
     other = ["--", "word-count", "--size", "2g"] if verb == "colocate" else []
     words = ["--executors", "2", "--conf", "spark.app.name=b", "job.py", "--date", "monday", *other]
-    if verb == "characterise":
+    if verb == "lab characterise":
         words = words[2:]
     kept(state, KINDS[verb], words)
     again, typed = read(verb, "--resume", "1a2b"), read(verb, *words)

@@ -66,7 +66,7 @@ def test_every_link_of_the_site_leads_to_a_file_and_an_anchor_that_exist(built: 
 
 def test_the_manual_has_every_command_with_its_options_and_the_exit_codes() -> None:
     manual = tool("manual.py", "man").stdout
-    assert ".SS hearth characterise" in manual
+    assert ".SS hearth lab characterise" in manual
     assert "\\-\\-when\\-full" in manual
     assert ".SH EXIT STATUS\n.TP\n.B 0\ndone" in manual
     assert tool("manual.py", "html").returncode == 2

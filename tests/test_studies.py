@@ -1,4 +1,4 @@
-"""hearth study: published experiments by name, in this process and without Spark."""
+"""hearth lab study: published experiments by name, in this process and without Spark."""
 
 import json
 import shlex
@@ -13,7 +13,8 @@ import pytest
 import studies_page
 from hearth.base.codec import typed
 from hearth.base.errors import UserError
-from hearth.cli.commands import study as command
+from hearth.cli.commands import split_command
+from hearth.cli.commands.lab import study as command
 from hearth.cli.main import command_parser, main
 from hearth.machine.topology import Topology
 from hearth.studies.characterise.study import CharacterisationRuns
@@ -45,9 +46,10 @@ MET: dict[str, Any] = dict.fromkeys(
 
 
 def parses(line: list[str]) -> None:
-    module, parser = command_parser(line[0])
+    name, rest = split_command(line)
+    module, parser = command_parser(name)
     parse = getattr(module, "parse", lambda parser, rest: parser.parse_args(rest))
-    parse(parser, line[1:])
+    parse(parser, rest)
 
 
 @pytest.fixture
@@ -80,7 +82,7 @@ def test_each_step_is_a_command_line_that_its_parser_takes(
 def test_a_dry_run_lists_what_would_run_and_runs_nothing(
     name: str, two_nodes: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["study", "run", name, "--scale", "0.01", "--dry-run"]) == 0
+    assert main(["lab", "study", "run", name, "--scale", "0.01", "--dry-run"]) == 0
     shown = capsys.readouterr().out
     lines = [line for line in shown.splitlines() if line.startswith("  hearth ")]
     found = preset(name)
@@ -135,7 +137,7 @@ def test_heaps_are_the_studys_scaled_and_a_machine_that_is_too_small_for_them_sa
 def test_a_study_of_which_nothing_can_run_says_so_before_it_makes_anything(
     two_nodes: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["study", "run", "lu-dfsio"]) == 2
+    assert main(["lab", "study", "run", "lu-dfsio"]) == 2
     said = capsys.readouterr().err
     assert "not available: TestDFSIO" in said and "no step can run here" in said
     assert not two_nodes.exists()
@@ -144,12 +146,12 @@ def test_a_study_of_which_nothing_can_run_says_so_before_it_makes_anything(
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("study run baig-bindng", "'baig-bindng' is not a study: did you mean 'baig-binding'?"),
-        ("study run nothing-like-it", "'hearth study list' lists them"),
-        ("study run baig-sweep --scale 2", "--scale: '2' is not above 0 and up to 1"),
-        ("study run baig-sweep --scale little", "--scale: 'little' is not above 0"),
-        ("study run baig-sweep --steps SVN", "is not a step of baig-sweep: did you mean 'SVM'?"),
-        ("study run baig-sweep --repeat 0", "--repeat: 0 is not between 1 and 1000"),
+        ("lab study run baig-bindng", "'baig-bindng' is not a study: did you mean 'baig-binding'?"),
+        ("lab study run nothing-like-it", "'hearth lab study list' lists them"),
+        ("lab study run baig-sweep --scale 2", "--scale: '2' is not above 0 and up to 1"),
+        ("lab study run baig-sweep --scale little", "--scale: 'little' is not above 0"),
+        ("lab study run baig-sweep --steps SVN", "not a step of baig-sweep: did you mean 'SVM'?"),
+        ("lab study run baig-sweep --repeat 0", "--repeat: 0 is not between 1 and 1000"),
     ],
 )
 def test_a_wrong_name_or_value_is_one_line_that_says_what_is_right(
@@ -172,7 +174,7 @@ def test_the_table_stands_beside_the_published_one_and_is_kept(
 ) -> None:
     monkeypatch.setattr(command, "_command", lambda line, debug: comparison("unbound", "bound"))
     page = two_nodes.parent / "page.html"
-    line = ["study", "run", "chiba-kmeans", "--scale", "0.01", "--html", str(page), "--json"]
+    line = ["lab", "study", "run", "chiba-kmeans", "--scale", "0.01", "--html", str(page), "--json"]
     assert main(line) == 0
     document = json.loads(capsys.readouterr().out)
     validate("study", document)
@@ -233,19 +235,19 @@ def test_a_study_goes_on_behind_its_last_whole_step(
         return comparison("unbound", "bound")
 
     monkeypatch.setattr(command, "_command", fails)
-    line = ["study", "run", "chiba-tpch", "--scale", "0.01"]
+    line = ["lab", "study", "run", "chiba-tpch", "--scale", "0.01"]
     assert main(line) == 130
     said = capsys.readouterr().err
     (kept,) = list_studies(two_nodes)[0]
-    assert f"'hearth study run --resume {kept.id}' continues from here" in said
+    assert f"'hearth lab study run --resume {kept.id}' continues from here" in said
     monkeypatch.setattr(
         command,
         "_command",
         lambda line, debug: ran.append("again") or comparison("unbound", "bound"),
     )
-    assert main(["study", "run", "--resume", kept.id]) == 0
+    assert main(["lab", "study", "run", "--resume", kept.id]) == 0
     assert ran == ["1", "5", "9", "again", "again", "again"]
-    assert main(["study", "run", "--scale", "0.02", "--resume", kept.id]) == 2
+    assert main(["lab", "study", "run", "--scale", "0.02", "--resume", kept.id]) == 2
     assert "has scale 0.01, not 0.02" in capsys.readouterr().err
 
 
@@ -256,7 +258,7 @@ def test_a_step_that_fails_is_named_and_the_exit_code_says_so(
         raise UserError("the disk is full: free some")
 
     monkeypatch.setattr(command, "_command", fails)
-    assert main(["study", "run", "chiba-kmeans", "--scale", "0.01"]) == 1
+    assert main(["lab", "study", "run", "chiba-kmeans", "--scale", "0.01"]) == 1
     shown = capsys.readouterr().out
     assert "no value: K-Means, bound to not bound: the disk is full: free some" in shown
 
@@ -304,7 +306,7 @@ def test_the_decision_of_the_plan_stands_beside_the_studys(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HEARTH_STATE", str(tmp_path / "state"))
-    assert main(["study", "run", "partitions-decision", "--json"]) == 0
+    assert main(["lab", "study", "run", "partitions-decision", "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
     published = [row["value"] for row in document["rows"]]
     assert published == [15, 15, 30]

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from hearth.cli.commands import colocate as colocate_command
-from hearth.cli.commands import study as command
+from hearth.cli.commands.lab import study as command
 from hearth.cli.main import main
 from hearth.machine import jvm
 from hearth.studies.bench import study as bench
@@ -68,7 +68,7 @@ def described(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
     able = SimpleNamespace(name="bandwidth", status="on", reason=None)
     monkeypatch.setattr(surroundings, "survey", lambda roots: [able])
     monkeypatch.setattr(surroundings, "shutil", SimpleNamespace(which=str))
-    monkeypatch.setattr("hearth.cli.commands.characterise.sustained_gb_s", lambda: 100.0)
+    monkeypatch.setattr("hearth.cli.commands.lab.characterise.sustained_gb_s", lambda: 100.0)
     monkeypatch.setattr(kernel_settings, "cannot_switch_prefetchers", lambda cpus: None)
     monkeypatch.setattr(arms, "no_docker", lambda: None)
     monkeypatch.setattr(arms, "cannot_switch", lambda setting=None: None)
@@ -122,7 +122,7 @@ def test_each_preset_plans_its_arms_and_fills_its_table_where_a_machine_has_what
     described(EIGHT if name.startswith("partitions") else FOUR)
     words = ["--steps", steps_of(preset(name)), "--warm", "--repeat", "1", "--warmup", "0"]
     scale = [] if name == "baig-pairs" else ["--scale", "0.01"]  # minutes have a ramp
-    code = main(["study", "run", name, *words, *scale, "--json"])
+    code = main(["lab", "study", "run", name, *words, *scale, "--json"])
     captured = capsys.readouterr()
     assert code == 0, captured
     document = json.loads(captured.out)

@@ -99,8 +99,8 @@ def test_a_current_directory_that_was_deleted_is_missed_only_where_it_is_needed(
     words = {
         f"plan --machine '{ONE_NODE}'": 0,
         "runs": 0,
-        f"gather --output {tmp_path}/capture.tgz": 0,
-        "gather": 2,
+        f"topology --capture {tmp_path}/capture.tgz": 0,
+        "topology --capture here.tgz": 2,
         "submit --dry-run x.py": 2,
         f"submit {tmp_path}/x.py": 2,
     }
@@ -146,7 +146,7 @@ def test_another_encoding_changes_no_answer(
     hearth: Command, tmp_path: Path, encoding: dict[str, str]
 ) -> None:
     capture = tmp_path / "Größe.tgz"
-    assert hearth("gather", "--output", "plain.tgz").returncode == 0
+    assert hearth("topology", "--capture", "plain.tgz").returncode == 0
     (tmp_path / "plain.tgz").rename(capture)
     done = hearth("topology", "--json", "--machine", str(capture), environment=encoding)
     assert done.returncode == 0, done.stderr

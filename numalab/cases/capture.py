@@ -1,4 +1,4 @@
-"""A capture of the guest, as `hearth gather` makes it: what fixtures/machines holds."""
+"""A capture of the guest, as `hearth topology --capture` makes it: what fixtures/machines holds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`hearth characterise` asks what memory of another node costs: where it really was, then."""
+"""`hearth lab characterise` asks what memory of another node costs: where it really was, then."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def collect(job: dict[str, object], evidence: Path) -> None:
     words += ["--conf", "spark.ui.enabled=false", str(application)]
     with (evidence / "answer.json").open("wb") as answer, (evidence / "log").open("wb") as log:
         done = subprocess.run(
-            [sys.executable, "-m", "hearth", "characterise", *words],
+            [sys.executable, "-m", "hearth", "lab", "characterise", *words],
             stdout=answer,
             stderr=log,
             check=False,

@@ -117,7 +117,7 @@ class Run:
         return Rows(self.analysis.findings)
 
     def __repr__(self) -> str:
-        return f"<hearth run {self.id}: {self.state}>"
+        return f"<hearth lab run {self.id}: {self.state}>"
 
     def _repr_html_(self) -> str:
         found = [(one.severity, one.sentence, one.next_step) for one in self.findings]

@@ -1,4 +1,4 @@
-"""`hearth characterise` as a black box, on real Spark."""
+"""`hearth lab characterise` as a black box, on real Spark."""
 
 import json
 import signal
@@ -69,7 +69,7 @@ def test_a_sweep_names_the_fastest_and_the_class_of_the_other(asked) -> None:
 
 def test_a_question_that_cannot_be_answered_says_why_and_what_to_ask(asked) -> None:
     rates = asked[1]["questions"][1]
-    assert rates["reason"].startswith("it needs a streaming workload: hearth characterise")
+    assert rates["reason"].startswith("it needs a streaming workload: hearth lab characterise")
     assert "comparison" not in rates
 
 
@@ -154,7 +154,7 @@ def test_a_folder_named_like_a_workload_is_not_taken_for_an_application(tmp_path
 def test_what_cannot_be_asked_is_one_line_with_what_to_do(
     refused: Callable[..., str], words: list[str], said: str
 ) -> None:
-    assert says(refused("characterise", *words), said)
+    assert says(refused("lab", "characterise", *words), said)
 
 
 def test_an_application_that_fails_is_an_answer_too_and_the_exit_code_tells(
@@ -188,16 +188,16 @@ def test_what_ran_before_a_kill_or_ctrl_c_is_reported_and_nothing_runs_on(tmp_pa
         "import os, time; open(f'{os.environ[\"MARKS\"]}/{os.getpid()}', 'w')\n"
         "time.sleep(600 if len(os.listdir(os.environ['MARKS'])) > 1 else 0)"
     )
-    words = ["characterise", "--questions", "sweep", "--sweep", "1x2,2x1", "--repeat", "3"]
+    words = ["lab", "characterise", "--questions", "sweep", "--sweep", "1x2,2x1", "--repeat", "3"]
     words += ["--warmup", "0"]
     ended_with(signal.SIGKILL, state, marks, [*words, str(slow)], began=2)
     (kept,) = (state / "studies" / "characterise").iterdir()
     assert_reported(state, kept.name)
-    resumed = ["characterise", "--resume", kept.name]
+    resumed = ["lab", "characterise", "--resume", kept.name]
     code, errors = ended_with(signal.SIGINT, state, marks, resumed, began=3)
     assert code == 130
     assert f"hearth: characterisation {kept.name}" in errors
-    assert f"'hearth characterise --resume {kept.name}' continues from here" in errors
+    assert f"'hearth lab characterise --resume {kept.name}' continues from here" in errors
     assert_reported(state, kept.name)
     finished = [end.read_text() for end in state.glob("records/*/end.json")]
     assert sum('"finished"' in end for end in finished) == 1, (

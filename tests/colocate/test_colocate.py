@@ -274,7 +274,7 @@ def test_however_it_ends_no_process_lease_or_temporary_file_is_left(
 
 def held(environment: dict[str, str]) -> list[dict[str, Any]]:
     """The leases in the registry of this environment."""
-    words = command("leases", "--json")
+    words = command("status", "--leases", "--json")
     done = subprocess.run(words, env=environment, capture_output=True, text=True, check=True)
     found: list[dict[str, Any]] = json.loads(done.stdout)["leases"]
     return found

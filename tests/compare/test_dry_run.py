@@ -69,7 +69,7 @@ def test_what_cannot_be_compared_is_refused_by_name(
     assert said in done.stderr
 
 
-STARTING = ("submit", "profile", "compare", "tune", "characterise", "colocate")
+STARTING = ("submit", "profile", "compare", "tune", "lab characterise", "colocate")
 
 
 @pytest.mark.parametrize("verb", STARTING)
@@ -78,7 +78,7 @@ def test_a_dry_run_asked_for_behind_the_application_starts_nothing(
 ) -> None:
     (tmp_path / "job.py").write_text("raise SystemExit('it ran')")
     first = ["--", "job.py"] if verb == "colocate" else []
-    said = refused(verb, "job.py", *first, "--dry-run")
+    said = refused(*verb.split(), "job.py", *first, "--dry-run")
     assert "is not hearth's: put it before" in said
     assert not list((tmp_path / "state").glob("*"))
 
@@ -104,19 +104,19 @@ def test_a_dry_run_of_a_colocation_makes_no_profile_first(hearth: Command, tmp_p
 
 
 def test_a_dry_run_of_a_suite_lists_its_jobs(hearth: Command, tmp_path: Path) -> None:
-    done = hearth("bench", "--suite", "osu", "--repeat", "3", "--warmup", "1", "--dry-run")
+    done = hearth("lab", "bench", "--suite", "osu", "--repeat", "3", "--warmup", "1", "--dry-run")
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[1].split() == ["group-by", "-", "local[*],", "local-numa"]
     assert done.stdout.endswith("\n16 runs; of each job and master: 1 warm-up, 3 measured\n")
     assert not list((tmp_path / "state").glob("*"))
 
 
-@pytest.mark.parametrize("verb", ["compare", "tune", "characterise"])
+@pytest.mark.parametrize("verb", ["compare", "tune", "lab characterise"])
 def test_an_option_of_hearth_behind_the_application_is_said_to_be_the_applications(
     hearth: Command, tmp_path: Path, verb: str
 ) -> None:
     (tmp_path / "job.py").write_text("")
-    done = hearth(verb, "--dry-run", "job.py", "--dry-run")
+    done = hearth(*verb.split(), "--dry-run", "job.py", "--dry-run")
     assert done.returncode == 0, done.stderr
     said = "hearth: --dry-run after job.py is the application's; hearth's options go before"
     assert done.stderr.count(said) == 1

@@ -160,7 +160,7 @@ def test_commands_work_without_a_place_for_state_or_cache(hearth: Command, tmp_p
     (tmp_path / "tmp").mkdir()
     nowhere = {"HEARTH_STATE": "/proc/hearth", "XDG_CACHE_HOME": "/proc/hearth"}
     nowhere["TMPDIR"] = str(tmp_path / "tmp")
-    for words in (["runs"], ["status", "--all"], ["run", "--list"], ["topology"]):
+    for words in (["runs"], ["status", "--all"], ["lab", "run", "--list"], ["topology"]):
         done = hearth(*words, environment=nowhere)
         assert done.returncode == 0, (words, done.stderr)
     (tmp_path / "job.py").touch()

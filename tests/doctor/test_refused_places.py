@@ -59,7 +59,7 @@ def test_a_place_of_anothers_is_named_with_what_to_choose(
     hidden: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = hidden / "box.tar.gz"
-    assert main(["gather", "--output", str(file)]) == 2
+    assert main(["topology", "--capture", str(file)]) == 2
     said = capsys.readouterr().err
     assert f"'{file}': Permission denied: choose another place" in said
 
@@ -67,7 +67,7 @@ def test_a_place_of_anothers_is_named_with_what_to_choose(
 def test_an_error_is_one_line_whatever_line_breaks_the_user_gave(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    assert main(["study", "run", "one\ntwo"]) == 2
+    assert main(["lab", "study", "run", "one\ntwo"]) == 2
     assert len(capsys.readouterr().err.splitlines()) == 1
 
 

@@ -1,4 +1,4 @@
-"""`hearth fleet plan`: classes of machines, a plan for each, and what the odd ones have wrong."""
+"""`hearth lab fleet plan`: classes of machines, a plan for each, the odd ones."""
 
 import gzip
 import json
@@ -110,14 +110,14 @@ def test_a_finding_that_few_machines_have_is_told_of_them_and_a_shared_one_once(
 ) -> None:
     folder = tmp_path / "fleet"
     folder.mkdir()
-    assert main(["gather", "--output", str(folder / "a.tar.gz")]) == 0
+    assert main(["topology", "--capture", str(folder / "a.tar.gz")]) == 0
     set_to(folder / "a.tar.gz", folder / "b", vm={"swappiness": 1}, cpus="0-63")
     set_to(folder / "a.tar.gz", folder / "c", vm={"swappiness": 100}, cpus="")
     set_to(folder / "a.tar.gz", folder / "d", vm={"swappiness": 1}, cpus="")
     (folder / "a.tar.gz").unlink()
     capsys.readouterr()
 
-    assert main(["fleet", "plan", str(folder), "--json"]) == 0
+    assert main(["lab", "fleet", "plan", str(folder), "--json"]) == 0
     read = json.loads(capsys.readouterr().out)
     validate("fleet-plan", read)
     odd = {(each["machine"], each["name"]) for each in read["odd"]}
@@ -211,7 +211,7 @@ def test_a_folder_is_a_fleet_where_it_holds_captures_and_is_not_one(
 
 
 def test_what_is_no_folder_of_captures_is_refused(tmp_path: Path, fleet: Path) -> None:
-    with pytest.raises(UserError, match="holds no capture: 'hearth gather' on each machine"):
+    with pytest.raises(UserError, match="holds no capture: 'hearth topology --capture"):
         plan_fleet(fleet.parent, ANYTHING)
     with pytest.raises(UserError, match="is not a directory"):
         plan_fleet(tmp_path / "none", ANYTHING)
@@ -221,7 +221,7 @@ def test_plan_sends_the_user_of_a_folder_to_the_command_for_it(
     fleet: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["plan", "--machine", str(fleet)]) == 2
-    assert f"'hearth fleet plan {fleet}' plans for all" in capsys.readouterr().err
+    assert f"'hearth lab fleet plan {fleet}' plans for all" in capsys.readouterr().err
 
 
 def test_unlike_captures_are_classes_of_their_own_and_uneven_memory_is_told(

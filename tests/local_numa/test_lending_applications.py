@@ -64,7 +64,7 @@ def pausing(site: Site, folder: Path) -> tuple[subprocess.Popen[str], int]:
 
 
 def leases(hearth: Command) -> dict[str, Any]:
-    return json.loads(hearth("leases", "--json").stdout)
+    return json.loads(hearth("status", "--leases", "--json").stdout)
 
 
 def driver(site: Site) -> int:
@@ -111,12 +111,12 @@ def test_cpus_of_an_application_that_pauses_work_for_another_and_come_back_whoev
 
 
 def is_shown(site: Site, lender: Site, idle: int, hearth: Command) -> str:
-    """The lender's CPU: what is lent is in `hearth leases`, the borrower's record and its log."""
+    """The lender's CPU: what is lent is in the leases, the borrower's record and its log."""
     (own,) = seen(idle)
     (loan,) = leases(hearth)["loans"]
     app, other = (each.document("run.json")["app_id"] for each in (site, lender))
     assert (loan["cpus"], loan["to"]["app_id"], loan["from"]["app_id"]) == (own, app, other)
-    shown = " ".join(hearth("leases").stdout.split())
+    shown = " ".join(hearth("status", "--leases").stdout.split())
     assert f"lent: CPUs {own} of {other} of " in shown
     *_, row = site.document("hand-over.json")["loans"]
     assert (row["cpus"], row["from_application"]["app_id"]) == (own, other)

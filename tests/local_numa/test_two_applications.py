@@ -104,7 +104,9 @@ def test_two_applications_on_one_port_have_their_own_executors_on_their_own_cpus
     assert site.document("placement.json")["executors"][0]["verdict"] == "as planned"
     app = site.document("run.json")["app_id"]
     assert f"left alone: leased by {app} of " in other.log
-    assert json.loads(hearth("leases", "--json").stdout)["leases"] == [], "they have ended"
+    assert json.loads(hearth("status", "--leases", "--json").stdout)["leases"] == [], (
+        "they have ended"
+    )
 
 
 def test_two_applications_under_one_cpu_quota_hold_cpus_of_their_own_and_end_well(
@@ -140,7 +142,7 @@ def third_is_told(hearth: Command) -> None:
     refused = hearth("submit", "--when-full", "refuse", *asked, str(APPS / "hold.py"))
     assert refused.returncode == 2
     assert "known to be free: what this application needs is held by" in refused.stderr
-    leases = json.loads(hearth("leases", "--json").stdout)["leases"]
+    leases = json.loads(hearth("status", "--leases", "--json").stdout)["leases"]
     assert sorted(lease["cpus"] for lease in leases) == sorted(map(str, TWO_CPUS))
     assert {lease["state"] for lease in leases} == {"holds"}
     elsewhere = hearth("plan", *asked, "--machine", "1 node of 16 GB, 2 cores", "--json").stdout

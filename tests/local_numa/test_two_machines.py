@@ -69,7 +69,7 @@ def gone(machines: Machines) -> None:
         assert each.running("io.hearth.workers") == []
         assert each.running(WORKER) == []
         assert each.running(EXECUTOR) == []
-        held = json.loads(each.hearth("leases", "--json").stdout)["leases"]
+        held = json.loads(each.hearth("status", "--leases", "--json").stdout)["leases"]
         assert held == []
 
 
@@ -268,7 +268,7 @@ def test_executors_of_the_printed_files_fill_a_worker_and_the_plugin_binds_each(
     assert [each["state"] for each in document["executors"]] == ["bound"] * 4
     for each in machines:
         eventually("no executor is left", lambda each=each: not each.running(EXECUTOR))
-        assert json.loads(each.hearth("leases", "--json").stdout)["leases"] == []
+        assert json.loads(each.hearth("status", "--leases", "--json").stdout)["leases"] == []
 
 
 def test_machines_with_different_versions_of_hearth_have_one_application(

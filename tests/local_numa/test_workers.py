@@ -165,7 +165,7 @@ def test_a_second_set_of_that_name_is_refused_and_the_first_one_stays(cluster: C
 
 
 def test_workers_keep_their_cpus_from_other_applications_by_a_lease(cluster: Cluster) -> None:
-    found = json.loads(hearth(cluster.state, "leases", "--json").stdout)["leases"]
+    found = json.loads(hearth(cluster.state, "status", "--leases", "--json").stdout)["leases"]
     held = {lease["app_id"]: lease["cpus"] for lease in found}
     assert any(name.startswith("workers-") for name in held)
     refused = cluster.started("--name", "second")
@@ -226,7 +226,7 @@ def test_stop_ends_supervisor_and_workers_and_gives_the_lease_back(cluster: Clus
     assert stopped.returncode == 0, stopped.stderr
     assert "2 workers stopped" in stopped.stdout
     assert not any(map(_lives, pids))
-    assert json.loads(hearth(cluster.state, "leases", "--json").stdout)["leases"] == []
+    assert json.loads(hearth(cluster.state, "status", "--leases", "--json").stdout)["leases"] == []
     assert "  stopped" in cluster.hearth("status").stdout
     assert cluster.hearth("stop").returncode == 2
 

@@ -1,4 +1,4 @@
-"""`hearth predict`: a run's time under other partitionings, and a workload's on more nodes."""
+"""`hearth lab predict`: a run's time under other partitionings, and a workload's on more nodes."""
 
 import json
 import re
@@ -114,7 +114,7 @@ def test_other_programs_during_the_run_widen_the_interval_and_are_named() -> Non
 
 def test_an_event_log_that_hearth_never_saw_is_enough(hearth: Command) -> None:
     words = ["--machine", "1 package, 1 node of 16 GB, 8 cores"]
-    done = hearth("predict", "--from", str(LOGS / "skew.jsonl"), *words, "--json")
+    done = hearth("lab", "predict", "--from", str(LOGS / "skew.jsonl"), *words, "--json")
     assert done.returncode == 0, done.stderr
     document = json.loads(done.stdout)
     validate("prediction", document)
@@ -122,11 +122,11 @@ def test_an_event_log_that_hearth_never_saw_is_enough(hearth: Command) -> None:
     values = [one["value"] for one in document["predictions"]]
     assert values == sorted(values)
     assert {one["executors"] * one["cores"] for one in document["predictions"]} <= set(range(2, 9))
-    one = hearth("predict", "--from", str(LOGS / "skew.jsonl"), *words, "--executors", "2",
+    one = hearth("lab", "predict", "--from", str(LOGS / "skew.jsonl"), *words, "--executors", "2",
                  "--cores", "4", "--memory", "2g", "--json")  # fmt: skip
     (only,) = json.loads(one.stdout)["predictions"]
     assert (only["executors"], only["cores"], only["heap_gb"]) == (2, 4, 2)
-    shown = hearth("predict", "--from", str(LOGS / "skew.jsonl"))
+    shown = hearth("lab", "predict", "--from", str(LOGS / "skew.jsonl"))
     assert "taken to be this machine" in shown.stdout
 
 
@@ -136,14 +136,14 @@ def test_a_run_that_is_not_over_is_refused(
     cut = tmp_path / "cut.jsonl"
     lines = (LOGS / "skew.jsonl").read_text().splitlines(keepends=True)
     cut.write_text("".join(lines[: len(lines) // 2]))
-    assert main(["predict", "--from", str(cut)]) == 2
+    assert main(["lab", "predict", "--from", str(cut)]) == 2
     assert "the run is unfinished: name one that has finished" in capsys.readouterr().err
 
 
 def test_partitionings_whose_heaps_do_not_fit_are_left_out(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    assert main(["predict", *EIGHT, "--memory", "20g", "--json"]) == 0
+    assert main(["lab", "predict", *EIGHT, "--memory", "20g", "--json"]) == 0
     predictions = json.loads(capsys.readouterr().out)["predictions"]
     assert {one["executors"] for one in predictions} == {1, 2, 3}
 
@@ -151,7 +151,14 @@ def test_partitionings_whose_heaps_do_not_fit_are_left_out(
 def test_no_change_has_no_sign_of_a_loss_or_gain(capsys: pytest.CaptureFixture[str]) -> None:
     assert (
         main(
-            ["predict", "--from", str(LOGS / "skew.jsonl"), "--machine", "1 node of 8 GB, 2 cores"]
+            [
+                "lab",
+                "predict",
+                "--from",
+                str(LOGS / "skew.jsonl"),
+                "--machine",
+                "1 node of 8 GB, 2 cores",
+            ]
         )
         == 0
     )
@@ -181,7 +188,7 @@ def test_no_change_has_no_sign_of_a_loss_or_gain(capsys: pytest.CaptureFixture[s
 def test_what_cannot_be_predicted_is_refused_by_name(
     capsys: pytest.CaptureFixture[str], words: list[str], said: str
 ) -> None:
-    assert main(["predict", *words]) == 2
+    assert main(["lab", "predict", *words]) == 2
     error = capsys.readouterr().err
     assert said in error
     assert error.count("\n") == 1
@@ -232,13 +239,13 @@ def test_more_nodes_are_foretold_from_other_workloads_within_the_interval(shared
 
 def test_on_one_node_binding_is_absent_with_the_reason(hearth: Command) -> None:
     words = ["--from", str(LOGS / "skew.jsonl"), "--bind", "node", "--json", "--machine"]
-    done = hearth("predict", *words, "1 package, 1 node of 16 GB, 8 cores")
+    done = hearth("lab", "predict", *words, "1 package, 1 node of 16 GB, 8 cores")
     document = json.loads(done.stdout)
     validate("prediction", document)
     reason = "the machine has one NUMA node, so all memory is equally near"
     assert document["place"]["effect"] == {"absent": reason}
     assert any(reason in note for note in document["notes"])
-    many = hearth("predict", *words, "2 packages, 4 nodes of 16 GB, 4 cores")
+    many = hearth("lab", "predict", *words, "2 packages, 4 nodes of 16 GB, 4 cores")
     document = json.loads(many.stdout)
     validate("prediction", document)
     assert document["place"]["from"] == {"binding": "none", "nodes": 4}
@@ -300,5 +307,5 @@ def test_a_table_of_speedups_that_cannot_be_used_is_refused(
 ) -> None:
     file = tmp_path / "speedups.csv"
     file.write_text(text)
-    assert main(["predict", "--scaling", str(file)]) == 2
+    assert main(["lab", "predict", "--scaling", str(file)]) == 2
     assert said in capsys.readouterr().err

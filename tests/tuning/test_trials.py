@@ -786,11 +786,11 @@ def test_a_workload_is_run_as_its_tune_found_best(
         raise runner.RunError("far enough", [])
 
     monkeypatch.setattr(cases, "run", run)
-    assert main(["run", "word-count", "--tuned"]) == 2
+    assert main(["lab", "run", "word-count", "--tuned"]) == 2
     assert "run 'hearth tune word-count' first" in capsys.readouterr().err
     keep_tuned(tmp_path, workload_named("word-count"), kept(unbound=True))
     conf = ["--conf", "spark.sql.shuffle.partitions=7"]
-    assert main(["run", "word-count", "--tuned", *conf]) == 1
+    assert main(["lab", "run", "word-count", "--tuned", *conf]) == 1
     ((case, master),) = asked
     assert master == "local-numa[2x1]"
     assert case.conf == {

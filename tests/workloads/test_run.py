@@ -1,4 +1,4 @@
-"""hearth run and hearth bench as a user meets them, on real Spark."""
+"""hearth lab run and hearth lab bench as a user meets them, on real Spark."""
 
 import contextlib
 import json
@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from hearth.base.errors import UserError
-from hearth.cli.commands import run as run_command
+from hearth.cli.commands.lab import run as run_command
 from hearth.cli.main import command_parser
 from hearth.machine import paths
 from hearth.workloads.parameters import pairs
@@ -45,7 +45,9 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def first(home: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[int, str, str]:
     """The first run on the data home, which keeps its files: exit code, output, errors."""
-    run = started(home, tmp_path_factory.mktemp("first"), "run", "word-count", *PLAIN, "--keep")
+    run = started(
+        home, tmp_path_factory.mktemp("first"), "lab", "run", "word-count", *PLAIN, "--keep"
+    )
     output, errors = run.communicate(timeout=300)
     return run.returncode, output.decode(), errors.decode()
 
@@ -100,7 +102,7 @@ def test_a_word_count_makes_its_data_once_and_equals_duckdbs(
     making, kept = errors.splitlines()  # elsewhere than on a terminal, a line of each
     assert "making 512 KB of text data, seed 1" in making and kept.startswith("kept in ")
     before = list((home / "runs").iterdir())
-    second = with_data("run", "word-count", *PLAIN, "--json", "--partitions", "3")
+    second = with_data("lab", "run", "word-count", *PLAIN, "--json", "--partitions", "3")
     assert second.stderr == "", "the data are there already"
     document = json.loads(second.stdout)
     validate("workload-result", document)
@@ -113,7 +115,7 @@ def test_a_word_count_makes_its_data_once_and_equals_duckdbs(
 
 
 def test_a_job_runs_bound_the_way_hearth_submit_runs_it(with_data: Command) -> None:
-    done = with_data("run", "word-count", *SMALL, "--master", "local-numa[2x1]", "--json")
+    done = with_data("lab", "run", "word-count", *SMALL, "--master", "local-numa[2x1]", "--json")
     assert done.returncode == 0, done.stderr
     document = json.loads(done.stdout)
     assert document["spark"]["master"] == "local-numa[2x1]"
@@ -129,7 +131,7 @@ def test_what_is_kept_is_named(first: tuple[int, str, str]) -> None:
 
 def test_a_job_that_crashes_says_why_and_keeps_its_log(with_data: Command, tmp_path: Path) -> None:
     # Spark asks for 450 MB at least and says so in one line of its own.
-    done = with_data("run", "word-count", *PLAIN, "--conf", "spark.driver.memory=64m")
+    done = with_data("lab", "run", "word-count", *PLAIN, "--conf", "spark.driver.memory=64m")
     assert done.returncode == 1
     last = done.stderr.splitlines()[-1]
     assert last.startswith("hearth: word-count on local[2] ended with 1: ")
@@ -144,7 +146,7 @@ def test_a_job_that_crashes_says_why_and_keeps_its_log(with_data: Command, tmp_p
     ("words", "message"),
     [
         (["wordcount"], "'wordcount' … word-count"),
-        (["xyzzy"], "'xyzzy' … 'hearth run --list'"),
+        (["xyzzy"], "'xyzzy' … 'hearth lab run --list'"),
         (["word-count", "--size", "2"], "--size: '2'"),
         (["word-count", "--size", "two"], "--size: 'two'"),
         (["word-count", "--size", "900000t"], "--size: "),
@@ -171,7 +173,7 @@ def test_bad_words_of_run_end_in_one_line(
     message: str,
 ) -> None:
     monkeypatch.setenv("HEARTH_DATA", str(tmp_path / "data"))
-    assert says(refused("run", *words), message)
+    assert says(refused("lab", "run", *words), message)
     assert not (tmp_path / "data").exists(), "nothing is made for a run that cannot be"
 
 
@@ -192,7 +194,7 @@ def test_bad_words_of_run_end_in_one_line(
 def test_bad_words_of_bench_end_in_one_line(
     refused: Callable[..., str], words: list[str], message: str
 ) -> None:
-    assert says(refused("bench", *words), message)
+    assert says(refused("lab", "bench", *words), message)
 
 
 def test_a_folder_of_another_seed_is_refused(
@@ -200,17 +202,17 @@ def test_a_folder_of_another_seed_is_refused(
 ) -> None:
     assert first[0] == 0, first[2]
     (mine,) = (made.parent for made in home.glob("text_*/_manifest.json"))
-    done = with_data("run", "word-count", *PLAIN, "--data", str(mine), "--seed", "2")
+    done = with_data("lab", "run", "word-count", *PLAIN, "--data", str(mine), "--seed", "2")
     assert done.returncode == 2
     assert f"'{mine}' holds data with seed 1, not 2" in done.stderr
 
 
 def test_the_list_and_a_jobs_help_say_what_the_catalogue_knows(hearth: Command) -> None:
-    listed = hearth("run", "--list").stdout
+    listed = hearth("lab", "run", "--list").stdout
     assert "batch, Spark core" in listed
     assert "word-count" in listed
-    assert hearth("run").stdout == listed
-    shown = hearth("run", "word-count", "--help").stdout
+    assert hearth("lab", "run").stdout == listed
+    shown = hearth("lab", "run", "word-count", "--help").stdout
     for part in ("stresses", "published", "--partitions", "Awan 2016"):
         assert part in shown
 
@@ -219,7 +221,7 @@ def test_on_a_terminal_it_says_what_it_does_and_how_long_and_nothing_of_that_sta
     home: Path, tmp_path: Path
 ) -> None:
     mine, terminal = pty.openpty()
-    run = started(home, tmp_path, "run", "word-count", *PLAIN, errors=terminal)
+    run = started(home, tmp_path, "lab", "run", "word-count", *PLAIN, errors=terminal)
     os.close(terminal)
     shown = b""
     with contextlib.suppress(OSError), os.fdopen(mine, "rb", buffering=0) as screen:
@@ -235,7 +237,7 @@ def test_on_a_terminal_it_says_what_it_does_and_how_long_and_nothing_of_that_sta
 
 
 def test_parameters_are_told_from_options_in_either_form() -> None:
-    _, parser = command_parser("run")
+    _, parser = command_parser("lab run")
     options = run_command.parse(parser, ["k-means", "--clusters=8", "--size", "2g", "--a", "-1"])
     assert pairs(options.parameters) == {"clusters": "8", "a": "-1"}
     assert (options.job, options.size) == ("k-means", "2g")
@@ -282,7 +284,7 @@ def ended_at_a_part(run: subprocess.Popen[bytes], folder: Path, number: int) -> 
 def test_killed_and_interrupted_while_it_makes_data_it_leaves_nothing_that_a_later_run_trusts(
     with_data: Command, tmp_path: Path
 ) -> None:
-    words = ["run", "word-count", "--size", "40m", "--master", "local[2]", *ARCHIVED]
+    words = ["lab", "run", "word-count", "--size", "40m", "--master", "local[2]", *ARCHIVED]
     one_by_one = ("taskset", "-c", "0")  # its parts
     for attempt in range(4):  # on a busy machine all is made before the signal takes effect
         home = tmp_path / f"data{attempt}"
@@ -306,7 +308,7 @@ def test_ended_while_a_job_runs_it_leaves_no_process_and_no_folder(
     runs = home / "runs"
     kept = set(runs.glob("*"))  # by the tests before this one
     many = ["--partitions", "100000"]  # left alone, it would go on for minutes
-    run = started(home, tmp_path, "run", "word-count", *PLAIN, *many)
+    run = started(home, tmp_path, "lab", "run", "word-count", *PLAIN, *many)
 
     def answers() -> list[Path]:
         return [file for own in set(runs.glob("*")) - kept for file in own.glob("answer/*/*")]
@@ -323,7 +325,16 @@ def test_a_killed_bench_goes_on_from_its_file(
     with_data: Command, home: Path, tmp_path: Path
 ) -> None:
     out = tmp_path / "results.jsonl"
-    words = ["bench", "--jobs", "word-count", "--masters", "local[1],local[2]", *SMALL, *ARCHIVED]
+    words = [
+        "lab",
+        "bench",
+        "--jobs",
+        "word-count",
+        "--masters",
+        "local[1],local[2]",
+        *SMALL,
+        *ARCHIVED,
+    ]
     words += ["--out", str(out)]
     bench = started(home, tmp_path, *words)
     wait_until(lambda: out.is_file() and len(out.read_text().splitlines()) == 2, "a case is kept")
@@ -331,7 +342,7 @@ def test_a_killed_bench_goes_on_from_its_file(
     bench.communicate(timeout=PATIENCE_S)
     before = out.read_text().splitlines()
     page = tmp_path / "series.html"
-    done = with_data("bench", "--resume", str(out), "--json", "--html", str(page))
+    done = with_data("lab", "bench", "--resume", str(out), "--json", "--html", str(page))
     assert done.returncode == 0, done.stderr
     assert "2 runs, 1 of them already in the file" in done.stderr
     assert "word-count: seconds of each run" in page.read_text()
@@ -345,10 +356,10 @@ def test_a_killed_bench_goes_on_from_its_file(
     ratio = seconds["local[2]"] / seconds["local[1]"]
     assert rows["local[2]"]["ratio"]["value"] == pytest.approx(ratio)
     assert all(row["answer"]["status"] == "checked" for row in document["rows"])
-    refused = with_data("bench", "--resume", str(out), "--repeat", "2")
+    refused = with_data("lab", "bench", "--resume", str(out), "--repeat", "2")
     assert refused.returncode == 2
     assert "is of a series with settings.repeat 1, now it is 2" in refused.stderr
 
 
 def test_the_help_of_a_workload_says_how_its_data_are_drawn(hearth: Command) -> None:
-    assert "R-MAT" in hearth("run", "page-rank", "--help").stdout
+    assert "R-MAT" in hearth("lab", "run", "page-rank", "--help").stdout

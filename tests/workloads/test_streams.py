@@ -394,12 +394,12 @@ def test_a_job_without_a_source_says_how_to_start_one(tmp_path: Path) -> None:
     assert "--source is missing" in end_of(submit(tmp_path, words, log), log)
 
 
-# As a user meets them: hearth run, hearth bench
+# As a user meets them: hearth lab run, hearth lab bench
 
 
 def test_a_run_tells_the_figures_of_its_batches(hearth: Command, tmp_path: Path) -> None:
     settings = [f"--{name}={value}" for name, value in SETTINGS.items()]
-    words = ["run", "streaming-network-grep", "--master", "local[2]", *settings, "--json"]
+    words = ["lab", "run", "streaming-network-grep", "--master", "local[2]", *settings, "--json"]
     done = hearth(*words, environment={"HEARTH_DATA": str(tmp_path)})
     assert done.returncode == 0, done.stderr
     document = json.loads(done.stdout)
@@ -421,7 +421,15 @@ def test_a_run_tells_the_figures_of_its_batches(hearth: Command, tmp_path: Path)
 def test_a_taken_port_ends_a_run_in_one_line(hearth: Command, tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        words = ["run", "streaming-network-grep", "--master", "local[2]", "--port", str(port)]
+        words = [
+            "lab",
+            "run",
+            "streaming-network-grep",
+            "--master",
+            "local[2]",
+            "--port",
+            str(port),
+        ]
         done = hearth(*words, environment={"HEARTH_DATA": str(tmp_path)})
     assert done.returncode == 2
     assert f"--port: {port}: Address already in use: choose another" in done.stderr
@@ -431,7 +439,7 @@ def test_a_taken_port_ends_a_run_in_one_line(hearth: Command, tmp_path: Path) ->
 
 def test_a_window_of_no_whole_batches_is_refused_before_a_run(hearth: Command) -> None:
     words = ["--batch-ms", "2000", "--short-window-s", "5"]
-    done = hearth("run", "streaming-popular-tags", "--master", "local[2]", *words)
+    done = hearth("lab", "run", "streaming-popular-tags", "--master", "local[2]", *words)
     assert done.returncode == 2
     said = "--short-window-s: 5 is not a multiple of the batch interval (2.0 s): choose one"
     assert done.stderr.splitlines() == [f"hearth: {said}"]

@@ -1,11 +1,10 @@
 """Name the commands that have an unknown option, to explain an error."""
 
-import importlib
 from argparse import ArgumentParser
 from collections.abc import Iterator
 
 from hearth.base.errors import nearest
-from hearth.cli.commands import GROUPS
+from hearth.cli.commands import GROUPS, load
 
 _MOST_NAMED = 4
 #: Nearer than within one command: all commands together have an option that is like any word.
@@ -17,7 +16,7 @@ def commands_with() -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for name in [name for names in GROUPS.values() for name in names]:
         parser = ArgumentParser(add_help=False, allow_abbrev=False)
-        importlib.import_module(f"hearth.cli.commands.{name}").add_arguments(parser)
+        load(name).add_arguments(parser)
         for option, having in dict.fromkeys(_options(parser, name)):
             found.setdefault(option, []).append(having)
     return found

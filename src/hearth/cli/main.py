@@ -6,7 +6,6 @@ when needed, so that starting is quick.
 
 import contextlib
 import errno
-import importlib
 import os
 import signal
 import sys
@@ -18,7 +17,7 @@ import hearth
 from hearth.base.errors import UserError, nearest
 from hearth.base.java import own_directory
 from hearth.base.terminal import escaping_output, one_line
-from hearth.cli.commands import GROUPS, command_names, summary
+from hearth.cli.commands import GROUPS, command_names, load, split_command, summary
 from hearth.cli.hints import elsewhere
 
 _USAGE_ERROR = 2
@@ -35,8 +34,14 @@ _SURROUNDINGS = frozenset(
 
 #: What tempfile says, without a file's name, where no directory can be written.
 _NO_TEMPORARY = "No usable temporary directory"
-#: What people type for an action of a command.
-_ACTIONS = {name: f"runs {name}" for name in ("list", "show", "export", "delete")}
+#: What people type for an action or an option of a command.
+_MEANT = {
+    **{name: f"runs {name}" for name in ("list", "show", "export", "delete")},
+    **{name.removeprefix("lab "): name for name in GROUPS["Lab"]},
+    "leases": "status --leases",
+    "gather": "topology --capture FILE",
+    "uninstall": "install --undo",
+}
 _NO_DIRECTORY = "the current directory has been deleted: change to another one (cd)"
 #: What an extra brings, by the module that is missed first.
 _EXTRAS = {
@@ -146,7 +151,7 @@ def _surroundings(error: OSError) -> str:
 
 def command_parser(name: str) -> tuple[ModuleType, ArgumentParser]:
     """Return the module of a subcommand and the parser of its arguments."""
-    module = importlib.import_module(f"hearth.cli.commands.{name}")
+    module = load(name)
     parser = Parser(
         prog=f"hearth {name}",
         description=(module.__doc__ or "").strip(),
@@ -167,7 +172,10 @@ def _run(arguments: list[str]) -> int:
     if arguments[0] in ("-h", "--help", "help"):
         print(_overview())
         return 0
-    name, rest = arguments[0], arguments[1:]
+    if arguments[0] == "lab" and arguments[1:] in ([], ["-h"], ["--help"]):
+        print("\n".join(["usage: hearth lab COMMAND ...", *_group("Lab")]))
+        return 0 if arguments[1:] else _USAGE_ERROR
+    name, rest = split_command(arguments)
     if name == "--version":
         print(f"hearth {hearth.__version__}")
         return 0
@@ -212,8 +220,9 @@ def _failed(message: str, code: int, debug: bool) -> int:
 
 def _unknown(name: str) -> str:
     kind = "option" if name.startswith("-") else "command"
-    words = [*command_names(), "--version", "--help"]
-    near = _ACTIONS.get(name) or nearest(name, words)
+    words = [*command_names(), *_MEANT, "--version", "--help"]
+    near = nearest(name, words)
+    near = _MEANT.get(near or "", near)
     hint = f"did you mean '{near}'?" if near else "see 'hearth --help'"
     return f"'{name}' is not a hearth {kind}: {hint}"
 
@@ -226,14 +235,18 @@ def _first_steps() -> str:
     )
 
 
+def _group(group: str) -> list[str]:
+    return ["", f"{group}:", *(f"  {name:<16} {summary(name)}" for name in GROUPS[group])]
+
+
 def _overview() -> str:
     lines = [
         "usage: hearth [--debug] COMMAND ...",
         "",
         (hearth.__doc__ or "").strip().partition("\n")[0],
     ]
-    for group, names in GROUPS.items():
-        lines += ["", f"{group}:", *(f"  {name:<12} {summary(name)}" for name in names)]
+    for group in GROUPS:
+        lines += _group(group)
     lines += ["", "examples:", "  hearth topology", "  hearth plan --input 200g --workload sql"]
     lines += ["  hearth submit my_job.py", ""]
     return "\n".join([*lines, "'hearth COMMAND --help' shows a command's options and examples."])

@@ -16,7 +16,7 @@ from pyspark.sql import SparkSession
 
 def main(data: Path, queries: Path, texts: Path, answers: Path) -> None:
     """Write the rows of each piece of work to a file of its own below `answers`."""
-    session = SparkSession.builder.appName("hearth demo").getOrCreate()
+    session = SparkSession.builder.appName("hearth lab demo").getOrCreate()
     for table in sorted(folder for folder in data.iterdir() if folder.is_dir()):
         session.read.parquet(str(table)).createOrReplaceTempView(table.name)
     rows = {file.stem: run_query(session, file.read_text()) for file in queries.glob("*.sql")}

@@ -89,7 +89,7 @@ def captures_in(folder: Path) -> list[Path]:
         raise UserError(f"DIR: '{folder}' cannot be read: {error.strerror}") from error
     if not found:
         raise UserError(
-            f"DIR: '{folder}' holds no capture: 'hearth gather' on each machine makes one"
+            f"DIR: '{folder}' holds no capture: 'hearth topology --capture FILE' makes one"
         )
     return found
 

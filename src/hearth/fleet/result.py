@@ -1,4 +1,4 @@
-"""The document of `hearth fleet plan`: `hearth schema fleet-plan`."""
+"""The document of `hearth lab fleet plan`: `hearth schema fleet-plan`."""
 
 from dataclasses import dataclass, field
 from typing import Literal
@@ -76,7 +76,7 @@ class Unread:
 class FleetPlan:
     """Which classes of machine a folder of captures holds, the plan of each, and the odd ones.
 
-    Written by `hearth fleet plan --json`.
+    Written by `hearth lab fleet plan --json`.
     """
 
     classes: list[MachineClass]  #: the largest first

@@ -36,7 +36,7 @@ def install(home: Path, jar: Path) -> str:
     instead = f", instead of the link to {' and '.join(replaced)}" if replaced else ""
     return (
         f"linked {link}{instead}: --master local-numa now works from every front end of {home} "
-        "('hearth uninstall' removes it)"
+        "('hearth install --undo' removes it)"
     )
 
 
@@ -64,7 +64,7 @@ def _refuse_others(link: Path) -> None:
         raise UserError(
             f"'{link}' is a link to '{link.readlink()}' that belongs to {_name(owner)}: keep "
             f"using it, or ask {_name(owner)} to run "
-            f"'hearth uninstall --spark-home {link.parents[1]}'"
+            f"'hearth install --undo --spark-home {link.parents[1]}'"
         )
 
 

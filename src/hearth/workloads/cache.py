@@ -18,7 +18,7 @@ _PART_S = 3600
 KINDS = {
     "archives": ("class-data archives: Java starts faster", "the newest 4 of a sort"),
     "answers": ("what was asked of this machine and the jars", "some kB each"),
-    "data": ("data sets of 'hearth run' and 'hearth bench'", "nothing: --limit, --remove"),
+    "data": ("data sets of 'hearth lab run' and 'hearth lab bench'", "nothing: --limit, --remove"),
 }
 
 

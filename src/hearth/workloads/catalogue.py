@@ -97,7 +97,7 @@ class Catalogue:
         names = [job.name for job in self.jobs]
         near = difflib.get_close_matches(name.lower(), names, n=3, cutoff=0.5)
         near = near or [known for known in names if name.lower() in known][:3]
-        return f"did you mean {' or '.join(near)}?" if near else "'hearth run --list' shows them"
+        return f"did you mean {' or '.join(near)}?" if near else "see 'hearth lab run --list'"
 
 
 def workloads_jar() -> Path:

@@ -1,4 +1,4 @@
-"""The suites of `hearth bench`: which jobs, with which settings."""
+"""The suites of `hearth lab bench`: which jobs, with which settings."""
 
 import re
 import shlex

@@ -1,23 +1,42 @@
-"""One file for each subcommand: its docstring is its help; `add_arguments` and `run`."""
+"""One file for each subcommand: its docstring is its help; `add_arguments` and `run`.
 
+Commands of two words, such as `hearth lab run`, are the modules of the package `lab`.
+"""
+
+import importlib
 import pkgutil
+from types import ModuleType
 
 #: The commands as `hearth --help` shows them: what most people need every day stands first.
 GROUPS = {
     "Every day": ("submit", "plan", "status", "compare", "report"),
-    "Run": ("run", "demo", "leases", "workers"),
-    "Understand": ("topology", "doctor", "fleet", "profile", "runs", "predict", "affinity"),
-    "Measure": ("tune", "colocate", "characterise", "bench", "study"),
-    "Manage": ("install", "uninstall", "jar", "cache", "gather", "schema", "completion"),
-}
+    "Understand": ("topology", "doctor", "profile", "runs"),
+    "Measure and tune": ("tune", "colocate", "workers"),
+    "Manage": ("install", "jar", "cache", "schema", "completion"),
+    "Lab": (
+        "lab run", "lab demo", "lab bench", "lab characterise", "lab study", "lab predict",
+        "lab affinity", "lab fleet",
+    ),
+}  # fmt: skip
+
+
+def load(name: str) -> ModuleType:
+    """Import the module of a command, which is slow for all of them: half a second."""
+    return importlib.import_module(f"{__name__}.{name.replace(' ', '.')}")
 
 
 def summary(name: str) -> str:
-    """Return the first line of a command's help without importing it: all take half a second."""
-    source = pkgutil.get_data(__name__, f"{name}.py") or b""
+    """Return the first line of a command's help without importing it."""
+    source = pkgutil.get_data(__name__, f"{name.replace(' ', '/')}.py") or b""
     return source.split(b"\n", 1)[0].decode("utf-8").strip('" ')
 
 
 def command_names() -> list[str]:
-    """Return the subcommands, which are the modules of this package."""
-    return sorted(module.name for module in pkgutil.iter_modules(__path__))
+    """Return the names of the commands, `lab run` and the like as two words."""
+    return sorted(name for names in GROUPS.values() for name in names)
+
+
+def split_command(words: list[str]) -> tuple[str, list[str]]:
+    """Split a command line into the command's name, of one or two words, and the rest."""
+    length = 2 if words[0] == "lab" else 1
+    return " ".join(words[:length]), words[length:]

@@ -140,7 +140,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     )  # fmt: skip
     known.add_argument(
         "--scaling", metavar="TABLE.csv", type=Path,
-        help="predict from a table of speedups between numbers of nodes (see hearth predict)",
+        help="predict from a table of speedups between numbers of nodes (see hearth lab predict)",
     )  # fmt: skip
     split.add_argument(
         "--machine",

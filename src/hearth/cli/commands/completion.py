@@ -10,10 +10,9 @@ examples:
   hearth completion fish
 """
 
-import importlib
 from argparse import ArgumentParser, Namespace
 
-from hearth.cli.commands import command_names
+from hearth.cli.commands import command_names, load, summary
 from hearth.spark.submit_args import spark_options
 from hearth.studies.published.preset import names as study_names
 
@@ -72,9 +71,11 @@ def _whole_parser() -> ArgumentParser:
     parser = ArgumentParser(prog="hearth")
     parser.add_argument("--version", action="store_true", help="print the version")
     commands = parser.add_subparsers(dest="command")
+    lab = commands.add_parser("lab", help="experiments").add_subparsers(dest="experiment")
     for name in command_names():
-        module = importlib.import_module(f"hearth.cli.commands.{name}")
-        command = commands.add_parser(name, help=(module.__doc__ or "").strip().splitlines()[0])
+        module = load(name)
+        parent = lab if name.startswith("lab ") else commands
+        command = parent.add_parser(name.removeprefix("lab "), help=summary(name))
         command.add_argument("--debug", action="store_true", help="show a stack trace on errors")
         module.add_arguments(command)
         if "APPLICATION" in (command.usage or ""):

@@ -2,11 +2,12 @@
 
 spark-shell, pyspark, spark-sql, spark-submit and notebooks of that Spark then know the master. The
 link is in Spark's `jars` directory and points into this installation of hearth: run this again
-after an upgrade. 'hearth uninstall' removes it.
+after an upgrade. --undo removes it.
 
 examples:
   hearth install
   hearth install --spark-home /opt/spark
+  hearth install --undo
   spark-shell --master local-numa
 """
 
@@ -14,7 +15,7 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
 from hearth.machine import paths
-from hearth.spark.jar_link import install
+from hearth.spark.jar_link import install, uninstall
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -25,11 +26,15 @@ def add_arguments(parser: ArgumentParser) -> None:
         type=Path,
         help="the Spark installation (default: SPARK_HOME, else the installed pyspark)",
     )
+    parser.add_argument("--undo", action="store_true", help="remove the link")
 
 
 def run(options: Namespace) -> int:
-    """Link the jar and say so."""
+    """Link the jar, or remove the link, and say so."""
     home = paths.spark_home(options.spark_home)
+    if options.undo:
+        print(uninstall(home))
+        return 0
     paths.check_spark(home)
     print(install(home, paths.hearth_jar()))
     return 0

@@ -107,8 +107,8 @@ def run(options: Namespace) -> int:
 def _refuse_fleet(machine: str | None) -> None:
     if is_fleet(machine):
         raise UserError(
-            f"--machine: '{machine}' is a folder of captures: 'hearth fleet plan {machine}' plans "
-            f"for all; --format {CLUSTERS[0]}|... prints files for each"
+            f"--machine: '{machine}' is a folder of captures: 'hearth lab fleet plan {machine}' "
+            f"plans for all; --format {CLUSTERS[0]}|... prints files for each"
         )
 
 

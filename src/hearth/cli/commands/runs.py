@@ -1,9 +1,9 @@
 """List recorded runs and studies (comparisons, tunes, ...); show, export or delete them.
 
 hearth profile records runs. Each study (comparison, characterisation, tune, colocation, series of
-hearth bench, repetition of a published study) is kept with its runs. RUN is the id of a run or a
-study, the beginning or the last four letters of it, or 'last' for the latest run. Only runs can be
-exported.
+hearth lab bench, repetition of a published study) is kept with its runs. RUN is the id of a run or
+a study, the beginning or the last four letters of it, or 'last' for the latest run. Only runs can
+be exported.
 
 examples:
   hearth runs
@@ -47,7 +47,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.set_defaults(action="list", json=False, kind=None, last=None)
     actions = parser.add_subparsers(dest="action", metavar="list|show|export|delete")
     listing = actions.add_parser("list", help="list everything, oldest first (default)")
-    listing.add_argument("--kind", choices=KINDS, help="only this kind (study: of hearth study)")
+    listing.add_argument("--kind", choices=KINDS, help="only this kind (study: a published one)")
     listing.add_argument("--last", metavar="N", type=int, help="only the latest N")
     listing.add_argument("--json", action="store_true", help="print JSON")
     showing = actions.add_parser("show", help="show a run, with where its time went, or a study")

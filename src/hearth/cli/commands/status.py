@@ -3,10 +3,15 @@
 For each executor: its place in the plan, process id, allowed CPUs, memory policy, the nodes that
 hold its anonymous memory, and the CPUs on which its threads last ran, all read from the kernel now.
 
+--leases shows what the running applications of all users hold: an application takes a lease of CPUs
+and memory when it starts under local-numa, and others plan around it. A lease ends with the last
+process of its application, however that ends.
+
 examples:
   hearth status
   hearth status --watch
   hearth status --all
+  hearth status --leases
   hearth status app-20261121120000-0001 --json
 """
 
@@ -27,7 +32,9 @@ from hearth.machine.applications import (
     last_placement,
     read_applications,
 )
+from hearth.machine.leases import Leases
 from hearth.machine.placement import Placement
+from hearth.report.terminal.leases import show_leases
 from hearth.report.terminal.placement import show_placement
 from hearth.report.terminal.screen import Screen
 
@@ -37,23 +44,42 @@ _WATCH_S = 2.0
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the command's options."""
     parser.add_argument("app", nargs="?", metavar="APP", help="show one application, by id or name")
+    parser.add_argument(
+        "--leases",
+        action="store_true",
+        help="show what all users' applications hold",
+    )
     parser.add_argument("--all", action="store_true", help="include finished applications")
     parser.add_argument("--watch", action="store_true", help="refresh every 2 s until Ctrl-C")
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def run(options: Namespace) -> int:
-    """List the recorded applications."""
+    """List the recorded applications, or the leases."""
     if options.watch and options.json:
         raise UserError("--watch: cannot be combined with --json: leave one of them out")
+    if options.leases and (options.app is not None or options.all):
+        other = "APP" if options.app is not None else "--all"
+        raise UserError(f"--leases: cannot be combined with {other}: leave one of them out")
     while True:
         if options.watch:
             clear_screen()
-        show(options.app, ended=options.all, as_json=options.json, debug=options.debug)
+        if options.leases:
+            _show_leases(as_json=options.json, debug=options.debug)
+        else:
+            show(options.app, ended=options.all, as_json=options.json, debug=options.debug)
         if not options.watch:
             return 0
         sys.stdout.flush()
         time.sleep(_WATCH_S)
+
+
+def _show_leases(*, as_json: bool, debug: bool) -> None:
+    document = jvm.call("leases", debug=debug)
+    if as_json:
+        print(json.dumps(document, indent=2))
+    else:
+        print("\n".join(show_leases(typed(document, Leases), Screen.of())))
 
 
 def show(app: str | None, *, ended: bool, as_json: bool, debug: bool) -> None:

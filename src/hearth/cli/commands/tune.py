@@ -260,7 +260,7 @@ def _list(found: SearchSpace, asked: "TuneSettings") -> None:
 
 
 def keep_or_withdraw(line: SubmitLine, tune: "Tune", found: Tuned) -> None:
-    """Keep the best for `hearth submit --tuned` and `hearth run --tuned`, or withdraw what was."""
+    """Keep the best for `hearth submit --tuned` and `lab run --tuned`, or withdraw what was."""
     from hearth.studies.tune.verdict import winner  # loads numpy, limited by now
 
     way = winner(tune)
@@ -285,7 +285,7 @@ def keep_or_withdraw(line: SubmitLine, tune: "Tune", found: Tuned) -> None:
     }
     name = line.application[0]
     keep_tuned(paths.state_home(), tuned_as(line), config)
-    words = "hearth submit --tuned" if is_application(name) else f"hearth run {name} --tuned"
+    words = "hearth submit --tuned" if is_application(name) else f"hearth lab run {name} --tuned"
     print(f"hearth: saved: {words} uses this configuration", file=sys.stderr)
 
 

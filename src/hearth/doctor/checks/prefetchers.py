@@ -17,7 +17,7 @@ def _look(machine: Machine) -> Outcome:
     return Problem(
         "all prefetchers are on",
         f"/{_FILE}",
-        command="hearth characterise --questions prefetchers measures which to turn off here",
+        command="hearth lab characterise --questions prefetchers measures which to turn off here",
     )
 
 

@@ -11,7 +11,7 @@ def _look(machine: Machine) -> Outcome:
     return Problem(
         f"{counted(len(found.problems), 'lease')} not counted: {found.problems[0][:120]}",
         found.directory,
-        command=f"hearth leases; remove the file in {found.directory} if no application uses it",
+        command=f"hearth status --leases; remove the file in {found.directory} if nobody uses it",
     )
 
 

@@ -1,4 +1,4 @@
-"""A series of `hearth bench` on the page: what its template shows."""
+"""A series of `hearth lab bench` on the page: what its template shows."""
 
 from hearth.base.sizes import counted
 from hearth.report.html.comparison import seconds_strip

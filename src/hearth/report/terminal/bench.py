@@ -1,4 +1,4 @@
-"""The table of `hearth bench`: times of each job under each master, and how reliable they are."""
+"""The table of `hearth lab bench`: each job under each master, and how reliable that is."""
 
 from collections.abc import Sequence
 

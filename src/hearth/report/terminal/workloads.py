@@ -54,14 +54,14 @@ def listed(jobs: "Iterable[Any]", screen: Screen) -> list[str]:
     return [
         *lines,
         "",
-        "'hearth run NAME --help' shows a workload's parameters and its published runs.",
+        "'hearth lab run NAME --help' shows a workload's parameters and its published runs.",
     ]
 
 
 def explained(job: Any, generators: "Iterable[Any]", screen: Screen) -> list[str]:
     """Return one job's own help."""
     made = {item.generator for item in job.inputs}
-    lines = [f"usage: hearth run {job.name} [options] [--PARAMETER VALUE]...", ""]
+    lines = [f"usage: hearth lab run {job.name} [options] [--PARAMETER VALUE]...", ""]
     lines += [f"{screen.title(job.name)}: {job.summary}", ""]
     for label, text in (("stresses", job.stresses), ("published", job.published)):
         lines.append(screen.paragraph(f"{label:<10} {text}", hanging=" " * 11))
@@ -75,7 +75,7 @@ def explained(job: Any, generators: "Iterable[Any]", screen: Screen) -> list[str
     head = ["name", "default", "published", "meaning"]
     rows = [[f"--{p.name}", p.default, p.published or "-", p.help] for p in job.parameters]
     lines += table(screen, head, rows) if rows else ["  none"]
-    return [*lines, "", "'hearth run --help' shows the options that every workload has."]
+    return [*lines, "", "'hearth lab run --help' shows the options that every workload has."]
 
 
 def _by_family(jobs: "Iterable[Any]") -> list[tuple[str, list[Any]]]:

@@ -173,7 +173,7 @@ def is_good(results: Results) -> bool:
 
 @dataclass(frozen=True)
 class BenchResult:
-    """The document that `hearth bench --json` prints.
+    """The document that `hearth lab bench --json` prints.
 
     The file of results has the series and then the cases, a line each.
     """

@@ -130,7 +130,7 @@ class Series:
     def described(self, machine: dict[str, Any], words: Sequence[str] = ()) -> SeriesHead:
         """Return the first line of the results: what must be the same for the series to continue.
 
-        words: behind `hearth bench`, to go on with.
+        words: behind `hearth lab bench`, to go on with.
         """
         conf = self.redaction.settings(self.conf)
         return SeriesHead(

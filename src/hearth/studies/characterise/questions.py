@@ -124,7 +124,7 @@ def questions(here: Surroundings, keys: Sequence[str]) -> list[Question]:
 def _kinds(here: Surroundings) -> Question:
     asked = Question("kinds", "Does streaming use the machine like batch?", "Awan 2016")
     if here.job is None:
-        return _not(asked, "it needs one of hearth's workloads: hearth characterise word-count")
+        return _not(asked, "it needs one of hearth's workloads: hearth lab characterise word-count")
     batch = {stream: job for job, stream in COUNTERPARTS.items()} | {j: j for j in COUNTERPARTS}
     if here.job.name not in batch:
         pairs = ", ".join(COUNTERPARTS)
@@ -140,7 +140,7 @@ def _rates(here: Surroundings) -> Question:
     asked = Question("rates", "What does the event rate change?", "Awan 2016")
     if here.job is None or here.job.stream is None:
         job = "streaming-network-word-count"
-        return _not(asked, f"it needs a streaming workload: hearth characterise {job}")
+        return _not(asked, f"it needs a streaming workload: hearth lab characterise {job}")
     arms = tuple(Arm(f"{rate}/s", parameters=(("rate", str(rate)),)) for rate in RATES)
     return replace(asked, arms=arms)
 

@@ -66,7 +66,7 @@ class Units:
 
 def leased(units: Units, debug: bool) -> list[str]:
     """Say which applications hold CPUs that are to be split."""
-    with contextlib.suppress(UserError):  # 'hearth leases' says what is wrong with them
+    with contextlib.suppress(UserError):  # 'hearth status --leases' says what is wrong with them
         return [
             f"CPUs {brief_ids(lease.cpus, 24)} are leased by {lease.name} of {lease.user}: results "
             "measured there are valid only beside it"

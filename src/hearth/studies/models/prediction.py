@@ -1,4 +1,4 @@
-"""The documents of `hearth predict`: `hearth schema prediction`, as dataclasses."""
+"""The documents of `hearth lab predict`: `hearth schema prediction`, as dataclasses."""
 
 from dataclasses import dataclass, field
 from typing import Literal

@@ -152,7 +152,7 @@ def preset(name: str) -> Preset:
     """Return the preset of a name; raise UserError for one that there is not."""
     if name not in names():
         near = nearest(name, names())
-        hint = f"did you mean '{near}'?" if near else "'hearth study list' lists them"
+        hint = f"did you mean '{near}'?" if near else "'hearth lab study list' lists them"
         raise UserError(f"'{name}' is not a study: {hint}")
     file = resources.files(__package__).joinpath("presets", f"{name}.toml")
     document: dict[str, Any] = tomllib.loads(file.read_text(encoding="utf-8"))
@@ -203,7 +203,11 @@ def _how(found: Preset, step: Step, asked: Request, *, cold: bool) -> list[str]:
     repeat = found.repeat if asked.repeat is None else asked.repeat
     warmup = found.warmup if asked.warmup is None else asked.warmup
     often = ["--repeat", str(repeat), "--warmup", str(warmup)]
-    drop = ["--cold"] if cold and step.run.split()[0] in ("compare", "characterise") else []
+    drop = (
+        ["--cold"]
+        if cold and step.run.removeprefix("lab ").startswith(("compare ", "characterise "))
+        else []
+    )
     return [*often, *drop]
 
 

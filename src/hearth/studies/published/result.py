@@ -62,7 +62,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Repeated:
-    """What `hearth study run --json` prints."""
+    """What `hearth lab study run --json` prints."""
 
     schema: Schema
     id: str

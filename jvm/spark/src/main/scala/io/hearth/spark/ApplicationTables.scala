@@ -74,7 +74,7 @@ final class ApplicationTables(plan: Plan, leased: Leased, running: () => Vector[
       else "These CPUs are this application's own."
     UiTable(
       "Lease",
-      s"$state `hearth leases` shows those of all applications.",
+      s"$state `hearth status --leases` shows those of all applications.",
       Vector("CPUs", "Memory"),
       leased.lease.toVector.map { _ =>
         val cpus = if (leased.unbound) IdSet.empty else PlanLease.cpus(plan)

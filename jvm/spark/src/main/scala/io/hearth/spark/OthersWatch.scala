@@ -61,7 +61,7 @@ final class OthersWatch(
     val last =
       if (warnings == MostWarnings) ". Later ones are in the placement report only" else ""
     s"Other programs use CPUs to which this application's executors are bound: ${named.mkString("; ")}. " +
-      s"`hearth leases` shows which CPUs are free$last"
+      s"`hearth status --leases` shows which CPUs are free$last"
   }
 }
 

@@ -58,7 +58,7 @@ class OthersWatchSuite extends AnyFunSuite {
     assert(
       world.log.of("warn") == Vector(
         "Other programs use CPUs to which this application's executors are bound: process 500 (p500) of bob used 10.0 s " +
-          s"of CPU time on CPUs $cpu within 10.0 s. `hearth leases` shows which CPUs are free"
+          s"of CPU time on CPUs $cpu within 10.0 s. `hearth status --leases` shows which CPUs are free"
       )
     )
     assert(world.watch.seen.map(use => (use.pid, use.cpuSeconds)) == Vector(500L -> 40.0))

@@ -26,7 +26,7 @@ final case class Fitted(plan: Plan, full: Option[String], unbound: Boolean) {
   /** What `spark.hearth.lease.whenFull=refuse` says. */
   def refusal: Option[String] = full.map(why =>
     s"${HearthKeys.WhenFullKey}: 'refuse', and nothing that fits is known to be free: $why; set it to 'wait' or " +
-      "'share', or ask for less (hearth leases shows who holds what)"
+      "'share', or ask for less (hearth status --leases shows who holds what)"
   )
 }
 

@@ -32,7 +32,7 @@ final private[topology] class CpuReader(
     }
     if (all.isEmpty && own.isEmpty)
       throw new UserError(
-        s"no CPU is online in $base: give a sysfs tree, as hearth gather makes it"
+        s"no CPU is online in $base: give a sysfs tree, as hearth topology --capture makes it"
       )
     withTopology(withOwn(all))
   }

@@ -154,7 +154,7 @@ object TopologyReader {
       case Vector() =>
         throw new UserError(
           s"machine '${Brief(source)}' contains no sysfs (sys/devices/system/cpu is absent): give a capture " +
-            "made by hearth gather, or by hwloc-gather-topology"
+            "made by hearth topology --capture, or by hwloc-gather-topology"
         )
       case several =>
         val names = Brief(several.map(_._2).mkString(", "))

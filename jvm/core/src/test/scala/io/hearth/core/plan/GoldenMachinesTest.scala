@@ -9,7 +9,7 @@ import io.hearth.core.topology.{Captures, IdSet, TopologyJson, TopologyReader}
 
 /**
  * Captures in `fixtures/machines`, each with the topology that is read from it and its plan beside it:
- * a capture (`hearth gather`) becomes a test by being put there.
+ * a capture (`hearth topology --capture`) becomes a test by being put there.
  */
 class GoldenMachinesTest extends AnyFunSuite {
 

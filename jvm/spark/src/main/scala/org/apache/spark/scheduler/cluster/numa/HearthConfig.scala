@@ -89,7 +89,7 @@ private[spark] object HearthConfig {
 
   val WhenFull: ConfigEntry[String] = ConfigBuilder(HearthKeys.WhenFullKey)
     .doc(
-      "What happens where other applications hold what the plan would need (`hearth leases` shows who). " +
+      "What happens where other applications hold what the plan would need (`hearth status --leases` shows who). " +
         "`share`: the application runs beside them, its executors not bound, with a warning that names them. " +
         "`wait`: it starts when enough is free; first come, first served: while it waits, those that come " +
         "later get nothing. `refuse`: it ends with a message."

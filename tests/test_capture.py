@@ -1,4 +1,4 @@
-"""`hearth gather` replaces nothing unasked and leaves nothing behind when it is ended."""
+"""`hearth topology --capture` replaces no file unasked; one that is ended leaves nothing behind."""
 
 import os
 import signal
@@ -17,11 +17,11 @@ def test_an_existing_file_is_replaced_only_where_the_user_says_so(
 ) -> None:
     file = tmp_path / "here.tar.gz"
     file.write_text("mine")
-    refused = hearth("gather", "--output", str(file))
+    refused = hearth("topology", "--capture", str(file))
     assert refused.returncode == 2
     assert "it already exists; use --force to replace it" in refused.stderr
     assert file.read_text() == "mine"
-    assert hearth("gather", "--force", "--output", str(file)).returncode == 0
+    assert hearth("topology", "--force", "--capture", str(file)).returncode == 0
     assert hearth("topology", "--machine", str(file)).returncode == 0
 
 
@@ -43,7 +43,7 @@ def test_a_gather_that_is_ended_leaves_no_part_and_no_process(
     scratch.mkdir()
     target.mkdir()
     running = subprocess.Popen(
-        command("gather", "--output", str(target / "m.tar.gz")),
+        command("topology", "--capture", str(target / "m.tar.gz")),
         env=environment(tmp_path / "state", TMPDIR=str(scratch)),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

@@ -15,11 +15,11 @@ default route, else the fastest that is up. An agent pins the threads in any JVM
 docs/affinity.md.
 
 examples:
-  hearth affinity plan --policy near-threads:4
-  hearth affinity plan --machine "2 nodes of 64 GB, 8 cores, mlx5_0 on node 1" --policy near-core
-  hearth affinity show 4711
-  hearth affinity jar
-  hearth affinity defaults
+  hearth lab affinity plan --policy near-threads:4
+  hearth lab affinity plan --machine "2 nodes of 64 GB, 8 cores, mlx5_0 on node 1"
+  hearth lab affinity show 4711
+  hearth lab affinity jar
+  hearth lab affinity defaults
 """
 
 import json

@@ -1,13 +1,13 @@
 """Plan for many machines from their captures: classes of equal machines, and the odd ones.
 
-'hearth gather' on each machine makes a capture; a folder holds them, as archives or directories,
-also files with the output of 'lscpu; numactl -H'. Machines of equal topology are one class, with
-one plan; odd machines are listed with what differs. 'hearth plan --format yarn --machine DIR'
-prints a cluster's files for each class.
+'hearth topology --capture' on each machine makes a capture; a folder holds them, as archives or
+directories, also files with the output of 'lscpu; numactl -H'. Machines of equal topology are one
+class, with one plan; odd machines are listed with what differs. 'hearth plan --format yarn
+--machine DIR' prints a cluster's files for each class.
 
 examples:
-  hearth fleet plan captures/
-  hearth fleet plan captures/ --workload sql --json
+  hearth lab fleet plan captures/
+  hearth lab fleet plan captures/ --workload sql --json
 """
 
 import json

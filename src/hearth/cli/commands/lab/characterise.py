@@ -8,11 +8,11 @@ with the reason. Runs alternate in random order after a warm-up, and each is rec
 lists them).
 
 examples:
-  hearth characterise my_job.py --date 2026-11-21
-  hearth characterise --dry-run my_job.py
-  hearth characterise --questions executors,sweep --repeat 10 word-count --size 2g
-  hearth characterise --questions rates streaming-network-word-count
-  hearth characterise --html machine.html batch
+  hearth lab characterise my_job.py --date 2026-11-21
+  hearth lab characterise --dry-run my_job.py
+  hearth lab characterise --questions executors,sweep --repeat 10 word-count --size 2g
+  hearth lab characterise --questions rates streaming-network-word-count
+  hearth lab characterise --html machine.html batch
 """
 
 import json
@@ -94,7 +94,7 @@ class CharacteriseCommand:
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the command's own options; those of spark-submit are separated in `hearth.spark`."""
     parser.usage = (
-        "hearth characterise [options of hearth or spark-submit] "
+        "hearth lab characterise [options of hearth or spark-submit] "
         "SUITE|WORKLOAD|APPLICATION [its parameters or arguments]"
     )
     add_submit_options(parser, _REFUSED)
@@ -162,7 +162,7 @@ def run(options: CharacteriseCommand) -> int:
         kept = Characterisation.resume(home, options.resume, asked, settings, redaction)
     number = kept.directory.name
     try:
-        with continued_with(f"characterise --resume {number}"):
+        with continued_with(f"lab characterise --resume {number}"):
             failed = kept.run(asked, settings, Quiet(options.runs.wait_idle_s))
     finally:
         print(f"hearth: characterisation {number}", file=sys.stderr)

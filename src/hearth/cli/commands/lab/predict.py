@@ -12,11 +12,11 @@ from published speedups; where it cannot be known, such as on one node, the reas
 from_binding, to_binding, speedup) and predicts each workload from 1 and 2 nodes and the others.
 
 examples:
-  hearth predict --from last
-  hearth predict --from last --executors 4 --cores 6
-  hearth predict --from last --bind node --nodes 2
-  hearth predict --from app-20261123.zstd --machine "2 packages, 4 nodes of 64 GB, 8 cores" --json
-  hearth predict --scaling speedups.csv
+  hearth lab predict --from last
+  hearth lab predict --from last --executors 4 --cores 6
+  hearth lab predict --from last --bind node --nodes 2
+  hearth lab predict --from log.zstd --machine "2 packages, 4 nodes of 64 GB, 8 cores" --json
+  hearth lab predict --scaling speedups.csv
 """
 
 import json

@@ -5,9 +5,9 @@ where the kernel ran the executors; compares the same job bound and under plain 
 every result against DuckDB on the same files. Exits with 1 if a check fails.
 
 examples:
-  hearth demo
-  hearth demo --scale 0.2 --keep
-  hearth demo --rounds 1
+  hearth lab demo
+  hearth lab demo --scale 0.2 --keep
+  hearth lab demo --rounds 1
 """
 
 import importlib.util

@@ -9,12 +9,12 @@ suites: batch (Spark core, MLlib, GraphX, SQL), streaming, sql (TPC-H and the ot
 osu (the OSU benchmarks' GroupBy and SortBy), paper-numa (the jobs of the NUMA studies).
 
 examples:
-  hearth bench --suite batch
-  hearth bench --suite sql --dry-run
-  hearth bench --suite osu --masters 'local[*],local-numa[2x4],local-numa[4x2]' --repeat 10
-  hearth bench --jobs word-count --size 2g --repeat 10 --warmup 1 --out results.jsonl
-  hearth bench --jobs 'sort-by --maps 480 --reduces 480,group-by' --repeat 5
-  hearth bench --suite osu --html osu.html
+  hearth lab bench --suite batch
+  hearth lab bench --suite sql --dry-run
+  hearth lab bench --suite osu --masters 'local[*],local-numa[2x4],local-numa[4x2]' --repeat 10
+  hearth lab bench --jobs word-count --size 2g --repeat 10 --warmup 1 --out results.jsonl
+  hearth lab bench --jobs 'sort-by --maps 480 --reduces 480,group-by' --repeat 5
+  hearth lab bench --suite osu --html osu.html
 """
 
 import json
@@ -150,7 +150,7 @@ def _go(offer: catalogue.Catalogue, series: Series, results: Results, quiet: Qui
     print(f"hearth: {runs}", file=sys.stderr, flush=True)
     progress = StudyProgress(with_subject=True, quiet=quiet)
     progress.ended(kept)
-    with continued_with(f"bench --resume {resumed_by(results.path)}"), progress.shown():
+    with continued_with(f"lab bench --resume {resumed_by(results.path)}"), progress.shown():
         running.run(offer, series, results, progress)
 
 

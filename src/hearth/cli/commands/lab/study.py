@@ -8,11 +8,11 @@ their own results; 'hearth runs' lists those and the repetition as a whole. docs
 every published number with its answer.
 
 examples:
-  hearth study list
-  hearth study show baig-binding
-  hearth study run baig-sweep --scale 0.01
-  hearth study run baig-sweep --scale 0.01 --steps PageRank --repeat 3 --html sweep.html
-  hearth study run partitions-shapes --dry-run
+  hearth lab study list
+  hearth lab study show baig-binding
+  hearth lab study run baig-sweep --scale 0.01
+  hearth lab study run baig-sweep --scale 0.01 --steps PageRank --repeat 3 --html sweep.html
+  hearth lab study run partitions-shapes --dry-run
 """
 
 import json
@@ -25,6 +25,7 @@ from typing import Any
 
 from hearth.base.codec import to_json
 from hearth.base.errors import UserError
+from hearth.cli.commands import split_command
 from hearth.cli.main import command_parser
 from hearth.cli.options import from_namespace, json_help
 from hearth.cli.pages import add_html_option, write_html
@@ -59,7 +60,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         action = actions.add_parser(name, help=words)
         action.add_argument(
             "name", metavar="EXPERIMENT", nargs="?" if name == "run" else None,
-            help="a name that 'hearth study list' shows",
+            help="a name that 'hearth lab study list' shows",
         )  # fmt: skip
         action.add_argument(
             "--scale", type=_scale, default=1.0, metavar="F",
@@ -105,7 +106,9 @@ def parse(parser: ArgumentParser, words: list[str]) -> Namespace:
     given = parser.parse_args(words)
     if given.action == "run" and given.name is None:
         if given.resume is None:
-            raise UserError("nothing to run: name an experiment: 'hearth study list' lists them")
+            raise UserError(
+                "nothing to run: name an experiment: 'hearth lab study list' lists them"
+            )
         kept = kept_words(STUDY, paths.state_home(), given.resume)
         given = parser.parse_args([*kept, *words[words.index("run") + 1 :]])
     given.typed = words
@@ -161,7 +164,7 @@ def _show_missing(one: Preset, asked: Request, here: Here, steps: list[ReadyStep
     if missing:
         print("\n".join(missing), file=sys.stderr)
     if all(step.missing for step in steps):
-        raise UserError(f"{one.name}: no step can run here: see 'hearth study show {one.name}'")
+        raise UserError(f"{one.name}: no step can run here: see 'hearth lab study show {one.name}'")
 
 
 def _begun(
@@ -178,7 +181,7 @@ def _begun(
 def _run(kept: PublishedStudy, steps: list[ReadyStep], debug: bool) -> bool:
     """Run the steps; whether one failed."""
     try:
-        with continued_with(f"study run --resume {kept.directory.name}"):
+        with continued_with(f"lab study run --resume {kept.directory.name}"):
             return kept.run(steps, lambda words: _command(words, debug))
     finally:
         print(f"hearth: study {kept.directory.name}", file=sys.stderr)
@@ -186,8 +189,9 @@ def _run(kept: PublishedStudy, steps: list[ReadyStep], debug: bool) -> bool:
 
 def _command(words: list[str], debug: bool) -> dict[str, Any]:
     """Run a command of hearth's in this process, and return the document that it prints."""
-    module, parser = command_parser(words[0])
-    rest = [*(["--debug"] if debug else []), "--json", *words[1:]]
+    name, own = split_command(words)
+    module, parser = command_parser(name)
+    rest = [*(["--debug"] if debug else []), "--json", *own]
     options = module.parse(parser, rest) if hasattr(module, "parse") else parser.parse_args(rest)
     print(f"hearth: hearth {shlex.join(words)}", file=sys.stderr, flush=True)
     with redirect_stdout(StringIO()) as printed:
@@ -195,5 +199,5 @@ def _command(words: list[str], debug: bool) -> dict[str, Any]:
     try:
         document: dict[str, Any] = json.loads(printed.getvalue())
     except ValueError:  # it said why it ran nothing
-        raise UserError(f"hearth {words[0]}: {printed.getvalue().strip()}") from None
+        raise UserError(f"hearth {name}: {printed.getvalue().strip()}") from None
     return document

@@ -4,16 +4,16 @@ The data is generated from a seed on the first run and then reused; it is kept i
 in hearth's cache. The answer is compared with that of another implementation: checked, wrong, or
 unchecked with the reason. Exits with 1 if the job fails or its answer is wrong.
 
-'hearth run --list' lists all workloads; 'hearth run NAME --help' shows what one stresses, its
-parameters, and the sizes of the published runs. Give parameters as options: --partitions 48.
+'hearth lab run --list' lists all workloads; 'hearth lab run NAME --help' shows what one stresses,
+its parameters, and the sizes of the published runs. Give parameters as options: --partitions 48.
 
 examples:
-  hearth run --list
-  hearth run word-count --size 2g
-  hearth run word-count --help
-  hearth run word-count --master 'local[*]' --partitions 48
-  hearth run word-count --tuned
-  hearth run word-count --master 'local-numa[2x4]' --conf spark.executor.memory=8g --json
+  hearth lab run --list
+  hearth lab run word-count --size 2g
+  hearth lab run word-count --help
+  hearth lab run word-count --master 'local[*]' --partitions 48
+  hearth lab run word-count --tuned
+  hearth lab run word-count --master 'local-numa[2x4]' --conf spark.executor.memory=8g --json
 """
 
 import json
@@ -60,7 +60,7 @@ class RunCommand:
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the command's own options; a job's parameters are separated in `parse`."""
-    parser.usage = "hearth run NAME [options] [--PARAMETER VALUE]..."
+    parser.usage = "hearth lab run NAME [options] [--PARAMETER VALUE]..."
     parser.add_argument("job", nargs="?", metavar="NAME", help="a workload (default: list all)")
     parser.add_argument("--list", action="store_true", help="list the workloads by family")
     parser.add_argument("--size", metavar="SIZE", help="size of the data, e.g. 2g")
@@ -106,7 +106,7 @@ def parse(parser: ArgumentParser, words: list[str]) -> RunCommand:
     explained = named and any(word in ("-h", "--help") for word in words[1:])
     given, rest = parser.parse_known_args([words[0]] if explained else words)
     if rest and not named:
-        parser.error(f"'{rest[0]}' is not an option of hearth run: give the job's name first")
+        parser.error(f"'{rest[0]}' is not an option of hearth lab run: give the job's name first")
     return from_namespace(RunCommand, given, parameters=rest, explained=explained)
 
 
