@@ -32,11 +32,6 @@ from hearth.spark.submit_args import Option, SubmitLine, SubmitOptions, late_opt
 
 #: What stands for Spark's own programs where an application is named.
 _NO_FILES = ("pyspark-shell", "spark-internal", "spark-shell", "sparkr-shell")
-SHUFFLE_PARTITIONS = "spark.sql.shuffle.partitions"
-PARTITIONS_BY_QUERY = "spark.hearth.sql.partitionsByQuery"
-_EXTENSIONS = "spark.sql.extensions"
-_SIZES_SHUFFLES = "io.hearth.sql.QuerySizedShuffles"
-_PLANNED_PARTITIONS = "spark.hearth.internal.shufflePartitions"
 _WHEN_FULL = "spark.hearth.lease.whenFull"
 _LATER = (
     "Spark will start faster next time: hearth makes class-data archives when this application is "
@@ -109,15 +104,13 @@ def _planned(
 ) -> Submission:
     """Return the submission of what hearth plans, on the one machine that this is."""
     plan, inherited = _plan(line, settings, occasion)
-    waiting = _waits(plan)
-    if waiting:
-        plan = replace(plan, master="local-numa")  # the driver waits, and plans again
     if occasion.named:
         check_application(line.application[0])
     show_plan(plan)
-    additions, jar = _additions(line.asked, settings, plan, waiting)
-    # One JVM starts from plain Spark's archive, which has the classes of tasks as well.
-    first = jar if waiting or not plan.is_native else None
+    additions = _additions(line.asked, settings, plan)
+    jar = paths.hearth_jar() if plan.needs_jar else None
+    # `local[n]` starts from plain Spark's archive, which has the classes of tasks as well.
+    first = jar if plan.master.startswith("local-numa") else None
     theirs = command.users_class_path(line, settings)
     flags, afterwards = _archives(occasion, theirs, settings, first)
     if afterwards and first and "spark.hearth.classDataArchive" not in settings:
@@ -244,11 +237,6 @@ def _saying(plan: Plan, more: list[Reason]) -> Plan:
     return replace(plan, reasons=[*plan.reasons, *more])
 
 
-def _waits(plan: Plan) -> bool:
-    """Return whether one JVM is to wait until others have given back what it needs."""
-    return plan.is_native and any(reason.decision == "waiting" for reason in plan.reasons)
-
-
 def _notes(line: SubmitLine, plan: Plan) -> list[str]:
     named = [f"input {r.value}: {r.because}" for r in plan.reasons if r.decision == "input"]
     return [*named, *_idle(line.asked, plan), *late_options(line.application)]
@@ -263,17 +251,12 @@ def _idle(asked: SubmitOptions, plan: Plan) -> list[str]:
     return [f"{name} has no effect: {remedy}" for name in idle]
 
 
-def _additions(
-    asked: SubmitOptions, settings: Mapping[str, str], plan: Plan, waiting: bool
-) -> tuple[dict[str, str], Path | None]:
-    """Return hearth's own settings and its jar; neither where one JVM has no use for hearth's."""
-    if waiting:
-        return {_WHEN_FULL: "wait"}, paths.hearth_jar()
+def _additions(asked: SubmitOptions, settings: Mapping[str, str], plan: Plan) -> dict[str, str]:
+    """Return hearth's own settings: the planner's, and those of the user's options."""
     if plan.is_native:
-        additions = _partitions_by_query(settings, plan)
-        return additions, paths.hearth_jar() if additions else None
-    additions = {"spark.hearth.plan": str(write_plan(to_json(plan), paths.state_home()))}
-    additions |= _before_an_engine(settings, plan)
+        return plan.launch or {}
+    file = write_plan(to_json(plan), paths.state_home())
+    additions = {"spark.hearth.plan": str(file), **(plan.launch or {})}
     if asked.hosts is not None:
         additions["spark.hearth.hosts"] = asked.hosts
     if asked.is_unbound:
@@ -287,34 +270,7 @@ def _additions(
     if plan.driver.bound and settings.get("spark.hearth.neighbours") != "ignore":
         # The driver plans again if somebody else has taken its CPUs by then.
         additions["spark.hearth.internal.cpus"] = show_ids(os.sched_getaffinity(0))
-    return additions, paths.hearth_jar()
-
-
-def _partitions_by_query(settings: Mapping[str, str], plan: Plan) -> dict[str, str]:
-    """Return what lets plain Spark size each query's shuffles (jvm: QuerySizedShuffles).
-
-    Nothing if the user sets their number or asks for Spark's.
-    """
-    if SHUFFLE_PARTITIONS in settings or not _is_on(PARTITIONS_BY_QUERY, settings):
-        return {}
-    planned = plan.conf.get(SHUFFLE_PARTITIONS)
-    ours = {_PLANNED_PARTITIONS: planned} if planned else {}
-    return {PARTITIONS_BY_QUERY: "true", **ours, **_before_an_engine(settings, plan)}
-
-
-def _before_an_engine(settings: Mapping[str, str], plan: Plan) -> dict[str, str]:
-    """Return what names the rule before the user's extensions, where an engine whose plugin puts
-    its own behind them would replace the shuffles first (jvm: Engine.sized).
-    """
-    comet = any((r.decision, r.value) == ("native engine", "Comet") for r in plan.reasons)
-    named = [name.strip() for name in settings.get(_EXTENSIONS, "").split(",") if name.strip()]
-    if not comet or _SIZES_SHUFFLES in named or not _is_on(PARTITIONS_BY_QUERY, settings):
-        return {}
-    return {_EXTENSIONS: ",".join([_SIZES_SHUFFLES, *named])}
-
-
-def _is_on(rule: str, settings: Mapping[str, str]) -> bool:
-    return settings.get(rule, "true").strip().lower() == "true"
+    return additions
 
 
 def _archives(

@@ -12,8 +12,8 @@ import com.fasterxml.jackson.databind.JsonNode
 import io.hearth.core.{Brief, IoReason, Redaction, UserError}
 import io.hearth.core.json.Json
 import io.hearth.core.leases.{Lease, LeaseRegistry, Leases, LeaseState, OpenFile}
-import io.hearth.core.plan.{Coexistence, Fitted, Others, Plan, PlanJson, PlanLease}
-import io.hearth.core.plan.{PlanMode, PlanRequest}
+import io.hearth.core.plan.{Coexistence, Fitted, LaunchSettings, Others, Plan, PlanJson}
+import io.hearth.core.plan.{PlanLease, PlanMode, PlanRequest}
 import io.hearth.core.topology.{IdSet, Neighbours, Scratch, Topology}
 import io.hearth.core.topology.{TopologyJson, TopologyReader}
 
@@ -153,6 +153,12 @@ private[cli] object PlanVerb {
 
   private def written(plan: Plan, request: PlanRequest, topology: Topology): JsonNode = {
     val document = PlanJson.write(plan)
+    if (LaunchSettings.waits(plan)) document.put("master", "local-numa")
+    val launch = Json.obj()
+    LaunchSettings.of(plan, request.limits.conf).toVector.sorted.foreach { case (key, value) =>
+      launch.put(key, value)
+    }
+    if (!launch.isEmpty) document.set[JsonNode]("launch", launch)
     val redaction = Redaction.of(request.limits.conf.get)
     val users = request.limits.conf.map { case (key, value) =>
       key -> redaction.setting(key, value)

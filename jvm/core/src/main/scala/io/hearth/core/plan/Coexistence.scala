@@ -83,7 +83,7 @@ object Coexistence {
       new Coexistence(ours, occupied, others, machine, waits).fit(planned(machine))
     }
     of(topology).map { whole =>
-      val available = others.neighbours.availableMb.filter(_ < memoryOf(whole.plan))
+      val available = others.neighbours.availableMb.filter(_ < whole.plan.memoryMb)
       val smaller = available.flatMap(mb => of(leaving(topology, mb)).toOption)
       val fitted = smaller.getOrElse(whole)
       val notes = others.neighbours.hidden.map(unseen) ++ others.leases.problems.map(unread) ++
@@ -98,12 +98,6 @@ object Coexistence {
     machine.copy(allowed = machine.allowed.copy(memoryLimitBytes = Some(limit)))
   }
 
-  /** All that the processes of a plan may take, in MiB. */
-  private def memoryOf(plan: Plan): Long = {
-    val driver = if (plan.mode == PlanMode.Native) 0L else plan.driver.heapMb
-    plan.executors.iterator.map(e => e.heapMb + e.offHeapMb + e.overheadMb).sum + driver
-  }
-
   private def heldReason(held: Map[Int, Long]) = Reason(
     Decision,
     s"${held.toVector.sorted.map { case (n, b) => s"${Sizes.show(b >> 20)} of node $n" }.mkString(", ")} left alone",
@@ -115,11 +109,11 @@ object Coexistence {
   private def heldNow(plan: Plan, availableMb: Long) = Reason(
     Decision,
     s"${Sizes.show(availableMb)} of memory available",
-    if (memoryOf(plan) <= availableMb)
-      s"other processes hold the rest now, so the plan takes at most ${Sizes.show(memoryOf(plan))}; stop " +
+    if (plan.memoryMb <= availableMb)
+      s"other processes hold the rest now, so the plan takes at most ${Sizes.show(plan.memoryMb)}; stop " +
         "some of them for a larger plan"
     else
-      s"other processes hold the rest now, and the plan may take ${Sizes.show(memoryOf(plan))}: stop some " +
+      s"other processes hold the rest now, and the plan may take ${Sizes.show(plan.memoryMb)}: stop some " +
         "of them, or give a smaller --memory",
     "kernel: /proc/meminfo"
   )

@@ -71,7 +71,12 @@ final case class Plan(
     reasons: Vector[Reason],
     workload: Workload,
     asked: Limits
-)
+) {
+
+  /** The most memory that all its processes may take; one JVM is executor and driver. */
+  def memoryMb: Long =
+    executors.iterator.map(_.memoryMb).sum + (if (mode == PlanMode.Native) 0L else driver.memoryMb)
+}
 
 sealed abstract class PlanMode(val name: String)
 object PlanMode {
