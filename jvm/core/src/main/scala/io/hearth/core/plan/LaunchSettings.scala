@@ -1,0 +1,39 @@
+package io.hearth.core.plan
+
+/**
+ * What an application starts with under `hearth submit`, beside the plan's own settings. One JVM whose map is empty
+ * is plain Spark, without hearth's jar.
+ */
+object LaunchSettings {
+  private val Extensions = "spark.sql.extensions"
+  private val SizesShuffles = "io.hearth.sql.QuerySizedShuffles"
+
+  /** @param users the user's settings */
+  def of(plan: Plan, users: Map[String, String]): Map[String, String] =
+    if (waits(plan)) Map(HearthKeys.WhenFullKey -> "wait")
+    else if (plan.mode == PlanMode.Native) sizedByQuery(plan, users)
+    else beforeAnEngine(users)
+
+  /** Whether one JVM is to wait until others have given back what it needs: its driver then plans again. */
+  def waits(plan: Plan): Boolean =
+    plan.mode == PlanMode.Native && plan.reasons.exists(_.decision == Coexistence.Waiting)
+
+  /** What lets plain Spark size each query's shuffles, unless the user sets their number or asks for Spark's. */
+  private def sizedByQuery(plan: Plan, users: Map[String, String]): Map[String, String] =
+    if (users.contains(ShufflePartitions.Key) || !isOn(users)) Map.empty
+    else {
+      val planned = plan.conf.get(ShufflePartitions.Key).map(HearthKeys.PlannedPartitions -> _)
+      Map(HearthKeys.PartitionsByQuery -> "true") ++ planned ++ beforeAnEngine(users)
+    }
+
+  /** Names the rule before the user's extensions: an engine that puts its own behind them would replace the shuffles. */
+  private def beforeAnEngine(users: Map[String, String]): Map[String, String] = {
+    val named = users.get(Extensions).toVector.flatMap(_.split(',')).map(_.trim).filter(_.nonEmpty)
+    val first = Engine.of(users.get).exists(_.sized) && !named.contains(SizesShuffles)
+    if (first && isOn(users)) Map(Extensions -> (SizesShuffles +: named).mkString(","))
+    else Map.empty
+  }
+
+  private def isOn(users: Map[String, String]): Boolean =
+    users.get(HearthKeys.PartitionsByQuery).forall(_.trim.toLowerCase == "true")
+}
