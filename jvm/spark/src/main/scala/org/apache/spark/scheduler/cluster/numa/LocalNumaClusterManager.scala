@@ -31,6 +31,7 @@ import io.hearth.spark.{
   HostAddresses,
   HostNames,
   Leased,
+  LocalCheckpoints,
   MasterUrl,
   SupportedSpark
 }
@@ -62,6 +63,7 @@ private[spark] class LocalNumaClusterManager extends ExternalClusterManager with
     val plan = leased.plan
     TaskProfiles.install(sc, plan)
     plan.reasons.foreach(tell)
+    LocalCheckpoints.unwarned()
     if (Engine.of(sc.conf.getOption).exists(_.sized)) QuerySizedShuffles.name(sc.conf)
     plan.mode match {
       case PlanMode.Native =>
