@@ -1,12 +1,11 @@
 """For each check a machine on which all is right, and one on which it is wrong."""
 
-import struct
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from doctor.made_machine import AMPLE, JAR, LEASES, PLAN, TOPOLOGY, Given
-from hearth.doctor.check import Archive, Space
+from doctor.made_machine import AMPLE, JAR, PLAN, TOPOLOGY, Given
+from hearth.doctor.machine import Space
 from hearth.machine.topology import TaskLimit
 
 
@@ -25,7 +24,6 @@ HUGE = "sys/kernel/mm/hugepages/hugepages-2048kB"
 POLICY = f"{CPU}/cpufreq/policy0"
 LIMITS = "proc/self/limits"
 MOUNTS = "proc/self/mountinfo"
-DISK = "sys/dev/block/8:1"
 HOST = "proc/sys/kernel/hostname"
 ALONE = replace(TOPOLOGY.allowed, cpu_quota=None, task_limits=[])
 ONE_NODE = {"nodes": TOPOLOGY.nodes[:1], "allowed": replace(TOPOLOGY.allowed, nodes="0")}
@@ -68,30 +66,6 @@ def java(text: str) -> Given:
     return Given({"jdk/release": text}, own={"java_home": Path("jdk")})
 
 
-def dmi(rated: int, now: int) -> bytes:
-    raw = bytearray(0x28)
-    raw[0], raw[1] = 17, len(raw)
-    for at, value in ((0x0C, 16384), (0x15, rated), (0x20, now)):
-        struct.pack_into("<H", raw, at, value)
-    return bytes(raw)
-
-
-def channel(size_mb: int, locator: str, bank: str = "") -> bytes:
-    raw = bytearray(dmi(1600, 1600))
-    raw[0x10], raw[0x11] = 1, 2
-    struct.pack_into("<H", raw, 0x0C, size_mb)
-    return bytes(raw) + locator.encode() + b"\0" + (bank or "BANK 0").encode() + b"\0\0"
-
-
-def channels(*sizes_mb: int) -> Given:
-    """Modules in channels A, B and so on."""
-    names = [f"sys/firmware/dmi/entries/17-{n}/raw" for n in range(len(sizes_mb))]
-    raw = [
-        channel(size, "ChannelX-DIMM0".replace("X", "ABCD"[n])) for n, size in enumerate(sizes_mb)
-    ]
-    return Given(dict(zip(names, raw, strict=True)))
-
-
 def nic_on_node_0(cpus: str, rps: str = "0", xps: str = "0") -> Given:
     """A network device with an interrupt that some CPUs serve."""
     place = "sys/class/net/eth0"
@@ -103,91 +77,12 @@ def nic_on_node_0(cpus: str, rps: str = "0", xps: str = "0") -> Given:
     )  # fmt: skip
 
 
-def idle(*states: tuple[int, int]) -> Given:
-    """Of each CPU that may be used the states' latency in microseconds, and whether disabled."""
-    return Given(
-        {
-            f"{CPU}/cpu{cpu}/cpuidle/state{n}/{name}": f"{value}\n"
-            for cpu in (1, 2)
-            for n, state in enumerate(states)
-            for name, value in zip(("latency", "disable"), state, strict=True)
-        },
-        topology={"allowed": replace(ALONE, cpus="1-2")},
-    )
-
-
-def link(name: str, kind: str, flags: str = "0x1003") -> dict[str, str | bytes]:
-    return {f"sys/class/net/{name}/type": kind, f"sys/class/net/{name}/flags": flags}
-
-
 def status(seccomp: str, rights: str) -> str:
     return f"Name:\tx\nCapEff:\t{rights}\nSeccomp:\t{seccomp}\n"
 
 
-def interrupts(first: int, others: int) -> str:
-    counts = " ".join([str(first), *[str(others)] * 7])
-    names = " ".join(f"CPU{n}" for n in range(8))
-    return f"     {names}\n 24: {counts} PCI-MSI eth0\nLOC: {counts} Local timer\n"
-
-
-def nic(rps: str, speed: str = "25000", flows: str = "32768") -> Given:
-    place = "sys/class/net/eth0"
-    given = files(
-        f"{place}/speed", speed, f"{place}/device/vendor", "x",
-        f"{place}/queues/rx-0/rps_cpus", rps, "proc/sys/net/core/rps_sock_flow_entries", flows,
-    )  # fmt: skip
-    return replace(given, topology={"allowed": replace(ALONE, cpus="0-7")})
-
-
 def registers(value: int) -> bytes:
     return bytes(0x1A4) + value.to_bytes(8, "little")
-
-
-def nvme(lanes: str) -> Given:
-    place = "sys/class/nvme/nvme0/device"
-    return files(
-        f"{place}/current_link_speed", "8.0 GT/s PCIe", f"{place}/max_link_speed", "16.0 GT/s PCIe",
-        f"{place}/current_link_width", lanes, f"{place}/max_link_width", "4",
-    )  # fmt: skip
-
-
-def heat(milliseconds: str) -> Given:
-    counter = "thermal_throttle/package_throttle_total_time_ms"
-    return files("proc/uptime", "9000.50 70000.10", f"{CPU}/cpu0/{counter}", milliseconds)
-
-
-def tcp(**options: str) -> Given:
-    given = {"tcp_window_scaling": "1", "tcp_sack": "1", "tcp_moderate_rcvbuf": "1", **options}
-    return Given({f"proc/sys/net/ipv4/{name}": value for name, value in given.items()})
-
-
-def uncore(*now_khz: int) -> Given:
-    place = f"{CPU}/intel_uncore_frequency/package_{{:02}}_die_00"
-    return Given(
-        {
-            f"{place.format(package)}/{name}": str(value)
-            for package, now in enumerate(now_khz)
-            for name, value in (("initial_max_freq_khz", 2400000), ("max_freq_khz", now))
-        }
-    )
-
-
-def edac(corrected: int, lost: int = 0, days: float = 3) -> Given:
-    place = "sys/devices/system/edac/mc/mc0"
-    return files(
-        f"{place}/ce_count", str(corrected), f"{place}/ue_count", str(lost),
-        f"{place}/seconds_since_reset", str(round(days * 86400)),
-    )  # fmt: skip
-
-
-def short_circuit(environment: dict[str, str]) -> Given:
-    """Asked for in Hadoop's own settings, with its library in a place of its own."""
-    site = "<property><name>dfs.client.read.shortcircuit</name>\n<value>true</value></property>"
-    library = "opt/hadoop/lib/native/libhadoop.so"
-    return Given(
-        {"etc/hadoop/hdfs-site.xml": f"<!-- Zoë -->{site}".encode("latin-1"), library: "x"},
-        own={"environment": {"HADOOP_CONF_DIR": "/etc/hadoop", **environment}},
-    )
 
 
 GROUP = {"proc/self/cgroup": "0::/a\n", "sys/fs/cgroup/a/cgroup.controllers": "memory"}
@@ -297,18 +192,6 @@ CASES = {
         files("proc/meminfo", memory(MemAvailable=64 << 20)),
         harm=True,
     ),
-    "memory-pressure": Case(
-        files(
-            "proc/pressure/memory",
-            "some avg10=0.00 avg60=0.00 avg300=9.00 total=1\n"
-            "full avg10=0.00 avg60=0.00 avg300=0.20 total=1\n",
-        ),
-        files(
-            "proc/pressure/memory",
-            "some avg10=0.00 avg60=0.00 avg300=9.00 total=1\n"
-            "full avg10=0.00 avg60=0.00 avg300=4.20 total=1\n",
-        ),
-    ),
     "governor": Case(
         files(
             f"{POLICY}/scaling_governor", "powersave", f"{POLICY}/scaling_driver", "intel_pstate"
@@ -380,9 +263,6 @@ CASES = {
     "memory-maps": Case(
         files("proc/sys/vm/max_map_count", "262144"), files("proc/sys/vm/max_map_count", "65530")
     ),
-    "process-ids": Case(
-        files("proc/sys/kernel/pid_max", "32768"), files("proc/sys/kernel/pid_max", "4096")
-    ),
     "threads-max": Case(
         files("proc/sys/kernel/threads-max", "192730"), files("proc/sys/kernel/threads-max", "9000")
     ),
@@ -436,10 +316,6 @@ CASES = {
         files(HOST, "big-box"),
         Given({HOST: "big-box"}, own={"resolve": lambda name: []}),
         harm=True,
-    ),
-    "loopback": Case(
-        files("etc/hosts", "127.0.0.1 localhost\n::1 localhost\n"),
-        files("etc/hosts", "# here\n::1 localhost\n"),
     ),
     "nic-node": Case(nic_on_node_0("0-1"), nic_on_node_0("2-3,6")),
     "java-version": Case(
@@ -505,9 +381,6 @@ CASES = {
     ),
     "state-on-network": Case(mount(ROOT_MOUNT), mount(ROOT_MOUNT, ("/home", "nfs4", "rw"))),
     "state-space": Case(Given(), Given(own={"space": lambda folder: LITTLE}), harm=True),
-    "unsound-leases": Case(
-        Given(), Given(own={"leases": replace(LEASES, problems=["'a.lease' is damaged"])})
-    ),
     "log-level": Case(
         Given(own={"root_log_level": "warn"}), Given(own={"root_log_level": "debug"})
     ),
@@ -516,10 +389,6 @@ CASES = {
     ),
     "ipv6-only": Case(
         files(HOST, "box"), Given({HOST: "box"}, own={"resolve": lambda name: ["2001:db8::1"]})
-    ),
-    "stale-archives": Case(
-        Given(own={"archives": [Archive(90 << 20, True)]}),
-        Given(own={"archives": [Archive(90 << 20, False), *[Archive(90 << 20, True)] * 3]}),
     ),
     "archive-failures": Case(
         Given(), Given(own={"archive_failures": [("driver", "no space left on the device")]})

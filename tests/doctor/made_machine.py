@@ -7,17 +7,15 @@ from typing import Any
 
 from hearth.base.absent import Absent
 from hearth.base.codec import load_typed
-from hearth.doctor.check import Machine, Own, Space
-from hearth.doctor.tree import Tree
-from hearth.machine.leases import Leases
+from hearth.doctor.machine import Machine, Own, Space
 from hearth.machine.plan import Plan
 from hearth.machine.topology import Topology
+from hearth.machine.tree import Tree
 from support import ROOT
 
 EXAMPLES = ROOT / "contract" / "examples"
 TOPOLOGY = load_typed(EXAMPLES / "topology.json", Topology)
 PLAN = load_typed(EXAMPLES / "plan.json", Plan)
-LEASES = load_typed(EXAMPLES / "leases.json", Leases)
 JAR = "/opt/hearth/hearth-spark_2.13-0.1.0.jar"
 AMPLE = Space(100 << 30, 200 << 30, 1000, 2000)
 OWN = Own(
@@ -32,8 +30,6 @@ OWN = Own(
     cache="/home/a/.cache/hearth",
     jar=JAR,
     installed={},
-    leases=replace(LEASES, problems=[]),
-    archives=[],
     archive_failures=[],
     space=lambda folder: AMPLE,
     resolve=lambda name: ["127.0.1.1"],

@@ -11,41 +11,41 @@ import pytest
 from doctor.cases import CASES
 from doctor.made_machine import nothing
 from hearth.base.absent import Absent
-from hearth.doctor.check import Check, Fine, Problem, all_checks, looked
-
-CHECKS = {check.name: check for check in all_checks()}
+from hearth.doctor.rule import Fine, Problem, Rule
+from hearth.doctor.rules import RULES
 
 
 def test_every_check_has_its_cases() -> None:
-    assert CHECKS.keys() == CASES.keys()
-    assert len(CHECKS) >= 40
+    assert RULES.keys() == CASES.keys()
+    assert len(RULES) >= 40
 
 
-@pytest.mark.parametrize("name", CHECKS)
+@pytest.mark.parametrize("name", RULES)
 def test_where_all_is_right_nothing_is_found(name: str, tmp_path: Path) -> None:
-    found = looked(CHECKS[name], CASES[name].right.machine(tmp_path))
+    found = RULES[name].outcome(CASES[name].right.machine(tmp_path))
     assert isinstance(found, Fine), found
     assert found.seen
 
 
-@pytest.mark.parametrize("name", CHECKS)
+@pytest.mark.parametrize("name", RULES)
 def test_what_is_wrong_is_found_with_evidence_and_a_command(name: str, tmp_path: Path) -> None:
-    found = looked(CHECKS[name], CASES[name].wrong.machine(tmp_path))
+    found = RULES[name].outcome(CASES[name].wrong.machine(tmp_path))
     assert isinstance(found, Problem), found
     assert found.severity == ("harm" if CASES[name].harm else "advice")
-    assert found.seen and found.evidence and (found.command or found.changes)
+    assert found.seen and (found.reads or RULES[name].reads)
+    assert RULES[name].command_for(found) != "none"
     for change in found.changes:
         assert change.path.startswith(("proc/sys/", "sys/"))
 
 
-@pytest.mark.parametrize("name", CHECKS)
+@pytest.mark.parametrize("name", RULES)
 def test_of_a_machine_that_cannot_be_seen_nothing_is_claimed(name: str, tmp_path: Path) -> None:
-    found = looked(CHECKS[name], nothing(tmp_path))
+    found = RULES[name].outcome(nothing(tmp_path))
     assert isinstance(found, Absent) and found.reason
 
 
-@pytest.mark.parametrize("check", CHECKS.values(), ids=lambda check: check.name)
-def test_a_check_says_why_what_is_better_and_where_that_is_known_from(check: Check) -> None:
+@pytest.mark.parametrize("check", RULES.values(), ids=lambda check: check.name)
+def test_a_check_says_why_what_is_better_and_where_that_is_known_from(check: Rule) -> None:
     assert check.why.endswith((".", "?")) and check.better and check.source and check.touches
     assert check.worth.kind == "unknown" or any(c.isdigit() for c in check.worth.text)
 
@@ -81,7 +81,7 @@ DESTROYED: dict[str, Callable[[random.Random], Callable[[Path], None]]] = {
     "a pipe": lambda rng: _pipe,
     "a link to itself": lambda rng: _loop,
 }
-WITH_FILES = [name for name in CHECKS if CASES[name].wrong.files]
+WITH_FILES = [name for name in RULES if CASES[name].wrong.files]
 
 
 @pytest.mark.parametrize("damage", DESTROYED)
@@ -91,7 +91,7 @@ def test_destroyed_files_end_in_could_not_read(name: str, damage: str, tmp_path:
     destroy = DESTROYED[damage](random.Random(f"{name} {damage}"))
     for path in CASES[name].wrong.files:
         destroy(tmp_path / path)
-    found = looked(CHECKS[name], machine)
+    found = RULES[name].outcome(machine)
     assert not isinstance(found, Problem), found
     if isinstance(found, Absent):
         assert found.reason.isprintable() and len(found.reason) < 300
@@ -111,7 +111,7 @@ def test_cut_and_altered_files_never_end_in_a_trace(name: str, tmp_path: Path) -
                 )
                 content = content or bytearray(b"0")
             (root / path).write_bytes(content)
-        found = looked(CHECKS[name], machine)
+        found = RULES[name].outcome(machine)
         text = found.reason if isinstance(found, Absent) else found.seen
         assert text.isprintable() and len(text) < 300
         shutil.rmtree(root)

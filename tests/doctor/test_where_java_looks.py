@@ -9,9 +9,9 @@ import pytest
 from doctor.cases import ROOT_MOUNT, mount
 from doctor.made_machine import Given
 from hearth.base.absent import Absent
-from hearth.doctor.check import Fine, Problem, all_checks, looked
+from hearth.doctor.rule import Fine, Problem
+from hearth.doctor.rules import RULES
 
-CHECKS = {check.name: check for check in all_checks()}
 NOEXEC = mount(ROOT_MOUNT, ("/tmp", "tmpfs", "rw,noexec"), ("/fast", "tmpfs", "rw,noexec"))
 DRIVER, EXECUTOR = (f"spark.{who}.extraJavaOptions" for who in ("driver", "executor"))
 
@@ -52,7 +52,7 @@ def test_the_temporary_directories_of_driver_and_executors_are_judged_each_and_n
     tmp_path: Path, conf: dict[str, str], environment: dict[str, str], told: str | None
 ) -> None:
     machine = of_user(NOEXEC, conf, **environment).machine(tmp_path)
-    found = looked(CHECKS["temporary-noexec"], machine)
+    found = RULES["temporary-noexec"].outcome(machine)
     assert not isinstance(found, Absent)
     assert isinstance(found, Fine) if told is None else found.seen == told
     if isinstance(found, Problem):
@@ -63,7 +63,7 @@ def test_the_temporary_directories_of_driver_and_executors_are_judged_each_and_n
 def test_options_of_executors_that_are_not_started_are_not_judged(tmp_path: Path) -> None:
     conf = {DRIVER: temporary("/data"), EXECUTOR: temporary("/fast")}
     native = replace(of_user(NOEXEC, conf), plan={"mode": "native"})
-    assert isinstance(looked(CHECKS["temporary-noexec"], native.machine(tmp_path)), Fine)
+    assert isinstance(RULES["temporary-noexec"].outcome(native.machine(tmp_path)), Fine)
 
 
 def test_a_temporary_directory_that_java_would_not_find_is_told_with_whose_it_is(
@@ -71,12 +71,12 @@ def test_a_temporary_directory_that_java_would_not_find_is_told_with_whose_it_is
 ) -> None:
     given = Given(modes={"tmp": 0o1777, "data": 0o700, "dev/shm": 0o1777})
     gone = of_user(given, {EXECUTOR: temporary("/gone")}).machine(tmp_path)
-    found = looked(CHECKS["directory-modes"], gone)
+    found = RULES["directory-modes"].outcome(gone)
     assert isinstance(found, Problem) and found.severity == "harm"
     assert found.seen.startswith("/gone (java.io.tmpdir of executors) does not exist")
     assert found.command == "mkdir /gone"
     there = of_user(given, {EXECUTOR: temporary("/data")}).machine(tmp_path)
-    found = looked(CHECKS["directory-modes"], there)
+    found = RULES["directory-modes"].outcome(there)
     assert isinstance(found, Fine)
     assert "/data (java.io.tmpdir of executors): mode 0700" in found.seen
 
@@ -88,4 +88,4 @@ def test_of_a_temporary_directory_that_is_no_name_of_a_file_nothing_is_claimed(
 ) -> None:
     given = replace(NOEXEC, modes={"tmp": 0o1777, "dev/shm": 0o1777})
     machine = of_user(given, {key: temporary("/a\0b")}).machine(tmp_path)
-    assert looked(CHECKS[check], machine) == Absent("-Djava.io.tmpdir names no file")
+    assert RULES[check].outcome(machine) == Absent("-Djava.io.tmpdir names no file")

@@ -5,7 +5,7 @@ from typing import Literal
 
 from hearth.base.codec import LEFT_OUT
 from hearth.base.limits import Count, NonEmpty, Positive, Share, Text
-from hearth.doctor.check import Severity
+from hearth.doctor.rule import Severity
 from hearth.machine.plan import Plan
 from hearth.spark.clusters.shape import Shape
 

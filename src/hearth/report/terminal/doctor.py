@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator
 from itertools import groupby
 
 from hearth.base.sizes import counted
-from hearth.doctor.check import Check
 from hearth.doctor.examine import CheckFinding, Examined
+from hearth.doctor.rule import Rule
 from hearth.report.terminal.screen import Screen
 
 _COLOURS = {"harm": "red", "advice": "yellow"}
@@ -41,17 +41,17 @@ def show_doctor(found: Examined, screen: Screen, *, everything: bool) -> list[st
     return lines
 
 
-def list_checks(checks: Iterable[Check], screen: Screen) -> list[str]:
-    """Show every check: why it asks, what is better, what a change touches, and by which source."""
+def list_checks(rules: Iterable[Rule], screen: Screen) -> list[str]:
+    """Show every rule: why it asks, what is better, what a change touches, and by which source."""
     lines: list[str] = []
-    for group, members in groupby(checks, lambda check: check.group):
+    for group, members in groupby(rules, lambda rule: rule.group):
         lines.append(screen.title(group))
-        for check in members:
-            lines.append(screen.paragraph(f"{check.name}: {check.why}", "  ", "    "))
-            touches = f"{check.touches}; needs a reboot" if check.reboot else check.touches
-            worth = check.worth.text if check.worth.kind == "published" else ""
-            facts = {"better": check.better, "worth": worth, "touches": touches}
-            for label, text in {**facts, "source": check.source}.items():
+        for rule in members:
+            lines.append(screen.paragraph(f"{rule.name}: {rule.why}", "  ", "    "))
+            touches = f"{rule.touches}; needs a reboot" if rule.reboot else rule.touches
+            worth = rule.worth.text if rule.worth.kind == "published" else ""
+            facts = {"better": rule.better, "worth": worth, "touches": touches}
+            for label, text in {**facts, "source": rule.source}.items():
                 if text:
                     lines.append(screen.paragraph(f"{label}: {text}", "    ", "      "))
     return lines
