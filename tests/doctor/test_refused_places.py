@@ -56,6 +56,17 @@ def test_settings_and_findings_of_a_directory_that_is_anothers_are_not_seen(
     assert capsys.readouterr().err.endswith("Permission denied: no finding is silenced\n")
 
 
+def test_the_level_of_the_log_is_read_where_spark_reads_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
+    name = "log4j2.properties"
+    assert _conf_file(tmp_path, name) == {}
+    (tmp_path / name).write_bytes(b"# Zo\xeb\nrootLogger.level = info\nlogger.jetty.level = warn\n")
+    read = _conf_file(tmp_path, name)
+    assert not isinstance(read, Absent) and read["rootLogger.level"] == "info"
+
+
 def test_a_place_of_anothers_is_named_with_what_to_choose(
     hidden: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -99,8 +99,8 @@ def test_the_doctors_page_shows_every_finding_and_fits_its_screen(
     browser: Any, tmp_path: Path, width: int
 ) -> None:
     found = [
-        examine(CASES[check.name].wrong.machine(tmp_path / check.name), None, {}, [check])
-        for check in RULES.values()
+        examine(CASES[rule.name].wrong.machine(tmp_path / rule.name), None, {}, [rule])
+        for rule in RULES.values()
     ]
     long = replace(found[0].findings[0], name="long", seen=f"/{'a_folder' * 30}: mode 0777")
     findings = [long, *(one for each in found for one in each.findings)]
