@@ -239,9 +239,7 @@ CASES = {
     ),
     "nic-node": Case(nic_on_node_0("0-1"), nic_on_node_0("2-3,6")),
     "java-version": Case(
-        java('IMPLEMENTOR="Debian"\nJAVA_VERSION="17.0.15"\n'),
-        java('JAVA_VERSION="1.8.0_412"\n'),
-        harm=True,
+        java('IMPLEMENTOR="Debian"\nJAVA_VERSION="17.0.15"\n'), java('JAVA_VERSION="22.0.1"\n')
     ),
     "java-compiler": Case(
         conf(JAVA_TOOL_OPTIONS="-Xss8m"), conf(JAVA_TOOL_OPTIONS="-XX:TieredStopAtLevel=1")

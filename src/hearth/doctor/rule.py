@@ -76,7 +76,7 @@ class Rule:
     reads: str
     better: str
     source: str
-    touches: str
+    touches: str = "nothing"
     command: str = ""
     worth: Worth = UNKNOWN
     reboot: bool = False

@@ -44,7 +44,7 @@ class Common:
 
 
 @dataclass(frozen=True)
-class Usual:
+class CommonFinding:
     """A finding of the doctor's that more than half of the machines share."""
 
     name: Text
@@ -53,7 +53,7 @@ class Usual:
 
 
 @dataclass(frozen=True)
-class Odd:
+class RareFinding:
     """A finding that at most half of the machines share."""
 
     machine: Text
@@ -80,8 +80,8 @@ class FleetPlan:
     """
 
     classes: list[MachineClass]  #: the largest first
-    usual: list[Usual]
-    odd: list[Odd]
+    usual: list[CommonFinding]
+    odd: list[RareFinding]
     unread: list[Unread]
     common: Common | None = field(default=None, metadata=LEFT_OUT)
     #: why there is no shape for all

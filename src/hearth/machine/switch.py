@@ -28,7 +28,6 @@ from hearth.record.store import write_document
 _PROC_SYS = "proc/sys/"
 _NAME = re.compile(r"[a-z0-9-]{1,64}", re.ASCII)
 _SETTING = re.compile(r"(?:proc/sys|sys)/[\w./:-]{1,200}", re.ASCII)
-_CHOSEN = re.compile(r"\[([^\[\]\s]+)\]")
 _MARK = (
     "# Written by 'hearth doctor --fix {name} --persist'; 'hearth doctor --undo {name}' removes it."
 )
@@ -277,11 +276,9 @@ class Switch:
     def _now(self, path: str) -> str:
         """Return what is set, as it is written: the word in brackets of several."""
         try:
-            text = self._tree.text(path)
+            return self._tree.chosen(path)
         except NotSeen as reason:
             raise UserError(str(reason)) from None
-        chosen = _CHOSEN.findall(text)
-        return str(chosen[0]) if len(chosen) == 1 else text
 
     def _check_writable(self, change: Change) -> None:
         if not os.access(self._tree.root / change.path, os.W_OK):

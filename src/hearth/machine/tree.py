@@ -7,6 +7,7 @@ message says what could not be read: never in a value, never in waiting.
 import os
 import re
 import stat
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import NoReturn
@@ -146,12 +147,16 @@ class Tree:
             self._refuse(path, text)
         return int(text)
 
-    def choice(self, path: str, among: tuple[str, ...]) -> str:
-        """Return the word in brackets, or the only one; raise NotSeen if it is none of `among`."""
+    def chosen(self, path: str) -> str:
+        """Return the word in brackets, or all that a file holds; raise NotSeen."""
         text = self.text(path)
-        chosen = _CHOSEN.findall(text)
-        word = chosen[0] if len(chosen) == 1 else text
-        return word if word in among else self._refuse(path, text)
+        words = _CHOSEN.findall(text)
+        return str(words[0]) if len(words) == 1 else text
+
+    def choice(self, path: str, among: Collection[str]) -> str:
+        """Return the word in brackets, or the only one; raise NotSeen if it is none of `among`."""
+        word = self.chosen(path)
+        return word if word in among else self._refuse(path, word)
 
     def ids(self, path: str) -> set[int]:
         """Return the CPUs or nodes of a list such as `0-3,8`; raise NotSeen."""

@@ -75,7 +75,6 @@ CONTAINER = {
         reads="/proc/self/mountinfo",
         better="/sys/fs/cgroup mounted, read-only is enough",
         source="man 7 cgroups; JVM: -XX:+UseContainerSupport",
-        touches="nothing",
         command="mount -t cgroup2 none /sys/fs/cgroup; start the container without its own empty "
         "/sys",
     ),

@@ -346,7 +346,6 @@ CPU = {
         reads="hearth topology",
         better="a consistent topology from the virtual machine or the firmware",
         source="hearth: how it reads a topology",
-        touches="nothing",
         command="hearth topology shows all; start a container with the host's /sys, correct the "
         "virtual machine's CPU topology, or update the firmware",
         reboot=True,

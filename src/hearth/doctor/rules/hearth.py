@@ -91,7 +91,6 @@ HEARTH = {
         reads="the cache",
         better="archives, which hearth makes by itself",
         source="hearth: docs/files.md, class-data archives",
-        touches="nothing",
         command="fix that, then hearth cache --remove archives; or wait a day",
     ),
 }

@@ -10,7 +10,6 @@ from hearth.machine.tree import NotSeen, Tree
 
 _CONF = "spark-defaults.conf"
 _ANYWHERE = f"{_CONF} and variables such as JAVA_TOOL_OPTIONS"
-_OLDEST = 17
 #: OpenJDK's own plan; later ones may be current when you read this.
 _ENDED = (18, 19, 20, 22, 23, 24)
 _NO_SECOND_COMPILER = re.compile(r"-Xint|-client|-XX:TieredStopAtLevel=[0-3]|-XX:-UseCompiler")
@@ -27,20 +26,17 @@ _COUNT = re.compile(r"-XX:(?:ActiveProcessorCount|ParallelGCThreads|ConcGCThread
 def _java_version(machine: Machine) -> Outcome:
     home = known(machine.the_own().java_home)
     text = Tree(home).text("release", 1 << 20)
+    # One that is too old for Spark 4 is refused before (paths.java).
     version = re.search(r'^JAVA_VERSION="(?:1\.)?(\d{1,3})([\w.+-]{0,40})"', text, re.MULTILINE)
     if version is None:
         raise NotSeen(f"could not read {home}/release: it has no version")
     vendor = re.search(r'^IMPLEMENTOR="([^"\n]{1,60})"', text, re.MULTILINE)
     early = re.search(r'^JAVA_(?:RUNTIME_)?VERSION="[^"\n]{0,60}-ea\b', text, re.MULTILINE)
-    whose, major = vendor[1] if vendor else "an unknown vendor", int(version[1])
+    whose = vendor[1] if vendor else "an unknown vendor"
     seen = f"Java {version[1]}{version[2]} of {whose} in {home}"
-    install, reads = "apt-get install openjdk-{}-jre-headless", f"{home}/release"
-    if major < _OLDEST:
-        return Problem(seen, "harm", command=install.format(17), reads=reads)
-    if early or major in _ENDED:
-        seen += ": an early-access build" if early else ""
-        return Problem(seen, command=install.format(21), reads=reads)
-    return Fine(seen)
+    if not early and int(version[1]) not in _ENDED:
+        return Fine(seen)
+    return Problem(f"{seen}: an early-access build" if early else seen, reads=f"{home}/release")
 
 
 def _java_compiler(machine: Machine) -> Outcome:
@@ -114,6 +110,7 @@ JAVA = {
         source="Spark: overview, downloading; OpenJDK: JDK project, releases; Elasticsearch: "
         "bootstrap checks, early access",
         touches="other programs that use the same JAVA_HOME",
+        command="apt-get install openjdk-21-jre-headless",
     ),
     "java-compiler": Rule(
         _java_compiler,
@@ -132,7 +129,6 @@ JAVA = {
         reads=_ANYWHERE,
         better="the default, on",
         source="Oracle: java command, -XX:+UseContainerSupport",
-        touches="nothing",
         command="remove -XX:-UseContainerSupport from where you set it",
     ),
     "java-option-variables": Rule(
@@ -150,7 +146,6 @@ JAVA = {
         reads=_CONF,
         better="numbers that the plan derives",
         source="Spark: configuration, extraJavaOptions; JVM: HotSpot ergonomics",
-        touches="nothing",
     ),
     "collector": Rule(
         _collector,
@@ -163,7 +158,6 @@ JAVA = {
             "tried",
             0,
         ),
-        touches="nothing",
         command="remove it: the plan chooses a parallel collector",
         concerns="heaps",
     ),

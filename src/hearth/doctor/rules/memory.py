@@ -420,7 +420,6 @@ MEMORY = {
         reads="/proc/vmstat",
         better="none: heap, off-heap memory and overhead fit the machine and the control group",
         source="kernel: admin-guide/cgroup-v2, memory.events",
-        touches="nothing",
         command="dmesg | grep -i 'killed process' says which; give executors less memory",
         concerns="heaps",
     ),

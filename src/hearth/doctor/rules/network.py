@@ -160,7 +160,6 @@ NETWORK = {
         reads="getaddrinfo(3)",
         better="a line in /etc/hosts",
         source="Java: InetAddress.getLocalHost; Spark: configuration, SPARK_LOCAL_IP",
-        touches="nothing",
     ),
     "ipv6-only": Rule(
         _ipv6_only,
@@ -178,7 +177,6 @@ NETWORK = {
         reads=f"/{_LOOPBACK}",
         better="up",
         source="man 7 netdevice, IFF_UP",
-        touches="nothing",
         command="ip link set lo up",
     ),
     "nic-node": Rule(

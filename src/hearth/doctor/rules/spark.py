@@ -214,7 +214,6 @@ SPARK = {
             "cores than in one of 50 GB (Awan 2016, no second threads)",
             36,
         ),
-        touches="nothing",
         concerns="heaps",
     ),
     "fixed-heap": Rule(
@@ -233,7 +232,6 @@ SPARK = {
         reads=_CONF,
         better="not set there: adaptive execution merges partitions that are small",
         source="Spark: SQL performance tuning guide",
-        touches="nothing",
         command="remove spark.sql.shuffle.partitions there",
         concerns="queries",
     ),
@@ -273,6 +271,5 @@ SPARK = {
         better="both settings, or neither; and no more than the machine has",
         source="Spark: configuration, memory management, dynamic allocation, networking; "
         "SparkConf.validateSettings",
-        touches="nothing",
     ),
 }
