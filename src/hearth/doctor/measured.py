@@ -23,16 +23,16 @@ def measured_fixes(
 
     Of several comparisons the newest of this application counts, else the newest.
     """
-    found: dict[str, tuple[bool, Worth]] = {}
+    newest: dict[str, tuple[bool, Worth]] = {}
     problems: list[str] = []
     for result in _results(state_home, root, problems):
         own = application is not None and Path(result.application).stem == application
         for arm in result.arms:
             if arm.name.startswith(FIXED) and arm.ratio is not None and arm.ratio.interval:
                 name = arm.name.removeprefix(FIXED)
-                if own or not found.get(name, (False,))[0]:
-                    found[name] = (own, _worth(result, arm, arm.ratio))
-    return {name: worth for name, (_, worth) in found.items()}, problems
+                if own or not newest.get(name, (False,))[0]:
+                    newest[name] = (own, _worth(result, arm, arm.ratio))
+    return {name: worth for name, (_, worth) in newest.items()}, problems
 
 
 def _results(state_home: Path, root: Path, problems: list[str]) -> Iterator[Compared]:

@@ -92,15 +92,15 @@ def _chosen(head: RecordHead) -> Mapping[str, str]:
     planned = {} if isinstance(plan, Absent) else plan.conf
     own = set() if isinstance(plan, Absent) else set(plan.executors[0].java_options)
     own |= {word for key in _JAVA_OPTIONS for word in words_of(planned.get(key, ""))}
-    found = {}
+    chosen = {}
     for key, value in head.configuration.items():
         if key in _JAVA_OPTIONS:
             kept = [w for w in words_of(value) if w not in own and not w.startswith("-Xlog:gc*")]
             if kept:
-                found[key] = shlex.join(kept)
+                chosen[key] = shlex.join(kept)
         elif planned.get(key) != value and not key.startswith(_OF_THE_PROFILE):
-            found[key] = value
-    return found
+            chosen[key] = value
+    return chosen
 
 
 def judged_run(record: Record) -> JudgedRun:
@@ -115,7 +115,7 @@ def judged_run(record: Record) -> JudgedRun:
 def concerns(analysis: Analysis, heaps_mb: list[int]) -> Mapping[Concern, InRun]:
     """Return what a run had of each; what its record does not tell is left out."""
     numbers = measured(analysis, None)
-    found: dict[Concern, InRun | None] = {
+    in_run: dict[Concern, InRun | None] = {
         "heaps": _heaps(numbers["gc_share"], heaps_mb),
         "placement": _placement(numbers["remote_share"]),
         "files": _files(analysis),
@@ -123,7 +123,7 @@ def concerns(analysis: Analysis, heaps_mb: list[int]) -> Mapping[Concern, InRun]
         "network": _network(analysis),
         "queries": None if isinstance(analysis.stages, Absent) else _queries(analysis.sql),
     }
-    return {name: one for name, one in found.items() if one is not None}
+    return {name: one for name, one in in_run.items() if one is not None}
 
 
 def _heaps(gc_share: Measured[float], heaps_mb: list[int]) -> InRun | None:

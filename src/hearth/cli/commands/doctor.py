@@ -123,9 +123,9 @@ def run(options: Namespace) -> int:
             changes = changes_of(options.fix, machine)
             planned = switch.plan(options.fix, changes, options.persist)
             return _fix(switch, planned, options.dry_run, options.yes)
-        found = _examined(machine, options.machine, _silenced(silenced), record)
-    _show(found, options.html, options.json, options.all)
-    return _exit_code(found)
+        examined = _examined(machine, options.machine, _silenced(silenced), record)
+    _show(examined, options.html, options.json, options.all)
+    return _exit_code(examined)
 
 
 def _silenced(file: Path) -> Mapping[str, str]:
@@ -174,21 +174,21 @@ def _measured(record: Record | None) -> Mapping[str, Worth]:
     return measured
 
 
-def _show(found: Examined, html: Path | None, as_json: bool, everything: bool) -> None:
+def _show(examined: Examined, html: Path | None, as_json: bool, everything: bool) -> None:
     if html:
         from hearth.report.html.page import doctor_page  # the only option that needs templates
 
-        write_html(html, doctor_page(doctor_view(found)))
+        write_html(html, doctor_page(doctor_view(examined)))
     if as_json:
-        print(json.dumps(to_json(found), indent=2))
+        print(json.dumps(to_json(examined), indent=2))
     elif not html:
-        print("\n".join(show_doctor(found, Screen.of(), everything=everything)))
+        print("\n".join(show_doctor(examined, Screen.of(), everything=everything)))
 
 
-def _exit_code(found: Examined) -> int:
-    if found.does_harm:
+def _exit_code(examined: Examined) -> int:
+    if examined.does_harm:
         return _HARM
-    return 1 if found.telling else 0
+    return 1 if examined.telling else 0
 
 
 def _fix(switch: Switch, planned: Switched, dry_run: bool, sure: bool) -> int:

@@ -24,8 +24,8 @@ _THREADS_OF_A_CPU = 512
 _MAPS_WANTED = 262_144
 
 
-def _limit(tree: Tree, name: str, which: int) -> int | None:
-    """Return the soft limit (0) or the hard one (1), None for unlimited; raise NotSeen."""
+def _limit(tree: Tree, name: str) -> tuple[int | None, int | None]:
+    """Return the soft and the hard limit, None for unlimited; raise NotSeen."""
     for line in tree.table(_LIMITS):
         row = re.match(
             rf"{name}\s+(unlimited|\d{{1,19}})\s+(unlimited|\d{{1,19}})(\s|$)", line, re.ASCII
@@ -34,13 +34,13 @@ def _limit(tree: Tree, name: str, which: int) -> int | None:
             soft, hard = (None if word == "unlimited" else int(word) for word in row.groups()[:2])
             if hard is not None and (soft is None or soft > hard):
                 break
-            return (soft, hard)[which]
+            return soft, hard
     raise NotSeen(f"could not read /{_LIMITS}: it has no sound line '{name}'")
 
 
 def _open_files(machine: Machine) -> Outcome:
     # The JVM raises the soft limit to the hard one by itself (-XX:+MaxFDLimit).
-    hard = _limit(machine.tree, "Max open files", 1)
+    _, hard = _limit(machine.tree, "Max open files")
     if hard is None or hard >= _OPEN_FILES:
         return Fine(f"open files: {'unlimited' if hard is None else hard}")
     seen = f"open files: at most {hard} (hard limit)"
@@ -48,21 +48,22 @@ def _open_files(machine: Machine) -> Outcome:
 
 
 def _processes(machine: Machine) -> Outcome:
-    soft, what = _limit(machine.tree, "Max processes", 0), "processes and threads of the user"
+    soft, _ = _limit(machine.tree, "Max processes")
+    what = "processes and threads of the user"
     if soft is None or soft >= _PROCESSES:
         return Fine(f"{what}: {'unlimited' if soft is None else soft}")
     return Problem(f"{what}: at most {soft}", "harm" if soft < _FEW_PROCESSES else "advice")
 
 
 def _unlimited(name: str, what: str, machine: Machine) -> Outcome:
-    soft = _limit(machine.tree, name, 0)
+    soft, _ = _limit(machine.tree, name)
     if soft is None:
         return Fine(f"{what}: unlimited")
     return Problem(f"{what}: at most {show_bytes(soft)}", "harm")
 
 
 def _locked_memory(machine: Machine) -> Outcome:
-    hard = _limit(machine.tree, "Max locked memory", 1)
+    _, hard = _limit(machine.tree, "Max locked memory")
     shown = "unlimited" if hard is None else show_bytes(hard)
     adapters = [one.name for one in machine.the_topology().devices if one.kind == "infiniband"]
     if hard is None or not adapters:
