@@ -188,18 +188,6 @@ def test_a_fix_is_an_arm_and_what_cannot_be_switched_is_skipped_with_the_reason(
     assert (found[3].skipped or "").endswith(", and a reboot")
 
 
-def test_without_the_right_to_write_the_arm_is_skipped_with_the_command(
-    root: Path, machine: Machine, switch: Switch, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(os, "access", lambda path, mode: False)
-    _, arm = ways.fixes(
-        ["as-is", "fixed:memory-maps"],
-        lambda name: switch.plan(name, changes_of(name, machine), persist=False),
-    )
-    assert "cannot be written here (only by root, and never in a container" in (arm.skipped or "")
-    assert "sysctl -w vm.max_map_count=262144" in (arm.skipped or "")
-
-
 @pytest.mark.parametrize(
     ("names", "said"),
     [

@@ -14,7 +14,6 @@ from hearth.base.errors import UserError
 from hearth.doctor.machine import Machine
 from hearth.doctor.rules import changes_of
 from hearth.machine.switch import Kept, Switch, Switched
-from support import require
 
 CHECK = "offline-cpus"
 FIRST, SECOND = "sys/devices/system/cpu/cpu6/online", "sys/devices/system/cpu/cpu7/online"
@@ -213,18 +212,3 @@ def test_only_where_a_right_is_missing_is_root_asked_for(
         switch.apply(planned)
     assert os.strerror(error) in str(said.value)
     assert ("run it as root" in str(said.value)) == as_root
-
-
-def test_a_real_setting_of_this_kernel_is_switched_and_restored(tmp_path: Path) -> None:
-    """The hop limit of this network namespace."""
-    path = "proc/sys/net/ipv4/ip_default_ttl"
-    file = Path("/") / path
-    if not os.access(file, os.W_OK):
-        require("root", f"/{path} cannot be written")
-    before = file.read_text().strip()
-    after = "63" if before != "63" else "62"
-    switch = Switch(Path("/"), tmp_path / "switched")
-    switch.apply(Switched("turbo", switch._boot(), [Kept(path, before, after)], []))
-    assert file.read_text().strip() == after
-    switch.undo("turbo")
-    assert file.read_text().strip() == before
