@@ -41,7 +41,7 @@ class JudgedRun:
 class CheckFinding:
     """A setting that costs speed or safety."""
 
-    name: Text  #: of the rule, for --fix and --silence
+    name: Text  #: of the check, for --fix and --silence
     group: Group
     severity: Severity
     seen: Text  #: what is set
@@ -62,7 +62,7 @@ class CheckFinding:
 
 @dataclass(frozen=True)
 class Sound:
-    """A rule that found nothing to change."""
+    """A check that found nothing to change."""
 
     name: Text
     seen: str  #: what it looked at
@@ -70,7 +70,7 @@ class Sound:
 
 @dataclass(frozen=True)
 class NotChecked:
-    """A rule that could not see what it needs."""
+    """A check that could not see what it needs."""
 
     name: Text
     reason: Text
