@@ -14,11 +14,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from hearth.base.absent import Absent
-from hearth.doctor import reading
-from hearth.doctor.check import Machine, Problem, all_checks, looked
-from hearth.doctor.checks import dirty_pages
-from hearth.doctor.switch import Switch
+from hearth.doctor.machine import Machine
+from hearth.doctor.reading import read_machine
+from hearth.doctor.rule import Problem
+from hearth.doctor.rules import RULES, changes_of, memory
 from hearth.machine.plan import PlanRequest
+from hearth.machine.switch import Switch
 
 VM, KERNEL = "proc/sys/vm", "proc/sys/kernel"
 CPUS, PAGES = "sys/devices/system/cpu", "sys/kernel/mm"
@@ -32,7 +33,6 @@ WRONG = {
     "numa-balancing": {f"{KERNEL}/numa_balancing": "0"},  # the plan of so few CPUs binds nothing
     "offline-cpus": {f"{CPUS}/cpu3/online": "0"},
     "overcommit": {f"{VM}/overcommit_memory": "2"},
-    "process-ids": {f"{KERNEL}/pid_max": "20000"},
     "reserved-huge-pages": {f"{PAGES}/hugepages/hugepages-2048kB/nr_hugepages": "128"},
     "swappiness": {f"{VM}/swappiness": "60"},
     "threads-max": {f"{KERNEL}/threads-max": "10000"},
@@ -48,9 +48,8 @@ def collect(job: dict[str, object], evidence: Path) -> None:
     """Leaves, of each setting, what was set wrong, after the fix, and after it was taken back."""
     del job
     _swap_on()
-    reading._leases = lambda debug: Absent(f"not asked, debug {debug}")  # one JVM less to start
-    dirty_pages._MOST = 1 << 30  # no guest has the memory that this check is for
-    with reading.read_machine(None, PlanRequest()) as read:
+    memory.MOST_DIRTY_BYTES = 1 << 30  # no guest has the memory that this check is for
+    with read_machine(None, PlanRequest()) as read:
         if isinstance(read.own, Absent):
             raise RuntimeError(read.own.reason)
         machine = replace(read, own=replace(read.own, local_dirs=["/root"]))
@@ -69,14 +68,14 @@ def _swap_on() -> None:
 
 
 def _switched(name: str, machine: Machine, switch: Switch) -> dict[str, object]:
-    check = next(one for one in all_checks() if one.name == name)
+    rule = RULES[name]
 
     def there_and_back() -> dict[str, object]:
-        wrong, outcome = _values(name), looked(check, machine)
+        wrong, outcome = _values(name), rule.outcome(machine)
         if not isinstance(outcome, Problem):
             return {"no problem": str(outcome)}
-        switch.apply(switch.plan(name, machine, persist=False))
-        fixed, then = _values(name), looked(check, machine)
+        switch.apply(switch.plan(name, changes_of(name, machine), persist=False))
+        fixed, then = _values(name), rule.outcome(machine)
         switch.undo(name)
         return {
             "wrong": wrong,

@@ -1,12 +1,27 @@
-"""For each check a machine on which all is right, and one on which it is wrong."""
+"""For each rule a machine on which all is right and one on which it is wrong; and what rules say of
+others.
+"""
 
-import struct
+from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
+from types import MappingProxyType
 from typing import NamedTuple
 
-from doctor.made_machine import AMPLE, JAR, LEASES, PLAN, TOPOLOGY, Given
-from hearth.doctor.check import Archive, Space
+from doctor.made_machine import (
+    JAR,
+    PLAN,
+    TOPOLOGY,
+    Given,
+    conf,
+    files,
+    java,
+    limit,
+    mount,
+    nic_on_node_0,
+    nodes,
+)
+from hearth.base.absent import Absent
+from hearth.doctor.machine import Space
 from hearth.machine.topology import TaskLimit
 
 
@@ -19,263 +34,127 @@ class Case(NamedTuple):
 
 
 CPU = "sys/devices/system/cpu"
+POLICY = f"{CPU}/cpufreq/policy0"
 THP = "sys/kernel/mm/transparent_hugepage"
 CLOCK = "sys/devices/system/clocksource/clocksource0"
-HUGE = "sys/kernel/mm/hugepages/hugepages-2048kB"
-POLICY = f"{CPU}/cpufreq/policy0"
-LIMITS = "proc/self/limits"
-MOUNTS = "proc/self/mountinfo"
-DISK = "sys/dev/block/8:1"
-HOST = "proc/sys/kernel/hostname"
-ALONE = replace(TOPOLOGY.allowed, cpu_quota=None, task_limits=[])
-ONE_NODE = {"nodes": TOPOLOGY.nodes[:1], "allowed": replace(TOPOLOGY.allowed, nodes="0")}
-LITTLE = Space(1 << 20, 200 << 30, 0, 0)
+HUGE = "sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages"
+VM, KERNEL = "proc/sys/vm", "proc/sys/kernel"
+MEMINFO = "proc/meminfo"
+MAPS, THREADS = f"{VM}/max_map_count", f"{KERNEL}/threads-max"
+HOST = f"{KERNEL}/hostname"
+ROOT_MOUNT = ("/", "ext4", "rw,relatime")
+SHM = ("/dev/shm", "tmpfs", "rw")
+ALLOWED = TOPOLOGY.allowed
+ALONE = {"allowed": replace(ALLOWED, cpu_quota=None, task_limits=[])}
+GROUP = {"proc/self/cgroup": "0::/a\n", "sys/fs/cgroup/a/cgroup.controllers": "memory"}
+#: A container's own group at its root, or the machine's.
+ROOT_GROUP = {"proc/self/cgroup": "0::/\n", "sys/fs/cgroup/cgroup.controllers": "memory"}
+MOUNTED = mount(("/sys/fs/cgroup", "cgroup2", "ro"), files=ROOT_GROUP)
+UNSEEN = mount(ROOT_MOUNT, files={"proc/self/cgroup": "0::/\n"})
+DIRECTORIES = {"tmp": 0o1777, "dev/shm": 0o1777}
+NOEXEC = mount(ROOT_MOUNT, ("/tmp", "tmpfs", "rw,noexec"), ("/fast", "tmpfs", "rw,noexec"))
+SMALL_NODE = {**nodes({"memory_bytes": 1 << 33}, {}), "allowed": ALLOWED}
+EXECUTOR, DRIVER = (f"spark.{who}.extraJavaOptions" for who in ("executor", "driver"))
 
 
-def files(*pairs: str | bytes) -> Given:
-    """Paths and contents, in turn."""
-    return Given(dict(zip(pairs[::2], pairs[1::2], strict=True)))  # type: ignore[arg-type]
+def space(free_bytes: int, total_bytes: int) -> dict[str, object]:
+    return {"space": lambda folder: Space(free_bytes, total_bytes, 0, 0)}
+
+
+def tasks(most: int) -> Given:
+    limits = [TaskLimit("pids.max", most, 37)]
+    return Given(topology={"allowed": replace(ALONE["allowed"], task_limits=limits)})
+
+
+def virtual(cpus: int) -> Given:
+    lines = "".join(f"processor\t: {cpu}\n" for cpu in range(cpus))
+    return files(f"proc/cpuinfo = flags\t\t: fpu hypervisor\n{lines}", topology=nodes({}))
+
+
+def status(rights: str) -> Given:
+    return files(f"proc/self/status = Name:\tx\nCapEff:\t{rights}\nSeccomp:\t2\n")
+
+
+def prefetchers(bits: int) -> Given:
+    """Bits of the register 0x1A4."""
+    cpuinfo = "processor\t: 0\nvendor_id\t: GenuineIntel\n"
+    register = bytes(0x1A4) + bits.to_bytes(8, "little")
+    return Given({"proc/cpuinfo": cpuinfo, "dev/cpu/0/msr": register})
 
 
 def memory(**kilobytes: int) -> str:
-    return "".join(f"{name}: {value} kB\n" for name, value in kilobytes.items())
+    lines = "".join(f"{name}: {value} kB\n" for name, value in kilobytes.items())
+    return f"{MEMINFO} = {lines}"
 
 
-def limit(name: str, soft: str, hard: str | None = None) -> Given:
-    return files(
-        LIMITS, f"Limit  Soft Limit  Hard Limit  Units\n{name}  {soft}  {hard or soft}  units\n"
-    )
+def dirty(total_gb: int) -> Given:
+    background = f"{VM}/dirty_background"
+    total = memory(MemTotal=total_gb << 20)
+    return files(f"{background}_bytes = 0", f"{background}_ratio = 10", total)
 
 
-def mount(*rows: tuple[str, str, str], **more: object) -> Given:
-    """Mount points, kinds and options on the disk 8:1, or without a disk for tmpfs."""
-    lines = [
-        f"2{n} 1 {'0:3' if kind == 'tmpfs' else '8:1'} / {point} {options} - {kind} source rw\n"
-        for n, (point, kind, options) in enumerate(rows)
+def executors(**changes: object) -> dict[str, object]:
+    return {"executors": [replace(PLAN.executors[0], **changes)]}  # type: ignore[arg-type]
+
+
+def governor(driver: str) -> Given:
+    return files(f"{POLICY}/scaling_governor = powersave", f"{POLICY}/scaling_driver = {driver}")
+
+
+def clock(source: str) -> Given:
+    return files(f"{CLOCK}/current_clocksource = {source}", f"{CLOCK}/available_clocksource = tsc")
+
+
+def cores(*kinds: str | None, efficient: bool = False) -> Given:
+    """The example's cores, of each kind in turn; efficient: whether the last kind is."""
+    alike = [
+        replace(one, kind=kind, efficient=efficient and kind == kinds[-1])
+        for n, one in enumerate(TOPOLOGY.cores)
+        for kind in [kinds[n % len(kinds)]]
     ]
-    return Given({MOUNTS: "".join(lines)}, **more)  # type: ignore[arg-type]
+    return Given(topology={"cores": alike})
 
 
-ROOT_MOUNT = ("/", "ext4", "rw,relatime")
-
-
-def settings(**values: str) -> Given:
-    """Keys of spark-defaults.conf, with `__` for a dot."""
-    return Given(own={"conf": {key.replace("__", "."): value for key, value in values.items()}})
-
-
-def java(text: str) -> Given:
-    return Given({"jdk/release": text}, own={"java_home": Path("jdk")})
-
-
-def dmi(rated: int, now: int) -> bytes:
-    raw = bytearray(0x28)
-    raw[0], raw[1] = 17, len(raw)
-    for at, value in ((0x0C, 16384), (0x15, rated), (0x20, now)):
-        struct.pack_into("<H", raw, at, value)
-    return bytes(raw)
-
-
-def channel(size_mb: int, locator: str, bank: str = "") -> bytes:
-    raw = bytearray(dmi(1600, 1600))
-    raw[0x10], raw[0x11] = 1, 2
-    struct.pack_into("<H", raw, 0x0C, size_mb)
-    return bytes(raw) + locator.encode() + b"\0" + (bank or "BANK 0").encode() + b"\0\0"
-
-
-def channels(*sizes_mb: int) -> Given:
-    """Modules in channels A, B and so on."""
-    names = [f"sys/firmware/dmi/entries/17-{n}/raw" for n in range(len(sizes_mb))]
-    raw = [
-        channel(size, "ChannelX-DIMM0".replace("X", "ABCD"[n])) for n, size in enumerate(sizes_mb)
-    ]
-    return Given(dict(zip(names, raw, strict=True)))
-
-
-def nic_on_node_0(cpus: str, rps: str = "0", xps: str = "0") -> Given:
-    """A network device with an interrupt that some CPUs serve."""
-    place = "sys/class/net/eth0"
-    return files(
-        f"{place}/device/numa_node", "0", f"{place}/operstate", "up",
-        f"{place}/device/msi_irqs/44", "msix", "proc/irq/44/smp_affinity_list", "0-7",
-        "proc/irq/44/effective_affinity_list", cpus,
-        f"{place}/queues/rx-0/rps_cpus", rps, f"{place}/queues/tx-0/xps_cpus", xps,
-    )  # fmt: skip
-
-
-def idle(*states: tuple[int, int]) -> Given:
-    """Of each CPU that may be used the states' latency in microseconds, and whether disabled."""
-    return Given(
-        {
-            f"{CPU}/cpu{cpu}/cpuidle/state{n}/{name}": f"{value}\n"
-            for cpu in (1, 2)
-            for n, state in enumerate(states)
-            for name, value in zip(("latency", "disable"), state, strict=True)
-        },
-        topology={"allowed": replace(ALONE, cpus="1-2")},
-    )
-
-
-def link(name: str, kind: str, flags: str = "0x1003") -> dict[str, str | bytes]:
-    return {f"sys/class/net/{name}/type": kind, f"sys/class/net/{name}/flags": flags}
-
-
-def status(seccomp: str, rights: str) -> str:
-    return f"Name:\tx\nCapEff:\t{rights}\nSeccomp:\t{seccomp}\n"
-
-
-def interrupts(first: int, others: int) -> str:
-    counts = " ".join([str(first), *[str(others)] * 7])
-    names = " ".join(f"CPU{n}" for n in range(8))
-    return f"     {names}\n 24: {counts} PCI-MSI eth0\nLOC: {counts} Local timer\n"
-
-
-def nic(rps: str, speed: str = "25000", flows: str = "32768") -> Given:
-    place = "sys/class/net/eth0"
-    given = files(
-        f"{place}/speed", speed, f"{place}/device/vendor", "x",
-        f"{place}/queues/rx-0/rps_cpus", rps, "proc/sys/net/core/rps_sock_flow_entries", flows,
-    )  # fmt: skip
-    return replace(given, topology={"allowed": replace(ALONE, cpus="0-7")})
-
-
-def registers(value: int) -> bytes:
-    return bytes(0x1A4) + value.to_bytes(8, "little")
-
-
-def nvme(lanes: str) -> Given:
-    place = "sys/class/nvme/nvme0/device"
-    return files(
-        f"{place}/current_link_speed", "8.0 GT/s PCIe", f"{place}/max_link_speed", "16.0 GT/s PCIe",
-        f"{place}/current_link_width", lanes, f"{place}/max_link_width", "4",
-    )  # fmt: skip
-
-
-def heat(milliseconds: str) -> Given:
-    counter = "thermal_throttle/package_throttle_total_time_ms"
-    return files("proc/uptime", "9000.50 70000.10", f"{CPU}/cpu0/{counter}", milliseconds)
-
-
-def tcp(**options: str) -> Given:
-    given = {"tcp_window_scaling": "1", "tcp_sack": "1", "tcp_moderate_rcvbuf": "1", **options}
-    return Given({f"proc/sys/net/ipv4/{name}": value for name, value in given.items()})
-
-
-def uncore(*now_khz: int) -> Given:
-    place = f"{CPU}/intel_uncore_frequency/package_{{:02}}_die_00"
-    return Given(
-        {
-            f"{place.format(package)}/{name}": str(value)
-            for package, now in enumerate(now_khz)
-            for name, value in (("initial_max_freq_khz", 2400000), ("max_freq_khz", now))
-        }
-    )
-
-
-def edac(corrected: int, lost: int = 0, days: float = 3) -> Given:
-    place = "sys/devices/system/edac/mc/mc0"
-    return files(
-        f"{place}/ce_count", str(corrected), f"{place}/ue_count", str(lost),
-        f"{place}/seconds_since_reset", str(round(days * 86400)),
-    )  # fmt: skip
-
-
-def short_circuit(environment: dict[str, str]) -> Given:
-    """Asked for in Hadoop's own settings, with its library in a place of its own."""
-    site = "<property><name>dfs.client.read.shortcircuit</name>\n<value>true</value></property>"
-    library = "opt/hadoop/lib/native/libhadoop.so"
-    return Given(
-        {"etc/hadoop/hdfs-site.xml": f"<!-- Zoë -->{site}".encode("latin-1"), library: "x"},
-        own={"environment": {"HADOOP_CONF_DIR": "/etc/hadoop", **environment}},
-    )
-
-
-GROUP = {"proc/self/cgroup": "0::/a\n", "sys/fs/cgroup/a/cgroup.controllers": "memory"}
-INTEL = "processor\t: 0\nvendor_id\t: GenuineIntel\n"
-ONE_SLOT = [replace(PLAN.executors[0], task_slots=1)]
+SERIAL = {"JAVA_TOOL_OPTIONS": "-XX:+UseSerialGC"}
+COLLECTED_ALONE = replace(conf(**SERIAL), plan=executors(task_slots=1))
+OFF_HEAP = {"spark.memory.offHeap.enabled": "true"}
+OLD_JAR = {"/spark/jars/hearth-spark_2.13-0.0.9.jar": "/old/hearth-spark_2.13-0.0.9.jar"}
 CASES = {
     "huge-pages": Case(
-        files(f"{THP}/enabled", "always [madvise] never"),
-        files(f"{THP}/enabled", "always madvise [never]"),
+        files(f"{THP}/enabled = always [madvise] never"),
+        files(f"{THP}/enabled = always madvise [never]"),
     ),
     "huge-pages-defrag": Case(
-        files(
-            f"{THP}/enabled",
-            "[always] madvise never",
-            f"{THP}/defrag",
-            "always defer [madvise] never",
-        ),
-        files(
-            f"{THP}/enabled",
-            "[always] madvise never",
-            f"{THP}/defrag",
-            "[always] defer madvise never",
-        ),
+        files(f"{THP}/enabled = [always] never", f"{THP}/defrag = always [madvise] never"),
+        files(f"{THP}/enabled = [always] never", f"{THP}/defrag = [always] madvise never"),
     ),
     "reserved-huge-pages": Case(
-        files(f"{HUGE}/free_hugepages", "0", "proc/meminfo", memory(MemTotal=1 << 20)),
-        files(f"{HUGE}/free_hugepages", "100", "proc/meminfo", memory(MemTotal=1 << 20)),
+        files(f"{HUGE} = 0", memory(MemTotal=1 << 20)),
+        files(f"{HUGE} = 100", memory(MemTotal=1 << 20)),
     ),
     "numa-balancing": Case(
-        files("proc/sys/kernel/numa_balancing", "0"), files("proc/sys/kernel/numa_balancing", "1")
+        files(f"{KERNEL}/numa_balancing = 0"), files(f"{KERNEL}/numa_balancing = 1")
     ),
     "zone-reclaim": Case(
-        files("proc/sys/vm/zone_reclaim_mode", "0"), files("proc/sys/vm/zone_reclaim_mode", "1")
+        files(f"{VM}/zone_reclaim_mode = 0"), files(f"{VM}/zone_reclaim_mode = 1")
     ),
     "swappiness": Case(
-        files("proc/sys/vm/swappiness", "60", "proc/meminfo", memory(SwapTotal=0)),
-        files("proc/sys/vm/swappiness", "60", "proc/meminfo", memory(SwapTotal=8)),
+        files(f"{VM}/swappiness = 60", memory(SwapTotal=0)),
+        files(f"{VM}/swappiness = 60", memory(SwapTotal=8)),
     ),
     "overcommit": Case(
-        files(
-            "proc/sys/vm/overcommit_memory",
-            "0",
-            "proc/meminfo",
-            memory(CommitLimit=9, Committed_AS=8),
-        ),
-        files(
-            "proc/sys/vm/overcommit_memory",
-            "2",
-            "proc/meminfo",
-            memory(CommitLimit=9, Committed_AS=8),
-        ),
+        files(f"{VM}/overcommit_memory = 0", memory(CommitLimit=9, Committed_AS=8)),
+        files(f"{VM}/overcommit_memory = 2", memory(CommitLimit=9, Committed_AS=8)),
         harm=True,
     ),
-    "dirty-pages": Case(
-        files(
-            "proc/sys/vm/dirty_background_bytes",
-            "0",
-            "proc/sys/vm/dirty_background_ratio",
-            "10",
-            "proc/meminfo",
-            memory(MemTotal=24 << 20),
-        ),
-        files(
-            "proc/sys/vm/dirty_background_bytes",
-            "0",
-            "proc/sys/vm/dirty_background_ratio",
-            "10",
-            "proc/meminfo",
-            memory(MemTotal=1 << 30),
-        ),
-    ),
-    "uneven-nodes": Case(
-        Given(),
-        Given(
-            topology={
-                "nodes": [replace(TOPOLOGY.nodes[0], memory_bytes=1 << 33), TOPOLOGY.nodes[1]]
-            }
-        ),
-    ),
-    "node-without-memory": Case(
-        Given(),
-        Given(topology={"nodes": [replace(TOPOLOGY.nodes[0], memory_bytes=0), TOPOLOGY.nodes[1]]}),
-    ),
+    "dirty-pages": Case(dirty(24), dirty(1024)),
+    "uneven-nodes": Case(Given(), Given(topology=SMALL_NODE)),
+    "node-without-memory": Case(Given(), Given(topology=nodes({"memory_bytes": 0}, {}))),
     "memory-only-nodes": Case(
         Given(),
         Given(
-            topology={"allowed": replace(TOPOLOGY.allowed, nodes="0-1,8")},
-            plan={"executors": [replace(PLAN.executors[0], memory_nodes="0,8")]},
+            topology={"allowed": replace(ALLOWED, nodes="0-1,8")},
+            plan=executors(memory_nodes="0,8"),
         ),
     ),
     "memory-throttle": Case(
@@ -283,245 +162,307 @@ CASES = {
         Given({**GROUP, "sys/fs/cgroup/a/memory.high": "1073741824"}),
     ),
     "past-kills": Case(
-        files("proc/vmstat", "oom_kill 0\n"),
-        Given(
-            {
-                **GROUP,
-                "proc/vmstat": "oom_kill 3\n",
-                "sys/fs/cgroup/a/memory.events": "oom_kill 1\n",
-            }
-        ),
+        files("proc/vmstat = oom_kill 0\n"),
+        Given({**GROUP, "proc/vmstat": "oom_kill 3\n",
+               "sys/fs/cgroup/a/memory.events": "oom_kill 1\n"}),
     ),
     "free-memory": Case(
-        files("proc/meminfo", memory(MemAvailable=128 << 20)),
-        files("proc/meminfo", memory(MemAvailable=64 << 20)),
-        harm=True,
+        files(memory(MemAvailable=128 << 20)), files(memory(MemAvailable=64 << 20)), harm=True
     ),
-    "memory-pressure": Case(
-        files(
-            "proc/pressure/memory",
-            "some avg10=0.00 avg60=0.00 avg300=9.00 total=1\n"
-            "full avg10=0.00 avg60=0.00 avg300=0.20 total=1\n",
-        ),
-        files(
-            "proc/pressure/memory",
-            "some avg10=0.00 avg60=0.00 avg300=9.00 total=1\n"
-            "full avg10=0.00 avg60=0.00 avg300=4.20 total=1\n",
-        ),
-    ),
-    "governor": Case(
-        files(
-            f"{POLICY}/scaling_governor", "powersave", f"{POLICY}/scaling_driver", "intel_pstate"
-        ),
-        files(
-            f"{POLICY}/scaling_governor", "powersave", f"{POLICY}/scaling_driver", "acpi-cpufreq"
-        ),
-    ),
-    "turbo": Case(files(f"{CPU}/intel_pstate/no_turbo", "0"), files(f"{CPU}/cpufreq/boost", "0")),
-    "hardware-threads": Case(files(f"{CPU}/smt/control", "on"), files(f"{CPU}/smt/control", "off")),
+    "governor": Case(governor("intel_pstate"), governor("acpi-cpufreq")),
+    "turbo": Case(files(f"{CPU}/intel_pstate/no_turbo = 0"), files(f"{CPU}/cpufreq/boost = 0")),
+    "hardware-threads": Case(files(f"{CPU}/smt/control = on"), files(f"{CPU}/smt/control = off")),
     "isolated-cpus": Case(
-        files(f"{CPU}/isolated", "0"), files(f"{CPU}/isolated", "3,7"), harm=True
+        files(f"{CPU}/isolated = 0"), files(f"{CPU}/isolated = 3,7"), harm=True
     ),
     "offline-cpus": Case(
-        files(f"{CPU}/present", "0-7", f"{CPU}/online", "0-7"),
-        files(f"{CPU}/present", "0-7", f"{CPU}/online", "0-5"),
+        files(f"{CPU}/present = 0-7", f"{CPU}/online = 0-7"),
+        files(f"{CPU}/present = 0-7", f"{CPU}/online = 0-5"),
     ),
-    "cpu-quota": Case(Given(GROUP, topology={"allowed": ALONE}), Given()),
+    "cpu-quota": Case(Given(GROUP, topology=ALONE), Given()),
     "contradictory-topology": Case(Given(topology={"warnings": []}), Given()),
-    "hidden-topology": Case(
-        replace(
-            files("proc/cpuinfo", "processor\t: 0\nflags\t\t: fpu hypervisor\n"), topology=ONE_NODE
-        ),
-        replace(
-            files(
-                "proc/cpuinfo",
-                "flags\t\t: fpu hypervisor\n" + "".join(f"processor\t: {n}\n" for n in range(96)),
-            ),
-            topology=ONE_NODE,
-        ),
-    ),
+    "hidden-topology": Case(virtual(1), virtual(96)),
     "stolen-time": Case(
-        files("proc/stat", "cpu 100000 0 0 900000 0 0 0 1 0 0\n"),
-        files("proc/stat", "cpu 100000 0 0 900000 0 0 0 50000 0 0\n"),
+        files("proc/stat = cpu 100000 0 0 900000 0 0 0 1 0 0\n"),
+        files("proc/stat = cpu 100000 0 0 900000 0 0 0 50000 0 0\n"),
     ),
-    "clock-source": Case(
-        files(f"{CLOCK}/current_clocksource", "tsc", f"{CLOCK}/available_clocksource", "tsc hpet"),
-        files(f"{CLOCK}/current_clocksource", "hpet", f"{CLOCK}/available_clocksource", "tsc hpet"),
-    ),
-    "core-kinds": Case(
-        Given(topology={"cores": [replace(one, kind="cpu_core") for one in TOPOLOGY.cores]}),
-        Given(
-            topology={
-                "cores": [
-                    *TOPOLOGY.cores[1:],
-                    replace(TOPOLOGY.cores[0], kind="cpu_atom", cpus="1,5"),
-                ]
-            }
-        ),
-    ),
-    "prefetchers": Case(
-        files("proc/cpuinfo", INTEL, "dev/cpu/0/msr", registers(4)),
-        files("proc/cpuinfo", INTEL, "dev/cpu/0/msr", registers(0)),
-    ),
+    "clock-source": Case(clock("tsc"), clock("hpet")),
+    "core-kinds": Case(cores("cpu_core"), cores("cpu_core", "cpu_atom")),
+    "prefetchers": Case(prefetchers(4), prefetchers(0)),
     "open-files": Case(
         limit("Max open files", "1024", "1048576"),
         limit("Max open files", "1024", "2048"),
         harm=True,
     ),
     "processes": Case(limit("Max processes", "unlimited"), limit("Max processes", "2048")),
-    "group-tasks": Case(
-        Given(topology={"allowed": replace(ALONE, task_limits=[TaskLimit("pids.max", 9000, 37)])}),
-        Given(topology={"allowed": replace(ALONE, task_limits=[TaskLimit("pids.max", 256, 37)])}),
-        harm=True,
-    ),
+    "group-tasks": Case(tasks(9000), tasks(256), harm=True),
     "locked-memory": Case(
         limit("Max locked memory", "unlimited"), limit("Max locked memory", "8388608")
     ),
-    "memory-maps": Case(
-        files("proc/sys/vm/max_map_count", "262144"), files("proc/sys/vm/max_map_count", "65530")
-    ),
-    "process-ids": Case(
-        files("proc/sys/kernel/pid_max", "32768"), files("proc/sys/kernel/pid_max", "4096")
-    ),
-    "threads-max": Case(
-        files("proc/sys/kernel/threads-max", "192730"), files("proc/sys/kernel/threads-max", "9000")
-    ),
+    "memory-maps": Case(files(f"{MAPS} = 262144"), files(f"{MAPS} = 65530")),
+    "threads-max": Case(files(f"{THREADS} = 192730"), files(f"{THREADS} = 9000")),
     "file-size": Case(
         limit("Max file size", "unlimited"), limit("Max file size", "1000"), harm=True
     ),
     "address-space": Case(
         limit("Max address space", "unlimited"), limit("Max address space", "1000"), harm=True
     ),
-    "temporary-noexec": Case(
-        mount(ROOT_MOUNT), mount(ROOT_MOUNT, ("/tmp", "tmpfs", "rw,noexec")), harm=True
-    ),
+    "temporary-noexec": Case(mount(ROOT_MOUNT), NOEXEC, harm=True),
     "directory-modes": Case(
-        Given(modes={"tmp": 0o1777, "dev/shm": 0o1777}), Given(modes={"tmp": 0o777}), harm=True
+        Given(modes=DIRECTORIES), Given(modes={"tmp": 0o777}), harm=True
     ),
     "local-dirs-kind": Case(mount(ROOT_MOUNT), mount(("/", "overlay", "rw"))),
     "local-dirs-space": Case(
-        mount(ROOT_MOUNT, own={"space": lambda folder: AMPLE}),
-        mount(ROOT_MOUNT, own={"space": lambda folder: LITTLE}),
-        harm=True,
+        mount(ROOT_MOUNT), mount(ROOT_MOUNT, own=space(1 << 20, 200 << 30)), harm=True
     ),
     "local-dirs-options": Case(mount(ROOT_MOUNT), mount(("/", "ext4", "rw,sync"))),
     "shared-memory": Case(
-        mount(ROOT_MOUNT, ("/dev/shm", "tmpfs", "rw")),
-        mount(
-            ROOT_MOUNT,
-            ("/dev/shm", "tmpfs", "rw"),
-            own={"space": lambda folder: Space(1, 64 << 20, 0, 0)},
-        ),
+        mount(ROOT_MOUNT, SHM), mount(ROOT_MOUNT, SHM, own=space(1, 64 << 20))
     ),
     "memory-nodes-allowed": Case(
-        Given(), Given(topology={"allowed": replace(TOPOLOGY.allowed, nodes="0")})
+        Given(), Given(topology={"allowed": replace(ALLOWED, nodes="0")})
     ),
-    "refused-binding": Case(
-        files("proc/self/status", status("2", "000001ffffffffff")),
-        files("proc/self/status", status("2", "00000000a80425fb")),
-    ),
-    "hidden-limits": Case(
-        replace(
-            mount(("/sys/fs/cgroup", "cgroup2", "ro")),
-            files={
-                **mount(("/sys/fs/cgroup", "cgroup2", "ro")).files,
-                "proc/self/cgroup": "0::/\n",
-                "sys/fs/cgroup/cgroup.controllers": "memory",
-            },
-        ),
-        replace(mount(ROOT_MOUNT), files={**mount(ROOT_MOUNT).files, "proc/self/cgroup": "0::/\n"}),
-    ),
-    "host-name": Case(files(HOST, "big-box"), files(HOST, "big_box"), harm=True),
+    "refused-binding": Case(status("000001ffffffffff"), status("00000000a80425fb")),
+    "hidden-limits": Case(MOUNTED, UNSEEN),
+    "host-name": Case(files(f"{HOST} = big-box"), files(f"{HOST} = big_box"), harm=True),
     "host-resolves": Case(
-        files(HOST, "big-box"),
-        Given({HOST: "big-box"}, own={"resolve": lambda name: []}),
+        files(f"{HOST} = big-box"),
+        files(f"{HOST} = big-box", own={"resolve": lambda name: []}),
         harm=True,
     ),
-    "loopback": Case(
-        files("etc/hosts", "127.0.0.1 localhost\n::1 localhost\n"),
-        files("etc/hosts", "# here\n::1 localhost\n"),
+    "ipv6-only": Case(
+        files(f"{HOST} = box"),
+        files(f"{HOST} = box", own={"resolve": lambda name: ["2001:db8::1"]}),
+    ),
+    "loopback-down": Case(
+        files("sys/class/net/lo/flags = 0x9"), files("sys/class/net/lo/flags = 0x8"), harm=True
     ),
     "nic-node": Case(nic_on_node_0("0-1"), nic_on_node_0("2-3,6")),
     "java-version": Case(
-        java('IMPLEMENTOR="Debian"\nJAVA_VERSION="17.0.15"\n'),
-        java('JAVA_VERSION="1.8.0_412"\n'),
-        harm=True,
+        java('IMPLEMENTOR="Debian"\nJAVA_VERSION="17.0.15"\n'), java('JAVA_VERSION="22.0.1"\n')
     ),
     "java-compiler": Case(
-        Given(own={"environment": {"JAVA_TOOL_OPTIONS": "-Xss8m"}}),
-        Given(own={"environment": {"JAVA_TOOL_OPTIONS": "-XX:TieredStopAtLevel=1"}}),
+        conf(JAVA_TOOL_OPTIONS="-Xss8m"), conf(JAVA_TOOL_OPTIONS="-XX:TieredStopAtLevel=1")
     ),
     "container-detection": Case(
-        Given(), settings(spark__executor__extraJavaOptions="-XX:-UseContainerSupport"), harm=True
+        Given(), conf({EXECUTOR: "-XX:-UseContainerSupport"}), harm=True
     ),
     "java-option-variables": Case(
-        Given(own={"environment": {"_JAVA_OPTIONS": "-Dfile.encoding=UTF-8"}}),
-        Given(own={"environment": {"_JAVA_OPTIONS": "-Xmx2g"}}),
+        conf(_JAVA_OPTIONS="-Dfile.encoding=UTF-8"), conf(_JAVA_OPTIONS="-Xmx2g")
     ),
     "java-options-against-plan": Case(
-        settings(spark__executor__extraJavaOptions="-XX:ParallelGCThreads=4"),
-        settings(spark__executor__extraJavaOptions="-XX:ParallelGCThreads=64"),
+        conf({EXECUTOR: "-XX:ParallelGCThreads=4"}), conf({EXECUTOR: "-XX:ParallelGCThreads=64"})
     ),
-    "collector": Case(
-        Given(
-            plan={"executors": ONE_SLOT},
-            own={"environment": {"JAVA_TOOL_OPTIONS": "-XX:+UseSerialGC"}},
-        ),
-        Given(own={"environment": {"JAVA_TOOL_OPTIONS": "-XX:+UseSerialGC"}}),
-    ),
+    "collector": Case(COLLECTED_ALONE, conf(**SERIAL)),
     "compressed-pointers": Case(
-        settings(spark__executor__memory="31g"), settings(spark__executor__memory="36g")
+        conf({"spark.executor.memory": "31g"}), conf({"spark.executor.memory": "36g"})
     ),
     "fixed-heap": Case(
-        settings(spark__executor__memory="20g"), settings(spark__executor__memory="1g")
+        conf({"spark.executor.memory": "20g"}), conf({"spark.executor.memory": "1g"})
     ),
     "shuffle-partitions": Case(
-        settings(spark__sql__shuffle__partitions="200"),
-        settings(spark__sql__shuffle__partitions="8"),
+        conf({"spark.sql.shuffle.partitions": "200"}), conf({"spark.sql.shuffle.partitions": "8"})
     ),
     "adaptive-execution": Case(
-        settings(spark__sql__adaptive__enabled="true"),
-        settings(spark__sql__adaptive__enabled="false"),
+        conf({"spark.sql.adaptive.enabled": "true"}), conf({"spark.sql.adaptive.enabled": "false"})
     ),
     "spark-contradictions": Case(
-        settings(spark__memory__offHeap__enabled="true", spark__memory__offHeap__size="4g"),
-        settings(spark__memory__offHeap__enabled="true"),
-        harm=True,
+        conf({**OFF_HEAP, "spark.memory.offHeap.size": "4g"}), conf(OFF_HEAP), harm=True
     ),
     "spark-version": Case(Given(), Given(own={"spark_version": "3.5.1"}), harm=True),
     "native-algebra": Case(
         Given({"usr/lib/x86_64-linux-gnu/libblas.so.3": ""}, workload="ml"), Given(workload="ml")
     ),
-    "installed-link": Case(
-        Given(own={"installed": {"/spark/jars/hearth-spark_2.13-0.1.0.jar": JAR}}),
-        Given(
-            own={
-                "installed": {
-                    "/spark/jars/hearth-spark_2.13-0.0.9.jar": "/old/hearth-spark_2.13-0.0.9.jar"
-                }
-            }
-        ),
-        harm=True,
-    ),
-    "state-on-network": Case(mount(ROOT_MOUNT), mount(ROOT_MOUNT, ("/home", "nfs4", "rw"))),
-    "state-space": Case(Given(), Given(own={"space": lambda folder: LITTLE}), harm=True),
-    "unsound-leases": Case(
-        Given(), Given(own={"leases": replace(LEASES, problems=["'a.lease' is damaged"])})
-    ),
     "log-level": Case(
         Given(own={"root_log_level": "warn"}), Given(own={"root_log_level": "debug"})
     ),
-    "loopback-down": Case(
-        files("sys/class/net/lo/flags", "0x9"), files("sys/class/net/lo/flags", "0x8"), harm=True
+    "installed-link": Case(
+        Given(own={"installed": {"/spark/jars/hearth-spark_2.13-0.1.0.jar": JAR}}),
+        Given(own={"installed": OLD_JAR}),
+        harm=True,
     ),
-    "ipv6-only": Case(
-        files(HOST, "box"), Given({HOST: "box"}, own={"resolve": lambda name: ["2001:db8::1"]})
-    ),
-    "stale-archives": Case(
-        Given(own={"archives": [Archive(90 << 20, True)]}),
-        Given(own={"archives": [Archive(90 << 20, False), *[Archive(90 << 20, True)] * 3]}),
-    ),
+    "state-on-network": Case(mount(ROOT_MOUNT), mount(ROOT_MOUNT, ("/home", "nfs4", "rw"))),
+    "state-space": Case(Given(), Given(own=space(1 << 20, 200 << 30)), harm=True),
     "archive-failures": Case(
         Given(), Given(own={"archive_failures": [("driver", "no space left on the device")]})
     ),
-}
+}  # fmt: skip
+
+
+def temporary(folder: str) -> str:
+    return f"-Dx=1 -Djava.io.tmpdir={folder}"
+
+
+def noexec(settings: dict[str, str], mode: str = PLAN.mode, **environment: str) -> Given:
+    """Where /tmp and /fast are mounted noexec."""
+    return replace(NOEXEC, own=conf(settings, **environment).own, plan={"mode": mode})
+
+
+def in_memory(
+    kind: str, own: Mapping[str, object] = MappingProxyType({}), **topology: object
+) -> Given:
+    return mount(ROOT_MOUNT, ("/tmp", kind, "rw"), own=own, topology=topology)
+
+
+def cppc(*shares: tuple[int, int]) -> Given:
+    """Turbo off, and of each CPU the highest and the nominal performance."""
+    perf = {
+        f"{CPU}/cpu{cpu}/acpi_cppc/{name}_perf": str(value)
+        for cpu, both in enumerate(shares)
+        for name, value in zip(("highest", "nominal"), both, strict=True)
+    }
+    return Given({f"{CPU}/cpufreq/boost": "0", **perf})
+
+
+def clocks(*khz: str) -> Given:
+    """The highest clock of the CPUs that may be used; the kernel names no kinds."""
+    usable = sorted(TOPOLOGY.usable_cpus)
+    of_each = {
+        f"{CPU}/cpu{cpu}/cpufreq/cpuinfo_max_freq": one
+        for cpu, one in zip(usable, khz, strict=True)
+    }
+    return Given(of_each, topology=cores(None).topology)
+
+
+def without_cpus(tier: str) -> Given:
+    two = nodes({}, {"cpus": "", "tier": tier}, nodes="0-1")
+    return Given(topology=two, plan=executors(memory_nodes="0-1"))
+
+
+def apart(distances: dict[str, int]) -> Given:
+    """A processor whose memory has a node of its own: node 2, and another with memory."""
+    return Given(
+        topology=nodes(
+            {"cpus": "0-3", "memory_bytes": 0, "distances": distances},
+            {"cpus": "4-7", "distances": {"0": 13, "1": 10, "2": 21}},
+            {"cpus": "", "distances": {"0": 11, "1": 21, "2": 10}},
+        )
+    )
+
+
+CONTRADICTION, SPACE = "spark-contradictions", "local-dirs-space"
+FOREIGN = {path: text.replace(" / ", " /.. ") for path, text in MOUNTED.files.items()}  # type: ignore[arg-type]
+COVERED = mount(("/sys/fs/cgroup", "cgroup2", "ro"), files={"proc/self/cgroup": "0::/\n"})
+BELOW = {**GROUP, "proc/self/cgroup": "0::/a/b\n", "sys/fs/cgroup/a/b/cgroup.controllers": "memory"}
+KILLED = {**ROOT_GROUP, "proc/vmstat": "oom_kill 3\n"}
+EVENTS = "sys/fs/cgroup/memory.events"
+TAKEN = PLAN.memory_mb << 20
+OF_2_GB = nodes({"memory_bytes": TAKEN + (2 << 30)}, memory_limit_bytes=None, nodes="0")
+UNREADABLE = Given(own={"conf": Absent("spark-defaults.conf: cannot read it")})
+NUL = replace(NOEXEC, modes=DIRECTORIES)
+#: `fine`, `advice`, `harm` or `unseen`, what is seen, and parts of the command and of where it was
+#: read.
+ALSO = [
+    ("java-version", java('JAVA_VERSION="25"\nJAVA_RUNTIME_VERSION="25-ea+9"\n'),
+     "advice: Java 25 of an unknown vendor ...: an early-access build"),
+    ("java-version", java('JAVA_VERSION="25"\nJAVA_RUNTIME_VERSION="25+9"\n'), "fine: Java 25"),
+    (CONTRADICTION, conf({"spark.network.timeout": "10s"}),
+     "harm: spark.network.timeout is not above"),
+    (CONTRADICTION, conf({"spark.executor.heartbeatInterval": "2min"}),
+     "harm: spark.network.timeout is not above"),
+    (CONTRADICTION,
+     conf({"spark.network.timeout": "11", "spark.executor.heartbeatInterval": "10000"}), "fine: "),
+    (CONTRADICTION, conf({"spark.network.timeout": "a while"}), "fine: "),
+    (CONTRADICTION, conf({"spark.task.cpus": "4", "spark.executor.cores": "2"}),
+     "harm: spark.task.cpus = 4, "),
+    (CONTRADICTION, conf({"spark.task.cpus": "2", "spark.executor.cores": "2"}), "fine: "),
+    (CONTRADICTION, conf({"spark.executor.cores": "7"}),
+     "harm: spark.executor.cores = 7 on 6 CPUs: no executor fits"),
+    (CONTRADICTION, conf({"spark.executor.cores": "many"}), "fine: "),
+    (CONTRADICTION, conf({"spark.executor.cores": "7", "spark.master": "yarn"}), "fine: "),
+    ("log-level", Given(own={"conf": {"spark.log.level": "INFO"}, "root_log_level": "debug"}),
+     "fine: "),
+    ("log-level", Given(own={"conf": {"spark.log.level": "trace"}, "root_log_level": "debug"}),
+     "advice: log level: TRACE"),
+    ("compressed-pointers", UNREADABLE, "unseen: spark-defaults.conf: cannot read it"),
+    ("adaptive-execution", UNREADABLE, "unseen: spark-defaults.conf: cannot read it"),
+    ("java-compiler", UNREADABLE, "unseen: spark-defaults.conf: cannot read it"),
+    # A limit of a group above throttles too.
+    ("memory-throttle", Given({**BELOW, "sys/fs/cgroup/a/memory.high": "max"}),
+     "fine: memory.high: max"),
+    ("memory-throttle", Given({**BELOW, "sys/fs/cgroup/a/memory.high": "1048576"}),
+     "advice: memory.high = 1 MB, ... /sys/fs/cgroup/a/memory.high"),
+    # Groups that another namespace mounted, or over which something else is mounted, are not seen.
+    ("hidden-limits", Given(FOREIGN), "advice: "),
+    ("hidden-limits", COVERED, "advice: "),
+    ("memory-throttle", Given(FOREIGN), "unseen: the control groups on /sys/fs/cgroup belong to "),
+    ("past-kills", Given(FOREIGN), "unseen: "),
+    ("cpu-quota", Given(topology=ALONE), "unseen: "),
+    ("cpu-quota", replace(UNSEEN, topology=ALONE), "unseen: "),
+    ("cpu-quota", Given(GROUP, topology=ALONE), "fine: "),
+    ("group-tasks", Given(topology=ALONE), "unseen: "),
+    ("group-tasks", replace(UNSEEN, topology=ALONE), "unseen: "),
+    ("group-tasks", Given(GROUP, topology=ALONE), "fine: "),
+    # A container has its own group at the root, which counts; the machine's root does not.
+    ("past-kills", Given(KILLED), "advice: processes killed for memory on this machine"),
+    ("past-kills", Given({**KILLED, EVENTS: "oom_kill 0\n"}), "fine: "),
+    ("past-kills", Given({**KILLED, EVENTS: "oom_kill 1\n"}), "advice: ... in this control group"),
+    # Files in memory count as the container's memory, and as the machine's.
+    (SPACE, in_memory("tmpfs", allowed=replace(ALLOWED, memory_limit_bytes=1 << 30)),
+     "harm: /tmp: 0 B of 1 GB free in memory, beside the application"),
+    (SPACE, in_memory("ext4", allowed=replace(ALLOWED, memory_limit_bytes=1 << 30)), "fine: "),
+    (SPACE, in_memory("tmpfs", space(99, 100)), "advice: "),
+    (SPACE, in_memory("tmpfs", space(TAKEN >> 1, TAKEN >> 1), **OF_2_GB), "advice: /tmp: 2 GB of"),
+    (SPACE, in_memory("ext4", space(TAKEN >> 1, TAKEN >> 1), **OF_2_GB), "fine: "),
+    ("nic-node", nic_on_node_0("2-3"),
+     "advice: eth0 is on node 0, and its interrupts go to CPUs 2-3 of other nodes"),
+    ("nic-node", nic_on_node_0("1", rps="000000c8"), "advice: ... RPS or XPS go to CPUs 3,6-7 of"),
+    ("nic-node", nic_on_node_0("1", xps="8"), "advice: ... RPS or XPS go to CPUs 3 of other nodes"),
+    ("nic-node", nic_on_node_0("1-2", rps="ff", xps="9"), "fine: eth0: on node 0"),
+    ("nic-node", nic_on_node_0("2-3", node="-1"), "fine: no network device reports its node"),
+    ("nic-node", nic_on_node_0("2-3", state="down"), "fine: no network device reports its node"),
+    ("turbo", cppc((108, 108), (153, 150)), "advice: turbo: off; with it CPU 1 could clock higher"),
+    ("turbo", cppc((108, 108), (150, 150)), "fine: turbo: off, and no CPU's performance goes"),
+    ("turbo", cppc((108, 0)), "advice: turbo: off"),
+    ("core-kinds", cores("capacity_1023", "capacity_1024"), "fine: the kernel's capacities of the"),
+    ("core-kinds", cores("capacity_1024", "capacity_1023", efficient=True),
+     "advice: ... capacity_1023, slower: CPUs ... cpu_capacity"),
+    ("core-kinds", clocks(*["5200000"] * 3, *["3900000"] * 3),
+     "advice: CPUs 5-7 reach 3.9 GHz at most, others up to 5.2 GHz"),
+    ("memory-only-nodes", without_cpus("faster"), "fine: "),
+    ("memory-only-nodes", without_cpus("slower"), "advice: "),
+    ("memory-only-nodes", Given(topology=nodes({"cpus": ""})), "fine: "),
+    ("node-without-memory", apart({"0": 10, "1": 13, "2": 11}), "fine: no memory on node 0, and"),
+    ("node-without-memory", apart({"0": 10, "1": 13, "2": 17}), "advice: no memory: node 0"),
+    ("node-without-memory", apart({}), "advice: no memory: node 0"),
+    ("uneven-nodes", Given({"proc/cpuinfo": "flags\t\t: fpu hypervisor\n"}, topology=SMALL_NODE),
+     "advice: ... give its nodes the same memory"),
+    ("uneven-nodes", Given({"proc/cpuinfo": "flags\t\t: fpu\n"}, topology=SMALL_NODE),
+     "advice: ... move modules"),
+    # Libraries are unpacked where Java keeps temporary files, not where Python does.
+    ("temporary-noexec", replace(NOEXEC, own={"temporary": "/scratch"}), "harm: /tmp of the"),
+    ("temporary-noexec", noexec({}, JAVA_TOOL_OPTIONS="-Djava.io.tmpdir=/scratch"), "fine: "),
+    ("temporary-noexec", noexec({DRIVER: temporary("/data")}), "fine: "),
+    ("temporary-noexec", noexec({DRIVER: temporary("/data"), EXECUTOR: temporary("/fast")}),
+     "harm: /fast of executors is mounted noexec | --conf spark.executor.extra"),
+    ("temporary-noexec", noexec({EXECUTOR: temporary("/data")}),
+     "harm: /tmp of the driver is mounted noexec | --conf spark.driver.extra"),
+    ("temporary-noexec", noexec({EXECUTOR: temporary("/fast")}),
+     "harm: /tmp of the driver is mounted noexec; /fast of executors is mounted noexec"),
+    ("temporary-noexec", noexec({DRIVER: temporary("/fast"), EXECUTOR: temporary("/fast")}),
+     "harm: /fast of driver and executors is mounted noexec"),
+    ("temporary-noexec",
+     noexec({"spark.executor.defaultJavaOptions": temporary("/fast"),
+             EXECUTOR: temporary("/data"), DRIVER: temporary("/data")}), "fine: "),
+    # A worker of Spark's own starts executors without an option of hearth's.
+    ("temporary-noexec", noexec({DRIVER: temporary("/data"), "spark.master": "spark://a:7077"}),
+     "harm: /tmp of executors is mounted noexec"),
+    # hearth's option for executors comes behind this variable, and before the other.
+    ("temporary-noexec", noexec({}, JAVA_TOOL_OPTIONS=temporary("/data")), "fine: "),
+    ("temporary-noexec", noexec({DRIVER: temporary("/data")}, _JAVA_OPTIONS=temporary("/fast")),
+     "harm: /fast of driver and executors is mounted noexec"),
+    ("temporary-noexec", noexec({DRIVER: temporary("/data")}, SPARK_SUBMIT_OPTS=temporary("/fast")),
+     "fine: "),
+    # Executors that are not started have no options.
+    ("temporary-noexec",
+     noexec({DRIVER: temporary("/data"), EXECUTOR: temporary("/fast")}, "native"),
+     "fine: "),
+    ("directory-modes", replace(conf({EXECUTOR: temporary("/gone")}), modes=DIRECTORIES),
+     "harm: /gone (java.io.tmpdir of executors) does not exist ... | mkdir /gone"),
+    ("directory-modes",
+     replace(conf({EXECUTOR: temporary("/data")}), modes={**DIRECTORIES, "data": 0o700}),
+     "fine: ... /data (java.io.tmpdir of executors): mode 0700"),
+    *((rule, replace(NUL, own={"conf": {key: temporary("/a\0b")}}),
+       "unseen: -Djava.io.tmpdir names no file")
+      for rule in ("directory-modes", "temporary-noexec") for key in (DRIVER, EXECUTOR)),
+]  # fmt: skip

@@ -7,35 +7,30 @@ from typing import Any
 
 from hearth.base.absent import Absent
 from hearth.base.codec import load_typed
-from hearth.doctor.check import Machine, Own, Space
-from hearth.doctor.tree import Tree
-from hearth.machine.leases import Leases
+from hearth.doctor.machine import Machine, Own, Space
 from hearth.machine.plan import Plan
 from hearth.machine.topology import Topology
+from hearth.machine.tree import Tree
 from support import ROOT
 
 EXAMPLES = ROOT / "contract" / "examples"
 TOPOLOGY = load_typed(EXAMPLES / "topology.json", Topology)
 PLAN = load_typed(EXAMPLES / "plan.json", Plan)
-LEASES = load_typed(EXAMPLES / "leases.json", Leases)
 JAR = "/opt/hearth/hearth-spark_2.13-0.1.0.jar"
 AMPLE = Space(100 << 30, 200 << 30, 1000, 2000)
 OWN = Own(
     environment={},
     conf={},
+    local_dirs=["/tmp"],
+    temporary="/tmp",
+    space=lambda folder: AMPLE,
     spark_version="4.3.0",
     java_home=Absent("no Java"),
     root_log_level=None,
-    local_dirs=["/tmp"],
-    temporary="/tmp",
     state="/home/a/.local/state/hearth",
     cache="/home/a/.cache/hearth",
     jar=JAR,
-    installed={},
-    leases=replace(LEASES, problems=[]),
-    archives=[],
     archive_failures=[],
-    space=lambda folder: AMPLE,
     resolve=lambda name: ["127.0.1.1"],
 )
 
@@ -53,6 +48,7 @@ class Given:
 
     def machine(self, root: Path) -> Machine:
         """Return the machine, its files written below a root."""
+        root.mkdir(parents=True, exist_ok=True)
         for path, content in self.files.items():
             file = root / path
             file.parent.mkdir(parents=True, exist_ok=True)
@@ -87,3 +83,56 @@ def booted(folder: Path) -> Path:
     boot.parent.mkdir(parents=True)
     boot.write_text("this boot\n")
     return folder / "root"
+
+
+def files(*texts: str, **more: Any) -> Given:
+    """A file for each `path = content`."""
+    pairs = (text.partition(" = ") for text in texts)
+    return Given({path: content for path, _, content in pairs}, **more)
+
+
+def limit(name: str, soft: str, hard: str | None = None) -> Given:
+    """A line of /proc/self/limits."""
+    head = "Limit  Soft Limit  Hard Limit  Units"
+    return files(f"proc/self/limits = {head}\n{name}  {soft}  {hard or soft}  units\n")
+
+
+def mount(*rows: tuple[str, str, str], **more: Any) -> Given:
+    """Mount points, kinds and options on the disk 8:1, or without a disk for tmpfs."""
+    lines = [
+        f"2{n} 1 {'0:3' if kind == 'tmpfs' else '8:1'} / {point} {options} - {kind} source rw\n"
+        for n, (point, kind, options) in enumerate(rows)
+    ]
+    return Given({"proc/self/mountinfo": "".join(lines), **more.pop("files", {})}, **more)
+
+
+def conf(settings: Mapping[str, str] = {}, **environment: str) -> Given:
+    """Settings of spark-defaults.conf, and variables."""
+    return Given(own={"conf": settings, "environment": environment})
+
+
+def java(text: str) -> Given:
+    """A Java that describes itself so."""
+    return Given({"jdk/release": text}, own={"java_home": Path("jdk")})
+
+
+def nic_on_node_0(
+    cpus: str, rps: str = "0", xps: str = "0", node: str = "0", state: str = "up"
+) -> Given:
+    """A network device with an interrupt that some CPUs serve."""
+    place = "sys/class/net/eth0"
+    return files(
+        f"{place}/device/numa_node = {node}", f"{place}/operstate = {state}",
+        f"{place}/device/msi_irqs/44 = msix", "proc/irq/44/smp_affinity_list = 0-7",
+        f"proc/irq/44/effective_affinity_list = {cpus}",
+        f"{place}/queues/rx-0/rps_cpus = {rps}", f"{place}/queues/tx-0/xps_cpus = {xps}",
+    )  # fmt: skip
+
+
+def nodes(*changes: Mapping[str, Any], **allowed: Any) -> Mapping[str, Any]:
+    """A topology of nodes like the example's first, each with some changes."""
+    like = TOPOLOGY.nodes[0]
+    return {
+        "nodes": [replace(like, id=n, **each) for n, each in enumerate(changes)],
+        "allowed": replace(TOPOLOGY.allowed, **allowed),
+    }

@@ -1,42 +1,54 @@
-"""What the doctor makes of its checks: order, silence, exit code, page, JSON, captures."""
+"""What the doctor makes of its rules: order, silence, exit code, page, JSON, captures."""
 
 import gzip
 import json
 import lzma
 import tarfile
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from doctor.cases import CASES
-from doctor.made_machine import AMPLE, PLAN, TOPOLOGY, Given
-from hearth.base.absent import Absent
+from doctor.cases import CASES, ROOT_MOUNT
+from doctor.made_machine import AMPLE, PLAN, TOPOLOGY, Given, mount
 from hearth.base.codec import to_json
 from hearth.base.errors import UserError
 from hearth.cli.main import main
 from hearth.doctor.brief import findings_in_brief
-from hearth.doctor.check import Worth, all_checks
 from hearth.doctor.examine import Examined, examine
 from hearth.doctor.reading import _unpacked, captured_machine
-from hearth.doctor.silence import read_silenced, silence, speak
-from hearth.doctor.tree import NotSeen, Tree
+from hearth.doctor.rule import Worth
+from hearth.doctor.rules import RULES
+from hearth.doctor.silence import read_silenced, silence, unsilence
+from hearth.machine.tree import NotSeen, Tree
 from hearth.report.html.doctor import doctor_view
 from hearth.report.html.page import doctor_page
 from hearth.report.terminal.doctor import show_doctor
 from hearth.report.terminal.screen import Screen
-from support import ROOT, Command, validate
+from support import ROOT, Command, check_golden, validate
 
-CHECKS = {check.name: check for check in all_checks()}
 WRONG = ("memory-maps", "hardware-threads", "host-name")
 
 
 def examined(root: Path, *names: str, silenced: dict[str, str] | None = None) -> Examined:
-    """What is found where these checks find what is wrong, and all others see nothing."""
+    """What is found where these rules find what is wrong, and all others see nothing."""
     files = {path: text for name in names for path, text in CASES[name].wrong.files.items()}
     machine = Given(files).machine(root)
-    return examine(machine, None, silenced or {}, [CHECKS[name] for name in names])
+    return examine(machine, None, silenced or {}, [RULES[name] for name in names])
+
+
+def test_all_that_is_known_of_the_findings_is_shown(tmp_path: Path) -> None:
+    names = (*WRONG, "shared-memory", "governor")
+    files = {path: text for name in names[:4] for path, text in CASES[name].wrong.files.items()}
+    given = Given(files, topology=CASES["uneven-nodes"].wrong.topology)
+    machine = given.machine(tmp_path)
+    rules = [RULES[name] for name in (*names, "uneven-nodes")]
+    found = examine(machine, None, {"memory-maps": "no block is larger than 2 MB"}, rules)
+    brief, whole = (show_doctor(found, Screen(100), everything=each) for each in (False, True))
+    check_golden("doctor.txt", "\n".join(whole) + "\n")
+    assert brief[-1] == "not checked (--all says why): governor"
+    assert set(brief[:-1]) < set(whole)
 
 
 def test_harm_comes_first_then_what_a_study_has_measured(tmp_path: Path) -> None:
@@ -47,35 +59,16 @@ def test_harm_comes_first_then_what_a_study_has_measured(tmp_path: Path) -> None
     validate("doctor", to_json(found))
 
 
-def test_a_finding_is_shown_with_all_that_is_known_of_it(tmp_path: Path) -> None:
-    given = CASES["memory-maps"].wrong
-    machine = replace(given, topology=CASES["uneven-nodes"].wrong.topology).machine(tmp_path)
-    found = examine(machine, None, {}, [CHECKS["memory-maps"], CHECKS["uneven-nodes"]])
-    shown = "\n".join(show_doctor(found, Screen(100), everything=False))
-    assert shown.startswith("this machine: findings: 0 that do harm, 2 with advice; 0 checks")
-    assert "advice memory-maps: vm.max_map_count = 65530" in shown
-    assert "command: sysctl -w vm.max_map_count=262144; or hearth doctor --fix memory-maps" in shown
-    assert "worth: unknown" in shown and "needs a reboot" in shown
-
-
-def test_what_was_not_seen_is_named_and_explained_on_demand(tmp_path: Path) -> None:
-    found = examine(Given().machine(tmp_path), None, {}, [CHECKS["turbo"]])
-    assert "not checked (--all says why): turbo" in show_doctor(found, Screen(), everything=False)
-    everything = show_doctor(found, Screen(), everything=True)
-    assert "  turbo: there is no /sys/devices/system/cpu/cpufreq/boost" in everything
-
-
 def test_a_silenced_finding_does_not_count_and_is_shown_with_its_reason(tmp_path: Path) -> None:
     file = tmp_path / "state" / "silenced.json"
     silence(file, "memory-maps", "no block is  larger than 2 MB")
     found = examined(tmp_path, "memory-maps", silenced=dict(read_silenced(file)))
     assert not found.findings
-    line = "silenced: memory-maps (no block is larger than 2 MB): vm.max_map_count = 65530"
-    assert line in show_doctor(found, Screen(), everything=False)
-    speak(file, "memory-maps")
+    assert [one.silenced for one in found.silenced] == ["no block is larger than 2 MB"]
+    unsilence(file, "memory-maps")
     assert not read_silenced(file)
     with pytest.raises(UserError, match="memory-maps is not silenced"):
-        speak(file, "memory-maps")
+        unsilence(file, "memory-maps")
 
 
 @pytest.mark.parametrize(
@@ -95,20 +88,33 @@ def test_a_damaged_file_of_silenced_findings_is_named(tmp_path: Path) -> None:
         read_silenced(tmp_path / "silenced.json")
 
 
+def test_every_rule_is_listed_with_its_source(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["doctor", "--list"]) == 0
+    listed = capsys.readouterr().out
+    assert all(f"\n  {name}: " in listed for name in RULES)
+    assert listed.count("    source: ") == len(RULES)
+
+
+def test_what_a_container_may_only_read_is_changed_on_the_host(tmp_path: Path) -> None:
+    wrong = CASES["memory-maps"].wrong.files
+    for name, rows in {
+        "container": (ROOT_MOUNT, ("/proc", "proc", "rw"), ("/proc/sys", "proc", "ro")),
+        "host": (ROOT_MOUNT,),
+    }.items():
+        machine = mount(*rows, files=wrong).machine(tmp_path / name)
+        (one,) = examine(machine, None, {}, [RULES["memory-maps"]]).findings
+        assert one.fixable == (name == "host")
+        assert one.command.startswith("on the host: sysctl") == (name == "container")
+        (one,) = examine(machine, "a capture", {}, [RULES["memory-maps"]]).findings
+        assert not one.fixable
+
+
 def test_the_page_has_each_finding_and_loads_nothing(tmp_path: Path) -> None:
     found = examined(tmp_path, *WRONG, silenced={"memory-maps": "<b>small</b>"})
     html = doctor_page(doctor_view(replace(found, machine="a <capture>")))
     assert "<h3>host-name: host name big_box: an underscore</h3>" in html
     assert "&lt;b&gt;small&lt;/b&gt;" in html and "a &lt;capture&gt;" in html
     assert "<script" not in html
-
-
-def test_every_check_is_listed_with_its_source(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["doctor", "--list"]) == 0
-    listed = capsys.readouterr().out
-    for check in all_checks():
-        assert f"\n  {check.name}: " in listed
-    assert listed.count("    source: ") == len(all_checks())
 
 
 @pytest.mark.parametrize(
@@ -171,24 +177,8 @@ def test_this_machine_is_examined_without_a_claim_that_needs_root(
     assert done.returncode == (2 if "harm" in severities else len(severities))
     assert (tmp_path / "page.html").stat().st_mode & 0o777 == 0o600
     parts = ("findings", "silenced", "sound", "not_checked")
-    assert sum(len(found[part]) for part in parts) == len(CHECKS)
+    assert sum(len(found[part]) for part in parts) == len(RULES)
     assert "spark-version" in {one["name"] for one in found["sound"]}
-
-
-def test_cores_of_several_clocks_are_found_where_the_kernel_names_no_kinds(tmp_path: Path) -> None:
-    clock = "sys/devices/system/cpu/cpu{}/cpufreq/cpuinfo_max_freq"
-    files = {clock.format(cpu): "5200000" if cpu < 5 else "3900000" for cpu in (1, 2, 3, 5, 6, 7)}
-    cores = [replace(one, kind=None) for one in TOPOLOGY.cores]
-    machine = Given(files, topology={"cores": cores}).machine(tmp_path)
-    (found,) = examine(machine, None, {}, [CHECKS["core-kinds"]]).findings
-    assert found.seen == "CPUs 5-7 reach 3.9 GHz at most, others up to 5.2 GHz"
-
-
-@pytest.mark.parametrize("name", ["compressed-pointers", "adaptive-execution", "java-compiler"])
-def test_of_settings_that_cannot_be_read_nothing_is_claimed(tmp_path: Path, name: str) -> None:
-    machine = Given(own={"conf": Absent("spark-defaults.conf: cannot read it")}).machine(tmp_path)
-    (unseen,) = examine(machine, None, {}, [CHECKS[name]]).not_checked
-    assert unseen.reason == "spark-defaults.conf: cannot read it"
 
 
 @pytest.fixture
@@ -196,7 +186,7 @@ def quoting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The file of silenced findings, of a user whose directories are sound."""
     monkeypatch.setenv("HEARTH_STATE", str(tmp_path / "state"))
     monkeypatch.delenv("SPARK_LOCAL_HOSTNAME", raising=False)
-    monkeypatch.setattr("hearth.doctor.brief.space_of", lambda folder: AMPLE)
+    monkeypatch.setattr("hearth.doctor.machine.space_of", lambda folder: AMPLE)
     return tmp_path / "state" / "doctor" / "silenced.json"
 
 
@@ -235,7 +225,7 @@ def test_a_run_quotes_what_its_own_settings_and_plan_make_of_the_machine(
 
 
 def test_a_run_quotes_speed_where_a_figure_is_known_the_larger_first(
-    tmp_path: Path, quoting: Path
+    tmp_path: Path, quoting: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     root = tmp_path / "root"
     for name in ("memory-maps", "zone-reclaim", "turbo"):
@@ -246,14 +236,8 @@ def test_a_run_quotes_speed_where_a_figure_is_known_the_larger_first(
         "zone-reclaim": Worth("measured", "measured here, slower: 1.20 of the time", -20),
         "turbo": Worth("undecided", "measured here, undecided", 0),
     }
-    asked: list[str] = []
-
-    def measured(names: Collection[str]) -> Mapping[str, Worth]:
-        asked.extend(names)
-        return here
-
-    said = findings_in_brief({"spark.executor.memory": "33g"}, None, measured, root)
-    assert set(here) < set(asked)
+    monkeypatch.setattr("hearth.doctor.brief._measured", lambda names, application: here)
+    said = findings_in_brief({"spark.executor.memory": "33g"}, None, root=root)
     assert [line.rpartition("(")[2] for line in said] == ["compressed-pointers)", "memory-maps)"]
     assert "(measured here, faster: 0.97 of the time)" in said[1]
 
@@ -313,9 +297,3 @@ def test_an_archive_that_is_cut_or_altered_is_named(tmp_path: Path) -> None:
         file.write_bytes(content)
         with pytest.raises(UserError, match=f"{name} cannot be unpacked"), _unpacked(file):
             pass
-
-
-def test_memory_without_cpus_is_no_finding_where_there_is_no_other(tmp_path: Path) -> None:
-    far = replace(TOPOLOGY.nodes[0], cpus="")
-    machine = Given(topology={"nodes": [far]}).machine(tmp_path)
-    assert not examine(machine, None, {}, [CHECKS["memory-only-nodes"]]).findings

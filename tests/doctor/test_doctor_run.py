@@ -11,10 +11,11 @@ from doctor.made_machine import EXAMPLES, PLAN, TOPOLOGY, Given
 from hearth.base.absent import Absent
 from hearth.base.codec import load_document, to_json
 from hearth.base.errors import UserError
-from hearth.cli.judged_run import concerns
-from hearth.doctor.check import Check, Machine, all_checks
-from hearth.doctor.examine import Examined, examine
-from hearth.doctor.run import InRun, JudgedRun, changed_since, machine_of
+from hearth.doctor.examine import Examined, InRun, JudgedRun, examine
+from hearth.doctor.machine import Machine
+from hearth.doctor.rule import Rule
+from hearth.doctor.rules import RULES
+from hearth.doctor.run import changed_since, concerns, machine_of
 from hearth.record.schema import Setting
 from hearth.record.store import Record, read_record
 from hearth.report.html.doctor import doctor_view
@@ -23,7 +24,6 @@ from hearth.report.terminal.screen import Screen
 from pages import constructed
 from support import validate
 
-CHECKS = {check.name: check for check in all_checks()}
 HERE = {str(one.id): one.cpus for one in TOPOLOGY.nodes}
 NOTHING = InRun("it wrote no shuffle files, spilled nothing, and put 9 KB on disks", False)
 RUN = JudgedRun("a-run", "job", [], {"files": NOTHING, "queries": InRun("3 queries", True)})
@@ -34,7 +34,7 @@ def record(tmp_path: Path, **changes: Any) -> Record:
     return read_record(tmp_path / "20261121-090000-app-3fa9")
 
 
-def of(check: Check, machine: Machine, run: JudgedRun | None = None) -> Examined:
+def of(check: Rule, machine: Machine, run: JudgedRun | None = None) -> Examined:
     return examine(machine, None, {}, [check], run=run)
 
 
@@ -53,7 +53,7 @@ def test_a_run_is_judged_by_its_own_plan_and_settings(tmp_path: Path) -> None:
     assert judged.the_plan().mode == plan["mode"]
     assert judged.the_own().settings == {"spark.sql.adaptive.enabled": "false"}
     assert judged.the_own().spark_version == "3.5.1"
-    (found,) = of(CHECKS["adaptive-execution"], judged, RUN).findings
+    (found,) = of(RULES["adaptive-execution"], judged, RUN).findings
     assert found.evidence == "the settings of the run"
     assert found.in_run == InRun("3 queries", True)
 
@@ -93,7 +93,7 @@ def test_advice_about_what_the_run_had_none_of_comes_last_and_does_not_count(
 ) -> None:
     files = {"proc/self/mountinfo": "2 1 8:1 / / sync - ext4 s rw\n"}
     machine = Given(files, own={"conf": {"spark.sql.adaptive.enabled": "false"}}).machine(tmp_path)
-    checks = [CHECKS["local-dirs-options"], CHECKS["adaptive-execution"]]
+    checks = [RULES["local-dirs-options"], RULES["adaptive-execution"]]
     found = examine(machine, None, {}, checks, run=replace(RUN, changed=["smt: on then, off now"]))
     assert [one.name for one in found.findings] == ["adaptive-execution", "local-dirs-options"]
     assert [one.name for one in found.telling] == ["adaptive-execution"]

@@ -6,7 +6,6 @@ import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -14,17 +13,18 @@ import pytest
 from doctor.cases import CASES
 from doctor.made_machine import Given, booted
 from hearth.base.errors import UserError
-from hearth.cli.quoted import quoted
 from hearth.doctor.brief import findings_in_brief
-from hearth.doctor.check import Machine, Worth, all_checks
 from hearth.doctor.examine import examine
-from hearth.doctor.switch import Kept, Switch, Switched
+from hearth.doctor.machine import Machine
+from hearth.doctor.measured import measured_fixes
+from hearth.doctor.rule import Worth
+from hearth.doctor.rules import RULES, changes_of
+from hearth.machine.switch import Kept, Switch, Switched
 from hearth.record.schema import Launched, Setting
 from hearth.record.store import RecordWriter
 from hearth.report.terminal.doctor import show_doctor
 from hearth.report.terminal.screen import Screen
 from hearth.spark.saved_configs import machine_key
-from hearth.studies.compare.fixes import measured_fixes
 from hearth.studies.compare.result import ComparisonSettings
 from hearth.studies.compare.study import Comparison, run
 from hearth.studies.engine import arms as ways
@@ -32,7 +32,6 @@ from hearth.studies.engine.arms import Arm
 from hearth.studies.engine.trial import Trial, TrialLine, Turn
 from support import ROOT, Command, eventually, require
 
-CHECKS = {check.name: check for check in all_checks()}
 CHECK = "memory-maps"
 PATH = "proc/sys/vm/max_map_count"
 AS_IS = [10.0, 10.2, 9.8, 10.1, 9.9, 10.0, 10.3, 9.7]
@@ -61,7 +60,7 @@ def now(root: Path) -> str:
 def test_a_setting_is_changed_for_a_while_and_put_back(
     root: Path, machine: Machine, switch: Switch
 ) -> None:
-    planned = switch.plan(CHECK, machine, persist=False)
+    planned = switch.plan(CHECK, changes_of(CHECK, machine), persist=False)
     with switch.held(planned):
         assert now(root) == "262144"
     assert now(root) == "65530"
@@ -74,7 +73,7 @@ def test_a_setting_is_changed_for_a_while_and_put_back(
 _HOLD = """
 import sys, time
 from pathlib import Path
-from hearth.doctor.switch import Kept, Switch, Switched
+from hearth.machine.switch import Kept, Switch, Switched
 switch = Switch(Path(sys.argv[1]), Path(sys.argv[2]))
 planned = Switched("memory-maps", switch._boot(), [Kept(sys.argv[3], "65530", "262144")], [])
 with switch.held(planned):
@@ -126,7 +125,7 @@ def test_undo_takes_back_what_was_abandoned(root: Path, machine: Machine, switch
 def test_what_a_user_has_fixed_is_not_abandoned(
     root: Path, machine: Machine, switch: Switch
 ) -> None:
-    switch.apply(switch.plan(CHECK, machine, persist=False))
+    switch.apply(switch.plan(CHECK, changes_of(CHECK, machine), persist=False))
     assert switch.take_back_abandoned() == []
     assert now(root) == "262144"
 
@@ -134,7 +133,7 @@ def test_what_a_user_has_fixed_is_not_abandoned(
 def test_while_one_comparison_has_it_switched_no_other_touches_it(
     root: Path, machine: Machine, switch: Switch, tmp_path: Path
 ) -> None:
-    planned = switch.plan(CHECK, machine, persist=False)
+    planned = switch.plan(CHECK, changes_of(CHECK, machine), persist=False)
     other = Switch(root, tmp_path / "state" / "doctor" / "switched")
     with switch.held(planned):
         assert other.take_back_abandoned() == []
@@ -176,7 +175,9 @@ def test_a_fix_is_an_arm_and_what_cannot_be_switched_is_skipped_with_the_reason(
 ) -> None:
     names = ["as-is", "fixed:memory-maps", "fixed:turbo", "fixed:uneven-nodes"]
     machine = replace(machine, topology=CASES["uneven-nodes"].wrong.machine(root).topology)
-    found = ways.fixes(names, lambda name: switch.plan(name, machine, persist=False))
+    found = ways.fixes(
+        names, lambda name: switch.plan(name, changes_of(name, machine), persist=False)
+    )
     assert [arm.name for arm in found] == names
     assert found[0] == Arm("as-is")
     assert found[1].fix is not None and found[1].skipped is None
@@ -185,17 +186,6 @@ def test_a_fix_is_an_arm_and_what_cannot_be_switched_is_skipped_with_the_reason(
     assert (found[2].skipped or "").startswith("there is nothing to fix in turbo: there is no /sys")
     assert "hearth cannot change uneven-nodes itself: " in (found[3].skipped or "")
     assert (found[3].skipped or "").endswith(", and a reboot")
-
-
-def test_without_the_right_to_write_the_arm_is_skipped_with_the_command(
-    root: Path, machine: Machine, switch: Switch, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(os, "access", lambda path, mode: False)
-    _, arm = ways.fixes(
-        ["as-is", "fixed:memory-maps"], lambda name: switch.plan(name, machine, persist=False)
-    )
-    assert "cannot be written here (only by root, and never in a container" in (arm.skipped or "")
-    assert "sysctl -w vm.max_map_count=262144" in (arm.skipped or "")
 
 
 @pytest.mark.parametrize(
@@ -238,7 +228,7 @@ def test_the_setting_is_switched_for_the_runs_of_its_arm_alone(
     root: Path, machine: Machine, switch: Switch, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Switch, "of", staticmethod(lambda state: switch))
-    planned = switch.plan(CHECK, machine, persist=False)
+    planned = switch.plan(CHECK, changes_of(CHECK, machine), persist=False)
     both = [Arm("as-is"), Arm("fixed:memory-maps", fix=planned)]
     settings = ComparisonSettings(1, seed=1, command=["job.py"], repeat=2)
     target = Recorded(root)
@@ -272,7 +262,7 @@ def test_the_doctor_quotes_what_was_measured_here_with_its_interval(tmp_path: Pa
     assert worth.text.startswith("measured here, faster: 0.90 of the time with it (95% interval ")
     assert worth.text.endswith(f", {comparison.head.id})") and "8 pairs; job.py on " in worth.text
     machine = CASES[CHECK].wrong.machine(tmp_path / "root")
-    shown = examine(machine, None, {}, [CHECKS[CHECK]], measured=found)
+    shown = examine(machine, None, {}, [RULES[CHECK]], measured=found)
     assert "worth: measured here, faster: 0.90" in "\n".join(
         show_doctor(shown, Screen(), everything=False)
     )
@@ -282,16 +272,17 @@ def test_a_run_quotes_a_setting_that_was_measured_to_cost_it_time(
     root: Path, machine: Machine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HEARTH_STATE", str(tmp_path))
-    monkeypatch.setattr(
-        "hearth.cli.quoted.findings_in_brief", partial(findings_in_brief, root=root)
-    )
-    assert quoted({}, None) == []
+
+    def quoted(application: str) -> list[str]:
+        return findings_in_brief({}, None, application, root)
+
+    assert quoted("jobs/job.py") == []
     kept(tmp_path, faster(0.8))
-    (said,) = quoted({}, None, "jobs/job.py")
+    (said,) = quoted("jobs/job.py")
     assert said.startswith("vm.max_map_count = 65530 (measured here, faster: 0.80 of the time")
     kept(tmp_path, faster(1.2), "other.py")
-    assert quoted({}, None, "jobs/job.py") == [said]
-    assert quoted({}, None, "other.py") == []
+    assert quoted("jobs/job.py") == [said]
+    assert quoted("other.py") == []
 
 
 def test_a_figure_that_is_in_doubt_is_quoted_with_the_doubt(tmp_path: Path) -> None:
@@ -338,7 +329,7 @@ def test_what_was_measured_stands_above_what_is_published_and_nothing_gained_las
         "zone-reclaim": Worth("measured", "measured here, faster: 0.98", 2),
         "memory-maps": Worth("measured", "measured here, no difference: 1.00", 0),
     }
-    found = examine(machine, None, {}, [CHECKS[name] for name in names], measured=measured)
+    found = examine(machine, None, {}, [RULES[name] for name in names], measured=measured)
     assert [one.name for one in found.findings] == [
         "zone-reclaim", "hardware-threads", "turbo", "memory-maps",
     ]  # fmt: skip

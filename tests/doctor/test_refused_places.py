@@ -15,10 +15,10 @@ from hearth.base.absent import Absent
 from hearth.base.errors import UserError
 from hearth.cli.commands.doctor import _silenced
 from hearth.cli.main import main
-from hearth.doctor.places import local_dirs, space_of
-from hearth.doctor.reading import _properties, _resolve, _unpacked
-from hearth.doctor.tree import Tree
+from hearth.doctor.machine import local_dirs, space_of
+from hearth.doctor.reading import _conf_file, _resolve, _unpacked
 from hearth.machine import paths
+from hearth.machine.tree import Tree
 from support import require
 
 _NOBODY = 65534
@@ -45,7 +45,8 @@ def hidden(tmp_path: Path) -> Iterator[Path]:
 def test_settings_and_findings_of_a_directory_that_is_anothers_are_not_seen(
     hidden: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    found = _properties(hidden / "spark-defaults.conf")
+    monkeypatch.delenv("SPARK_CONF_DIR", raising=False)
+    found = _conf_file(hidden, "spark-defaults.conf")
     assert isinstance(found, Absent) and found.reason.endswith("Permission denied")
     assert not isinstance(space_of(str(hidden / "scratch")), Absent)
     monkeypatch.setenv("SPARK_HOME", str(hidden))
@@ -53,6 +54,17 @@ def test_settings_and_findings_of_a_directory_that_is_anothers_are_not_seen(
         paths.spark_home()
     assert _silenced(hidden / "silenced.json") == {}
     assert capsys.readouterr().err.endswith("Permission denied: no finding is silenced\n")
+
+
+def test_the_level_of_the_log_is_read_where_spark_reads_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
+    name = "log4j2.properties"
+    assert _conf_file(tmp_path, name) == {}
+    (tmp_path / name).write_bytes(b"# Zo\xeb\nrootLogger.level = info\nlogger.jetty.level = warn\n")
+    read = _conf_file(tmp_path, name)
+    assert not isinstance(read, Absent) and read["rootLogger.level"] == "info"
 
 
 def test_a_place_of_anothers_is_named_with_what_to_choose(

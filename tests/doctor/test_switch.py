@@ -11,9 +11,9 @@ import pytest
 from doctor.cases import CASES
 from doctor.made_machine import booted
 from hearth.base.errors import UserError
-from hearth.doctor.check import Machine
-from hearth.doctor.switch import Kept, Switch, Switched
-from support import require
+from hearth.doctor.machine import Machine
+from hearth.doctor.rules import changes_of
+from hearth.machine.switch import Kept, Switch, Switched
 
 CHECK = "offline-cpus"
 FIRST, SECOND = "sys/devices/system/cpu/cpu6/online", "sys/devices/system/cpu/cpu7/online"
@@ -44,10 +44,10 @@ def both(root: Path) -> list[str]:
 
 
 def test_a_fix_is_made_and_taken_back(root: Path, machine: Machine, switch: Switch) -> None:
-    switch.apply(switch.plan(CHECK, machine, persist=False))
+    switch.apply(switch.plan(CHECK, changes_of(CHECK, machine), persist=False))
     assert both(root) == ["1", "1"]
     with pytest.raises(UserError, match="is fixed already"):
-        switch.plan(CHECK, machine, persist=False)
+        switch.plan(CHECK, changes_of(CHECK, machine), persist=False)
     switch.undo(CHECK)
     assert both(root) == ["0", "0"]
     with pytest.raises(UserError, match="hearth has not fixed offline-cpus"):
@@ -59,7 +59,7 @@ def test_what_was_set_by_a_files_counterpart_is_put_back_there(root: Path, switc
     fixed, ratio = (root / f"proc/sys/vm/dirty_background_{what}" for what in ("bytes", "ratio"))
     machine = CASES["dirty-pages"].wrong.machine(root)
     before = ratio.read_text().strip()
-    switch.apply(switch.plan("dirty-pages", machine, persist=False))
+    switch.apply(switch.plan("dirty-pages", changes_of("dirty-pages", machine), persist=False))
     assert fixed.read_text().strip() == str(1 << 30)
     ratio.write_text("0\n")  # as the kernel does
     switch.undo("dirty-pages")
@@ -68,7 +68,7 @@ def test_what_was_set_by_a_files_counterpart_is_put_back_there(root: Path, switc
 
 
 def test_planning_a_fix_changes_nothing(root: Path, machine: Machine, switch: Switch) -> None:
-    planned = switch.plan(CHECK, machine, persist=True)
+    planned = switch.plan(CHECK, changes_of(CHECK, machine), persist=True)
     assert planned.settings == [Kept(FIRST, "0", "1"), Kept(SECOND, "0", "1")]
     assert both(root) == ["0", "0"]
     assert not (root / "etc").exists()
@@ -78,7 +78,7 @@ def test_planning_a_fix_changes_nothing(root: Path, machine: Machine, switch: Sw
 def test_after_a_kill_in_the_middle_undo_puts_back_what_was(
     root: Path, machine: Machine, switch: Switch, writes: int
 ) -> None:
-    planned = switch.plan(CHECK, machine, persist=False)
+    planned = switch.plan(CHECK, changes_of(CHECK, machine), persist=False)
     child = os.fork()
     if child == 0:
         _die_after(switch, writes)
@@ -108,7 +108,7 @@ def _die_after(switch: Switch, writes: int) -> None:
 def test_a_value_that_the_kernel_does_not_keep_is_put_back(
     root: Path, machine: Machine, switch: Switch
 ) -> None:
-    planned = switch.plan(CHECK, machine, persist=False)
+    planned = switch.plan(CHECK, changes_of(CHECK, machine), persist=False)
     (root / SECOND).unlink()
     (root / SECOND).symlink_to("/dev/null")
     with pytest.raises(UserError, match="cpu7/online"):
@@ -118,7 +118,7 @@ def test_a_value_that_the_kernel_does_not_keep_is_put_back(
 def test_what_lasts_is_a_file_that_undo_removes(
     root: Path, machine: Machine, switch: Switch
 ) -> None:
-    switch.apply(switch.plan(CHECK, machine, persist=True))
+    switch.apply(switch.plan(CHECK, changes_of(CHECK, machine), persist=True))
     file = root / "etc/tmpfiles.d/hearth-offline-cpus.conf"
     assert file.read_text().splitlines()[1:] == [
         f"w /{FIRST} - - - - 1",
@@ -132,7 +132,7 @@ def test_what_lasts_is_a_file_that_undo_removes(
 
 def test_a_setting_of_sysctl_lasts_by_a_line_of_its_own(root: Path, switch: Switch) -> None:
     machine = CASES["memory-maps"].wrong.machine(root)
-    switch.apply(switch.plan("memory-maps", machine, persist=True))
+    switch.apply(switch.plan("memory-maps", changes_of("memory-maps", machine), persist=True))
     file = root / "etc/sysctl.d/90-hearth-memory-maps.conf"
     assert file.read_text().splitlines()[1:] == ["vm.max_map_count = 262144"]
     switch.undo("memory-maps")
@@ -142,7 +142,7 @@ def test_a_setting_of_sysctl_lasts_by_a_line_of_its_own(root: Path, switch: Swit
 def test_what_somebody_else_changed_since_is_left_alone(
     root: Path, machine: Machine, switch: Switch
 ) -> None:
-    switch.apply(switch.plan(CHECK, machine, persist=False))
+    switch.apply(switch.plan(CHECK, changes_of(CHECK, machine), persist=False))
     (root / SECOND).write_text("2\n")
     with pytest.raises(UserError, match="somebody changed it since; it was '0' before"):
         switch.undo(CHECK)
@@ -152,11 +152,11 @@ def test_what_somebody_else_changed_since_is_left_alone(
 def test_a_change_that_ended_with_the_last_boot_is_forgotten(
     root: Path, machine: Machine, switch: Switch
 ) -> None:
-    switch.apply(switch.plan(CHECK, machine, persist=False))
+    switch.apply(switch.plan(CHECK, changes_of(CHECK, machine), persist=False))
     (root / "proc/sys/kernel/random/boot_id").write_text("the next boot\n")
     for path in (FIRST, SECOND):
         (root / path).write_text("0\n")
-    assert switch.plan(CHECK, machine, persist=False).settings
+    assert switch.plan(CHECK, changes_of(CHECK, machine), persist=False).settings
 
 
 def test_a_record_that_names_another_file_writes_nothing(
@@ -187,7 +187,7 @@ def test_a_record_that_names_another_file_writes_nothing(
 def test_what_cannot_be_fixed_is_said(root: Path, switch: Switch, name: str, said: str) -> None:
     machine = CASES["uneven-nodes"].wrong.machine(root)
     with pytest.raises(UserError, match=said):
-        switch.plan(name, machine, persist=False)
+        switch.plan(name, changes_of(name, machine), persist=False)
 
 
 def test_without_the_right_to_write_the_command_for_the_host_is_said(
@@ -195,35 +195,20 @@ def test_without_the_right_to_write_the_command_for_the_host_is_said(
 ) -> None:
     monkeypatch.setattr(os, "access", lambda path, mode: False)
     with pytest.raises(UserError, match=r"cannot be written here .* on the host, as root: sh -c"):
-        switch.plan(CHECK, machine, persist=False)
+        switch.plan(CHECK, changes_of(CHECK, machine), persist=False)
 
 
 @pytest.mark.parametrize(("error", "as_root"), [(errno.EACCES, True), (errno.EINVAL, False)])
 def test_only_where_a_right_is_missing_is_root_asked_for(
     machine: Machine, switch: Switch, monkeypatch: pytest.MonkeyPatch, error: int, as_root: bool
 ) -> None:
-    planned = switch.plan(CHECK, machine, persist=False)
+    planned = switch.plan(CHECK, changes_of(CHECK, machine), persist=False)
 
     def refuse(*_: object) -> int:
         raise OSError(error, os.strerror(error))
 
-    monkeypatch.setattr("hearth.doctor.switch.os.write", refuse)
+    monkeypatch.setattr("hearth.machine.switch.os.write", refuse)
     with pytest.raises(UserError) as said:
         switch.apply(planned)
     assert os.strerror(error) in str(said.value)
     assert ("run it as root" in str(said.value)) == as_root
-
-
-def test_a_real_setting_of_this_kernel_is_switched_and_restored(tmp_path: Path) -> None:
-    """The hop limit of this network namespace."""
-    path = "proc/sys/net/ipv4/ip_default_ttl"
-    file = Path("/") / path
-    if not os.access(file, os.W_OK):
-        require("root", f"/{path} cannot be written")
-    before = file.read_text().strip()
-    after = "63" if before != "63" else "62"
-    switch = Switch(Path("/"), tmp_path / "switched")
-    switch.apply(Switched("turbo", switch._boot(), [Kept(path, before, after)], []))
-    assert file.read_text().strip() == after
-    switch.undo("turbo")
-    assert file.read_text().strip() == before

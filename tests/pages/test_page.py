@@ -17,8 +17,8 @@ from doctor.cases import CASES
 from hearth.analysis.document import Analysis
 from hearth.base.absent import Absent
 from hearth.base.codec import typed
-from hearth.doctor.check import all_checks
 from hearth.doctor.examine import NotChecked, Sound, examine
+from hearth.doctor.rules import RULES
 from hearth.report.html.axis import axis
 from hearth.report.html.doctor import doctor_view
 from hearth.report.html.page import doctor_page, page
@@ -99,8 +99,8 @@ def test_the_doctors_page_shows_every_finding_and_fits_its_screen(
     browser: Any, tmp_path: Path, width: int
 ) -> None:
     found = [
-        examine(CASES[check.name].wrong.machine(tmp_path / check.name), None, {}, [check])
-        for check in all_checks()
+        examine(CASES[rule.name].wrong.machine(tmp_path / rule.name), None, {}, [rule])
+        for rule in RULES.values()
     ]
     long = replace(found[0].findings[0], name="long", seen=f"/{'a_folder' * 30}: mode 0777")
     findings = [long, *(one for each in found for one in each.findings)]

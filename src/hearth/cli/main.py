@@ -197,7 +197,7 @@ def _take_back_abandoned() -> None:
     try:
         if not any((state / "doctor" / "switched").glob("*.json")):
             return
-        from hearth.doctor.switch import Switch  # seldom needed
+        from hearth.machine.switch import Switch  # seldom needed
 
         told = Switch.of(state).take_back_abandoned()
     except PermissionError:  # another user's state: what it holds is not this user's to put back

@@ -1,41 +1,41 @@
-"""The one or two findings that matter to a run, in a line each: as far as they are seen without
-starting a JVM.
+"""The one or two findings that `submit`, `profile` and `compare` quote before a run, a line each.
+
+They are seen without starting a JVM.
 """
 
 import os
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 
-from hearth.base.absent import Absent, Measured
+from hearth.base.absent import Absent
 from hearth.base.errors import UserError
-from hearth.doctor.check import Check, Machine, Own, Problem, Worth, check_of, looked
-from hearth.doctor.places import local_dirs, space_of, temporary
+from hearth.doctor.machine import Machine, own_in_brief
+from hearth.doctor.rule import Problem, Rule, Worth
+from hearth.doctor.rules import RULES
 from hearth.doctor.silence import read_silenced
-from hearth.doctor.tree import Tree
 from hearth.machine import paths
 from hearth.machine.plan import Plan
+from hearth.machine.tree import Tree
+from hearth.studies.engine.store import COMPARE
 
 #: What can do harm to a run.
 _HARM = (
-    "host_name", "open_files", "processes", "file_size", "address_space", "temporary_noexec",
-    "directory_modes", "local_dirs_space", "overcommit", "free_memory", "spark_contradictions",
+    "host-name", "open-files", "processes", "file-size", "address-space", "temporary-noexec",
+    "directory-modes", "local-dirs-space", "overcommit", "free-memory", "spark-contradictions",
 )  # fmt: skip
 #: What costs a run speed: told where a figure says how much.
 _SPEED = (
-    "compressed_pointers", "collector", "huge_pages", "huge_pages_defrag", "swappiness",
-    "zone_reclaim", "dirty_pages", "memory_maps", "turbo", "clock_source",
+    "compressed-pointers", "collector", "huge-pages", "huge-pages-defrag", "swappiness",
+    "zone-reclaim", "dirty-pages", "memory-maps", "turbo", "clock-source",
 )  # fmt: skip
 _MOST = 2
 _UNREAD = Absent("not read for a line")
-
-#: What changes were worth here, of those that are named.
-Measurements = Callable[[Collection[str]], Mapping[str, Worth]]
 
 
 def findings_in_brief(
     settings: Mapping[str, str],
     plan: Plan | None,
-    measured: Measurements = lambda names: {},
+    application: str | None = None,
     root: Path = Path("/"),
 ) -> list[str]:
     """Return at most two findings that are not silenced; never fail.
@@ -43,59 +43,26 @@ def findings_in_brief(
     First those that do harm, then those of which a figure is known: measured here, or published.
     settings: the run's. plan: its own, where there is one yet.
     """
-    known: Measured[Plan] = _UNREAD if plan is None else plan
-    machine = Machine(Tree(root), _UNREAD, known, _own(settings))
-    harm = [line for check, found in _found(_HARM, machine) if (line := _harm(check, found))]
-    slow = list(_found(_SPEED, machine)) if len(harm) < _MOST else []
-    figures = measured([check.name for check, _ in slow]) if slow else {}
-    worth = [(figures.get(check.name) or check.worth, check, found) for check, found in slow]
+    machine = Machine(Tree(root), _UNREAD, plan or _UNREAD, own_in_brief(settings))
+    harm = [
+        _line(rule, problem)
+        for rule, problem in _problems(_HARM, machine)
+        if problem.severity == "harm" and not _is_told(rule)
+    ]
+    slow = list(_problems(_SPEED, machine)) if len(harm) < _MOST else []
+    figures = _measured([rule.name for rule, _ in slow], application)
+    worth = [(figures.get(rule.name) or rule.worth, rule, problem) for rule, problem in slow]
     worth.sort(key=lambda one: -one[0].percent)
-    told = [_line(check, found, figure.text) for figure, check, found in worth if _gains(figure)]
+    told = [_line(rule, problem, known.text) for known, rule, problem in worth if _gains(known)]
     return [*harm, *told][:_MOST]
 
 
-def _found(names: Iterable[str], machine: Machine) -> Iterable[tuple[Check, Problem]]:
+def _problems(names: Iterable[str], machine: Machine) -> Iterable[tuple[Rule, Problem]]:
     silenced = _silenced()
-    for check in map(check_of, names):
-        found = looked(check, machine)
-        if isinstance(found, Problem) and check.name not in silenced:
-            yield check, found
-
-
-def _harm(check: Check, found: Problem) -> str | None:
-    told_another = check.name == "host-name" and os.environ.get("SPARK_LOCAL_HOSTNAME")
-    return None if found.severity != "harm" or told_another else _line(check, found)
-
-
-def _gains(worth: Worth) -> bool:
-    return worth.kind in ("measured", "published") and worth.percent > 0
-
-
-def _line(check: Check, found: Problem, figure: str = "") -> str:
-    why = f" ({figure})" if figure else ""
-    return f"{found.seen}{why}: 'hearth doctor' says what to do ({check.name})"
-
-
-def _own(settings: Mapping[str, str]) -> Measured[Own]:
-    """Read the user's own settings that take no time to read."""
-    return Own(
-        environment=dict(os.environ),
-        conf=settings,
-        spark_version=_UNREAD,
-        java_home=_UNREAD,
-        root_log_level=_UNREAD,
-        local_dirs=local_dirs(settings),
-        temporary=temporary(),
-        state="",
-        cache="",
-        jar=_UNREAD,
-        installed={},
-        leases=_UNREAD,
-        archives=_UNREAD,
-        archive_failures=_UNREAD,
-        space=space_of,
-        resolve=lambda name: _UNREAD,
-    )
+    for name in names:
+        outcome = RULES[name].outcome(machine)
+        if isinstance(outcome, Problem) and name not in silenced:
+            yield RULES[name], outcome
 
 
 def _silenced() -> Mapping[str, str]:
@@ -103,3 +70,31 @@ def _silenced() -> Mapping[str, str]:
         return read_silenced(paths.state_home() / "doctor" / "silenced.json")
     except (UserError, OSError):
         return {}
+
+
+def _is_told(rule: Rule) -> bool:
+    """Return whether the user has told Spark another name of the host."""
+    return rule.name == "host-name" and bool(os.environ.get("SPARK_LOCAL_HOSTNAME"))
+
+
+def _measured(names: Collection[str], application: str | None) -> Mapping[str, Worth]:
+    """Return what changes were worth here, where a comparison has fixed one of these findings."""
+    home = paths.state_home()
+    try:
+        heads = [(one / COMPARE.head).read_bytes() for one in COMPARE.kept(home)]
+    except OSError:
+        return {}
+    if not any(f'"fixed:{name}"'.encode() in head for head in heads for name in names):
+        return {}
+    from hearth.doctor.measured import measured_fixes  # what it imports takes a second
+
+    return measured_fixes(home, Path(application).stem if application else None)[0]
+
+
+def _gains(worth: Worth) -> bool:
+    return worth.kind in ("measured", "published") and worth.percent > 0
+
+
+def _line(rule: Rule, problem: Problem, figure: str = "") -> str:
+    why = f" ({figure})" if figure else ""
+    return f"{problem.seen}{why}: 'hearth doctor' says what to do ({rule.name})"

@@ -1,4 +1,4 @@
-"""Ask all checks, and put what they find in order; the document is `hearth schema doctor`."""
+"""Ask all rules, and put what they find in order; the document is `hearth schema doctor`."""
 
 import platform
 from collections.abc import Iterable, Mapping
@@ -9,12 +9,32 @@ from typing import Literal
 from hearth.base.absent import Absent
 from hearth.base.codec import LEFT_OUT
 from hearth.base.limits import Text
-from hearth.doctor.check import Check, Group, Machine, Problem, Severity, Worth, all_checks, looked
-from hearth.doctor.run import InRun, JudgedRun
-from hearth.doctor.tree import NotSeen, Tree
+from hearth.doctor.machine import Machine
+from hearth.doctor.rule import Concern, Group, Problem, Rule, Severity, Worth
+from hearth.doctor.rules import RULES
+from hearth.machine.tree import NotSeen
 
-#: What checks call the user's settings, and what they are where a run is judged.
+#: What rules call the user's settings, and what they are where a run is judged.
 _CONF, _OF_THE_RUN = "spark-defaults.conf", "the settings of the run"
+
+
+@dataclass(frozen=True)
+class InRun:
+    """The part of a run that a finding acts on."""
+
+    text: Text
+    matters: bool  #: false: the run had none of it
+
+
+@dataclass(frozen=True)
+class JudgedRun:
+    """The run that the findings are judged for."""
+
+    id: str
+    application: str
+    changed: list[str]  #: settings of the machine and versions that are others now
+    #: by what a finding acts on
+    concerns: Mapping[Concern, InRun] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -101,30 +121,30 @@ def examine(
     machine: Machine,
     source: str | None,
     silenced: Mapping[str, str],
-    checks: Iterable[Check] | None = None,
+    rules: Iterable[Rule] = tuple(RULES.values()),
     *,
     measured: Mapping[str, Worth] = MappingProxyType({}),
     run: JudgedRun | None = None,
 ) -> Examined:
-    """Return what the checks find.
+    """Return what the rules find.
 
-    source: the capture, None for this machine. silenced: the reason by the name of a check.
+    source: the capture, None for this machine. silenced: the reason by the name of a rule.
     measured: what a change was worth here, by the same. run: the one that is judged.
     """
     findings: list[CheckFinding] = []
     sound: list[Sound] = []
     unseen: list[NotChecked] = []
-    for check in all_checks() if checks is None else checks:
-        outcome = looked(check, machine)
+    for rule in rules:
+        outcome = rule.outcome(machine)
         if isinstance(outcome, Absent):
-            unseen.append(NotChecked(check.name, _worded_for_run(outcome.reason, run)))
+            unseen.append(NotChecked(rule.name, _worded_for_run(outcome.reason, run)))
         elif isinstance(outcome, Problem):
-            worth = worth_of(outcome.worth or check.worth, measured.get(check.name))
-            one = _finding(check, outcome, worth, run)
-            one = _here(one, outcome, machine.tree, source)
-            findings.append(replace(one, silenced=silenced.get(check.name)))
+            worth = worth_of(outcome.worth or rule.worth, measured.get(rule.name))
+            finding = _finding(rule, outcome, worth, run)
+            finding = _fixable_here(finding, outcome, machine, source)
+            findings.append(replace(finding, silenced=silenced.get(rule.name)))
         else:
-            sound.append(Sound(check.name, _worded_for_run(outcome.seen, run)))
+            sound.append(Sound(rule.name, _worded_for_run(outcome.seen, run)))
     findings.sort(key=_rank)
     return Examined(
         machine=source or "live",
@@ -148,7 +168,7 @@ def worth_of(known: Worth, measured: Worth | None) -> Worth:
 def _rank(finding: CheckFinding) -> tuple[bool, bool, bool, int, float]:
     """Put harm first, then what matters to the run, then what is known to be worth most.
 
-    What was measured to be worth nothing here comes last; the order of the checks decides the rest.
+    What was measured to be worth nothing here comes last; the order of the rules decides the rest.
     """
     worth, matters = finding.worth, finding.in_run is None or finding.in_run.matters
     gains = worth.kind != "measured" or worth.percent > 0
@@ -156,49 +176,39 @@ def _rank(finding: CheckFinding) -> tuple[bool, bool, bool, int, float]:
     return (finding.severity != "harm", not matters, not gains, place, -worth.percent)
 
 
-def _finding(check: Check, found: Problem, worth: Worth, run: JudgedRun | None) -> CheckFinding:
+def _finding(rule: Rule, problem: Problem, worth: Worth, run: JudgedRun | None) -> CheckFinding:
     return CheckFinding(
-        name=check.name,
-        group=check.group,
-        severity=found.severity,
-        seen=_worded_for_run(found.seen, run),
-        evidence=_worded_for_run(found.evidence, run),
-        why=check.why,
-        better=found.better or check.better,
-        source=check.source,
+        name=rule.name,
+        group=rule.group,
+        severity=problem.severity,
+        seen=_worded_for_run(problem.seen, run),
+        evidence=_worded_for_run(problem.reads or rule.reads, run),
+        why=rule.why,
+        better=problem.better or rule.better,
+        source=rule.source,
         worth=worth,
-        command=_worded_for_run(command_of(found), run),
-        fixable=bool(found.changes),
-        reboot=check.reboot,
-        touches=check.touches,
-        in_run=run.concerns.get(check.concerns) if run and check.concerns else None,
+        command=_worded_for_run(rule.command_for(problem), run),
+        fixable=bool(problem.changes),
+        reboot=rule.reboot,
+        touches=rule.touches,
+        in_run=run.concerns.get(rule.concerns) if run and rule.concerns else None,
     )
 
 
-def _here(one: CheckFinding, found: Problem, tree: Tree, source: str | None) -> CheckFinding:
+def _fixable_here(
+    finding: CheckFinding, problem: Problem, machine: Machine, source: str | None
+) -> CheckFinding:
     """Mark a finding that --fix cannot change: of a capture, or read-only in a container."""
     if source is not None:
-        return replace(one, fixable=False)
+        return replace(finding, fixable=False)
     try:
-        read_only = any("ro" in tree.mount_of(f"/{c.path}").options for c in found.changes)
+        mounts = [machine.tree.mount_of(f"/{change.path}") for change in problem.changes]
     except NotSeen:
-        read_only = False
-    if not read_only:
-        return one
-    return replace(one, fixable=False, command=f"on the host: {one.command}")
+        return finding
+    if not any("ro" in mount.options for mount in mounts):
+        return finding
+    return replace(finding, fixable=False, command=f"on the host: {finding.command}")
 
 
 def _worded_for_run(text: str, run: JudgedRun | None) -> str:
     return text if run is None else text.replace(_CONF, _OF_THE_RUN)
-
-
-def command_of(found: Problem) -> str:
-    """Return what changes it: for many files the first, and how many there are."""
-    if found.command or not found.changes:
-        return found.command or "none"
-    first = found.changes[0].command
-    return (
-        first
-        if len(found.changes) == 1
-        else f"{first} (and {len(found.changes) - 1} more: --dry-run)"
-    )

@@ -1,82 +1,36 @@
-"""The Java that Spark starts, by its `release` file, and the options that it is given."""
+"""The options that the user gives to Java, and where its JVMs then keep temporary files."""
 
 import os
-import re
 import shlex
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from hearth.base.absent import Absent
 from hearth.base.java import OPTION_VARIABLES, SUBMIT_OPTIONS
-from hearth.doctor.check import Machine, known
-from hearth.doctor.cluster import leads_to_a_cluster
-from hearth.doctor.tree import NotSeen, Tree
+from hearth.doctor.machine import Machine
+from hearth.machine.tree import NotSeen
 
 Who = Literal["driver", "executor"]
 _TEMPORARY = "java.io.tmpdir"
 
 
-class Release(NamedTuple):
-    """A JDK's description of itself."""
-
-    home: str
-    version: str
-    major: int
-    vendor: str
-    is_early_access: bool
-
-
-def release_of(machine: Machine) -> Release:
-    """Return it; raise NotSeen where there is no Java, or it does not tell."""
-    home = known(machine.the_own().java_home)
-    text = Tree(home).text("release", 1 << 20)
-    version = re.search(r'^JAVA_VERSION="(?:1\.)?(\d{1,3})([\w.+-]{0,40})"', text, re.MULTILINE)
-    if version is None:
-        raise NotSeen(f"could not read {home}/release: it has no version")
-    vendor = re.search(r'^IMPLEMENTOR="([^"\n]{1,60})"', text, re.MULTILINE)
-    whose = vendor[1] if vendor else "an unknown vendor"
-    early = re.search(r'^JAVA_(?:RUNTIME_)?VERSION="[^"\n]{0,60}-ea\b', text, re.MULTILINE)
-    return Release(str(home), version[1] + version[2], int(version[1]), whose, early is not None)
-
-
-def option_words(machine: Machine) -> list[str]:
-    """Return the options that the user gives to JVMs, as words."""
-    return _words(machine.java_options())
-
-
-def _words(options: str) -> list[str]:
-    try:
-        return shlex.split(options)
-    except ValueError:  # a quotation mark without its other
-        return options.split()
-
-
-def named_by(machine: Machine, who: Who, name: str) -> str | None:
-    """Return the value of a system property that the user's options give a JVM: the last one.
-
-    hearth's own word for executors' temporary directory comes behind those of the first variables.
-    """
-    first, last = OPTION_VARIABLES[:2], OPTION_VARIABLES[2]
-    early = (*first, SUBMIT_OPTIONS) if who == "driver" else () if name == _TEMPORARY else first
-    given = [variable_of(machine, who, variable) for variable in early]
-    given += [
-        machine.the_own().settings.get(f"spark.{who}.{kind}JavaOptions", "")
+def java_options(machine: Machine) -> str:
+    """Return the options that the user gives to Spark's JVMs, wherever they are set."""
+    own = machine.the_own()
+    given = [own.environment.get(name, "") for name in (*OPTION_VARIABLES, SUBMIT_OPTIONS)]
+    keys = [
+        f"spark.{who}.{kind}JavaOptions"
+        for who in ("driver", "executor")
         for kind in ("default", "extra")
     ]
-    words = [word for each in (*given, variable_of(machine, who, last)) for word in _words(each)]
-    values = [word.partition("=")[2] for word in words if word.startswith(f"-D{name}=")]
-    return values[-1] if values else None
+    return " ".join(filter(None, [*given, *(own.settings.get(key, "") for key in keys)]))
 
 
-def variable_of(machine: Machine, who: Who, name: str) -> str:
-    """Return a variable of a JVM's environment, empty where there is none."""
-    own = machine.the_own()
-    given = own.settings.get(f"spark.executorEnv.{name}") if who == "executor" else None
-    return own.environment.get(name, "") if given is None else given
-
-
-def has_executors(machine: Machine) -> bool:
-    """Return whether tasks run in other JVMs than the driver's; raise NotSeen."""
-    return leads_to_a_cluster(machine) or machine.the_plan().mode != "native"
+def words_of(options: str) -> list[str]:
+    """Return the words of a text of options, also of one whose quotation marks do not match."""
+    try:
+        return shlex.split(options)
+    except ValueError:
+        return options.split()
 
 
 def temporaries_of(machine: Machine) -> dict[str, str]:
@@ -86,15 +40,42 @@ def temporaries_of(machine: Machine) -> dict[str, str]:
     below Spark's local directories unless their options name another. Raises NotSeen where an
     option names no file.
     """
-    found = {_directory(named_by(machine, "driver", _TEMPORARY) or "/tmp"): "the driver"}
-    named = named_by(machine, "executor", _TEMPORARY) or _usual(machine)
-    if named and (isinstance(machine.plan, Absent) or has_executors(machine)):
+    owners = {_directory(_named(machine, "driver") or "/tmp"): "the driver"}
+    named = _named(machine, "executor") or _of_a_worker(machine)
+    if named and (isinstance(machine.plan, Absent) or _has_executors(machine)):
         folder = _directory(named)
-        found[folder] = "driver and executors" if folder in found else "executors"
-    return found
+        owners[folder] = "driver and executors" if folder in owners else "executors"
+    return owners
 
 
-def _usual(machine: Machine) -> str:
+def _named(machine: Machine, who: Who) -> str | None:
+    """Return the directory that the user's options give a JVM: the last one.
+
+    hearth's own word for executors comes behind those of the first variables.
+    """
+    early = (*OPTION_VARIABLES[:2], SUBMIT_OPTIONS) if who == "driver" else ()
+    settings = machine.the_own().settings
+    given = [_variable(machine, who, variable) for variable in early]
+    given += [settings.get(f"spark.{who}.{kind}JavaOptions", "") for kind in ("default", "extra")]
+    given.append(_variable(machine, who, OPTION_VARIABLES[2]))
+    words = [word for each in given for word in words_of(each)]
+    values = [word.partition("=")[2] for word in words if word.startswith(f"-D{_TEMPORARY}=")]
+    return values[-1] if values else None
+
+
+def _variable(machine: Machine, who: Who, name: str) -> str:
+    """Return a variable of a JVM's environment, empty where there is none."""
+    own = machine.the_own()
+    given = own.settings.get(f"spark.executorEnv.{name}") if who == "executor" else None
+    return own.environment.get(name, "") if given is None else given
+
+
+def _has_executors(machine: Machine) -> bool:
+    """Return whether tasks run in other JVMs than the driver's; raise NotSeen."""
+    return machine.the_own().names_a_cluster or not machine.the_plan().is_native
+
+
+def _of_a_worker(machine: Machine) -> str:
     """Return where executors keep them that a worker of Spark's own starts."""
     return "/tmp" if machine.the_own().settings.get("spark.master", "")[:8] == "spark://" else ""
 

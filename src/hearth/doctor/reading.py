@@ -1,4 +1,4 @@
-"""Reads the machine that a doctor looks at: this one, or a capture."""
+"""Read the machine that the doctor looks at: this one, or a capture."""
 
 import contextlib
 import errno
@@ -16,12 +16,11 @@ from hearth.base.absent import Absent, Measured
 from hearth.base.codec import typed
 from hearth.base.errors import UserError
 from hearth.base.temporary import working_directory
-from hearth.doctor.check import Archive, Machine, Own
-from hearth.doctor.places import local_dirs, space_of, temporary
-from hearth.doctor.tree import Tree
-from hearth.machine import class_data, jvm, leases, paths
+from hearth.doctor.machine import Machine, Own, local_dirs, space_of, temporary
+from hearth.machine import class_data, jvm, paths
 from hearth.machine.plan import Plan, PlanRequest
 from hearth.machine.topology import Topology
+from hearth.machine.tree import Tree
 from hearth.record.machine_settings import spark_version
 from hearth.spark.conf import conf_folder, read_properties
 
@@ -45,8 +44,7 @@ def read_machine(
     """
     topology, plan = _planned(capture, request, debug)
     if capture is None:
-        own = _own(debug)
-        yield Machine(Tree(), topology, plan, own, request.workload)
+        yield Machine(Tree(), topology, plan, _own(), request.workload)
         return
     if isinstance(topology, Absent):
         raise UserError(topology.reason)
@@ -86,100 +84,56 @@ def _planned(
         return Absent(str(error)), no_plan
 
 
-def _own(debug: bool) -> Measured[Own]:
-    home: Measured[Path]
-    try:
-        home = paths.spark_home()
-        version: Measured[str] = spark_version(home)
-        conf, level = _conf(home), _root_log_level(home)
-    except UserError as error:
-        home = version = conf = level = Absent(str(error))
+def _own() -> Own:
+    home = _measured(paths.spark_home)
+    version: Measured[str] = home if isinstance(home, Absent) else spark_version(home)
+    conf = _conf_file(home, "spark-defaults.conf")
+    log = _conf_file(home, "log4j2.properties")
     return Own(
         environment=dict(os.environ),
         conf=conf,
-        spark_version=version,
-        java_home=_java_home(),
-        root_log_level=level,
         local_dirs=local_dirs({} if isinstance(conf, Absent) else conf),
         temporary=temporary(),
+        space=space_of,
+        spark_version=version,
+        java_home=_measured(lambda: paths.java().parents[1]),
+        root_log_level=log if isinstance(log, Absent) else log.get("rootLogger.level"),
         state=os.path.realpath(paths.state_home()),
         cache=os.path.realpath(paths.cache_home()),
-        jar=_jar(),
+        jar=_measured(lambda: os.path.realpath(paths.hearth_jar())),
         installed={} if isinstance(home, Absent) else _links(home),
-        leases=_leases(debug),
-        archives=_archives(),
-        archive_failures=_listed(class_data.failures),
-        space=space_of,
+        archive_failures=_measured(class_data.failures),
         resolve=_resolve,
     )
 
 
-def _conf(home: Path) -> Measured[Mapping[str, str]]:
-    return _properties(conf_folder(home, os.environ) / "spark-defaults.conf")
-
-
-def _root_log_level(home: Path) -> Measured[str | None]:
-    read = _properties(conf_folder(home, os.environ) / "log4j2.properties")
-    return read if isinstance(read, Absent) else read.get("rootLogger.level")
-
-
-def _properties(file: Path) -> Measured[Mapping[str, str]]:
-    """Read what a file holds: nothing where there is none, why not where that cannot be seen."""
-    try:
-        file.stat()
-        return read_properties(file, file.name)
-    except (FileNotFoundError, NotADirectoryError):
-        return {}
-    except UserError as error:
-        return Absent(str(error))
-    except OSError as error:  # of a folder that this user may not enter
-        return Absent(f"could not read {file}: {error.strerror}")
-
-
-def _java_home() -> Measured[Path]:
-    try:
-        return paths.java().parents[1]
-    except UserError as error:
-        return Absent(str(error))
-
-
-def _jar() -> Measured[str]:
-    try:
-        return os.path.realpath(paths.hearth_jar())
-    except UserError as error:
-        return Absent(str(error))
-
-
-def _leases(debug: bool) -> Measured[leases.Leases]:
-    try:
-        return leases.read_leases(debug)
-    except UserError as error:
-        return Absent(str(error))
-
-
-def _archives() -> Measured[Sequence[Archive]]:
-    jar = _jar()
-    if isinstance(jar, Absent):
-        return jar
-
-    def all_of_them() -> list[Archive]:
-        made = Path(jar).stat().st_mtime
-        seen = [file.stat() for file in sorted(paths.cache_home().glob("*.jsa"))]
-        return [Archive(one.st_size, one.st_mtime < made) for one in seen]
-
-    return _listed(all_of_them)
-
-
-def _listed(ask: Callable[[], list[T]]) -> Measured[Sequence[T]]:
+def _measured(ask: Callable[[], T]) -> Measured[T]:
+    """Return an answer, or why there is none."""
     try:
         return ask()
+    except UserError as error:
+        return Absent(str(error))
     except OSError as error:
         return Absent(f"could not read {error.filename}: {error.strerror}")
 
 
+def _conf_file(home: Measured[Path], name: str) -> Measured[Mapping[str, str]]:
+    """Read a file of Spark's: nothing where there is none, why not where that cannot be seen."""
+    if isinstance(home, Absent):
+        return home
+    file = conf_folder(home, os.environ) / name
+    try:
+        file.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return {}
+    except OSError as error:  # of a folder that this user may not enter
+        return Absent(f"could not read {file}: {error.strerror}")
+    return _measured(lambda: read_properties(file, name))
+
+
 def _links(home: Path) -> Mapping[str, str]:
-    found = sorted((home / "jars").glob("hearth-spark_*.jar"))
-    return {str(name): os.path.realpath(name) for name in found}
+    links = sorted((home / "jars").glob("hearth-spark_*.jar"))
+    return {str(link): os.path.realpath(link) for link in links}
 
 
 def _resolve(name: str) -> Measured[Sequence[str]]:

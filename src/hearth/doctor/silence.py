@@ -10,7 +10,7 @@ from typing import Literal
 from hearth.base.codec import read_typed, to_json
 from hearth.base.errors import UserError
 from hearth.base.private_files import private_directory, write_private
-from hearth.doctor.check import named
+from hearth.doctor.rules import named
 
 _LONGEST = 200
 
@@ -25,19 +25,19 @@ class SilenceReason:
 
 @dataclass(frozen=True)
 class Silenced:
-    """The reasons, by the name of the check."""
+    """The reasons, by the name of the rule."""
 
     reasons: dict[str, SilenceReason] = field(default_factory=dict)
     schema: Literal["hearth/doctor-silenced/1"] = "hearth/doctor-silenced/1"
 
 
 def read_silenced(file: Path) -> Mapping[str, str]:
-    """Return the reason by the name of each silenced check; raise UserError for a damaged file."""
+    """Return the reason by the name of each silenced rule; raise UserError for a damaged file."""
     return {name: one.reason for name, one in _read(file).reasons.items()}
 
 
 def silence(file: Path, name: str, reason: str) -> None:
-    """Keep that a check is silenced; raise UserError for one that is unknown, or without reason."""
+    """Keep that a rule is silenced; raise UserError for one that is unknown, or without reason."""
     named(name, "--silence")
     text = " ".join(reason.split())
     if not text or len(text) > _LONGEST:
@@ -45,8 +45,8 @@ def silence(file: Path, name: str, reason: str) -> None:
     _write(file, {**_read(file).reasons, name: SilenceReason(text, int(time.time()))})
 
 
-def speak(file: Path, name: str) -> None:
-    """Show a check's finding again; raise UserError if it was not silenced."""
+def unsilence(file: Path, name: str) -> None:
+    """Show a rule's finding again; raise UserError if it was not silenced."""
     reasons = dict(_read(file).reasons)
     if reasons.pop(name, None) is None:
         raise UserError(f"--unsilence: {name} is not silenced: 'hearth doctor' lists what is")

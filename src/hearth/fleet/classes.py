@@ -27,7 +27,7 @@ _SAME_MEMORY = 0.03
 
 
 @dataclass(frozen=True)
-class Seen:
+class ReadCapture:
     """A machine whose capture was read."""
 
     capture: Path
@@ -44,10 +44,10 @@ class Seen:
 class Kind:
     """Machines that are alike; example: the one with the smallest plan."""
 
-    example: Seen
+    example: ReadCapture
     names: list[str] = field(default_factory=list)
 
-    def add(self, seen: Seen) -> None:
+    def add(self, seen: ReadCapture) -> None:
         self.names.append(seen.name)
         if _heap_mb(seen.plan) < _heap_mb(self.example.plan):
             self.example = seen
@@ -59,7 +59,7 @@ class Sorted:
 
     _by_key: dict[int, list[Kind]] = field(default_factory=dict)
 
-    def add(self, seen: Seen) -> None:
+    def add(self, seen: ReadCapture) -> None:
         alike = self._by_key.setdefault(hash(_key(seen.topology)), [])
         for kind in alike:
             if _same_memory(kind.example.topology, seen.topology):
@@ -112,13 +112,17 @@ def _is_capture(folder: Path) -> bool:
         return True  # what reads captures says that it may not
 
 
-def read_all(captures: list[Path], request: PlanRequest, debug: bool) -> Iterator[Seen | Unread]:
+def read_all(
+    captures: list[Path], request: PlanRequest, debug: bool
+) -> Iterator[ReadCapture | Unread]:
     """Yield each machine with its plan; a batch at a time, so that memory stays bounded."""
     for start in range(0, len(captures), _BATCH):
         yield from _read(captures[start : start + _BATCH], request, debug)
 
 
-def _read(captures: list[Path], request: PlanRequest, debug: bool) -> Iterator[Seen | Unread]:
+def _read(
+    captures: list[Path], request: PlanRequest, debug: bool
+) -> Iterator[ReadCapture | Unread]:
     asked, refused = {}, {}
     for each in captures:
         try:
@@ -134,7 +138,7 @@ def _read(captures: list[Path], request: PlanRequest, debug: bool) -> Iterator[S
         if isinstance(plan, UserError):
             yield Unread(one_line(each.name), one_line(str(plan)))
         else:
-            yield Seen(each, typed(plan.topology, Topology), replace(plan, topology=None))
+            yield ReadCapture(each, typed(plan.topology, Topology), replace(plan, topology=None))
 
 
 def classes_of(kinds: list[Kind]) -> list[MachineClass]:

@@ -10,7 +10,7 @@ from hearth.doctor.examine import CheckFinding, examine
 from hearth.doctor.reading import captured_machine
 from hearth.fleet.classes import Sorted, captures_in, classes_of, layout_of, read_all
 from hearth.fleet.common import PlannedClass, common_shape
-from hearth.fleet.result import Common, FleetPlan, Odd, Unread, Usual
+from hearth.fleet.result import Common, CommonFinding, FleetPlan, RareFinding, Unread
 from hearth.machine.plan import PlanRequest
 
 
@@ -53,15 +53,15 @@ def _shared(findings: Sequence[tuple[str, list[CheckFinding]]]) -> dict[str, int
     return {name: many for name, many in counts.most_common() if 2 * many > len(findings)}
 
 
-def _usual(findings: Sequence[tuple[str, list[CheckFinding]]]) -> list[Usual]:
+def _usual(findings: Sequence[tuple[str, list[CheckFinding]]]) -> list[CommonFinding]:
     better = {each.name: each.better for _, found in findings for each in found}
-    return [Usual(name, many, better[name]) for name, many in _shared(findings).items()]
+    return [CommonFinding(name, many, better[name]) for name, many in _shared(findings).items()]
 
 
-def _odd(findings: Sequence[tuple[str, list[CheckFinding]]]) -> list[Odd]:
+def _odd(findings: Sequence[tuple[str, list[CheckFinding]]]) -> list[RareFinding]:
     shared = _shared(findings)
     return [
-        Odd(machine, each.name, each.severity, each.seen, each.better, each.command)
+        RareFinding(machine, each.name, each.severity, each.seen, each.better, each.command)
         for machine, found in findings
         for each in _unshared(found, shared)
     ]

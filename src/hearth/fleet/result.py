@@ -5,7 +5,7 @@ from typing import Literal
 
 from hearth.base.codec import LEFT_OUT
 from hearth.base.limits import Count, NonEmpty, Positive, Share, Text
-from hearth.doctor.check import Severity
+from hearth.doctor.rule import Severity
 from hearth.machine.plan import Plan
 from hearth.spark.clusters.shape import Shape
 
@@ -44,7 +44,7 @@ class Common:
 
 
 @dataclass(frozen=True)
-class Usual:
+class CommonFinding:
     """A finding of the doctor's that more than half of the machines share."""
 
     name: Text
@@ -53,7 +53,7 @@ class Usual:
 
 
 @dataclass(frozen=True)
-class Odd:
+class RareFinding:
     """A finding that at most half of the machines share."""
 
     machine: Text
@@ -80,8 +80,8 @@ class FleetPlan:
     """
 
     classes: list[MachineClass]  #: the largest first
-    usual: list[Usual]
-    odd: list[Odd]
+    usual: list[CommonFinding]
+    odd: list[RareFinding]
     unread: list[Unread]
     common: Common | None = field(default=None, metadata=LEFT_OUT)
     #: why there is no shape for all

@@ -87,7 +87,7 @@ def _prepared(training: Training) -> tuple[Path | None, str]:
     archive = existing(training)
     if archive is not None:
         return archive, ""
-    if _parted():
+    if _has_separator():
         return None, (
             f"'{paths.cache_home()}' has a colon, which separates archives in JVM options: set "
             "XDG_CACHE_HOME to a directory without one"
@@ -105,7 +105,7 @@ def _prepared(training: Training) -> tuple[Path | None, str]:
 
 def is_missing(training: Training) -> bool:
     """Return whether there is none and making one has not failed lately."""
-    return not (_parted() or existing(training) or _is_fresh(_place(training, "failed")))
+    return not (_has_separator() or existing(training) or _is_fresh(_place(training, "failed")))
 
 
 def failures() -> list[tuple[str, str]]:
@@ -123,7 +123,7 @@ def _is_fresh(refusal: Path) -> bool:
 
 def existing(training: Training) -> Path | None:
     """Return the archive, if it has been made; a damaged one is removed."""
-    if _parted():
+    if _has_separator():
         return None
     for archive in sorted(paths.cache_home().glob(f"{training.name}-{training.key}.*.jsa")):
         with contextlib.suppress(OSError):
@@ -133,7 +133,7 @@ def existing(training: Training) -> Path | None:
     return None
 
 
-def _parted() -> bool:
+def _has_separator() -> bool:
     """Return whether a JVM would read the archive's name as several: it ends if over two."""
     return ":" in str(paths.cache_home())
 

@@ -9,6 +9,7 @@ import re
 from pathlib import Path
 
 from hearth.base.absent import Absent, Measured
+from hearth.machine.tree import NotSeen, Tree
 from hearth.record.schema import Setting
 
 _SYSFS = {
@@ -28,50 +29,45 @@ _SYSFS = {
     "nodes_online": "sys/devices/system/node/online",
     "clock_source": "sys/devices/system/clocksource/clocksource0/current_clocksource",
 }
-_CHOSEN = re.compile(r"\[([^\[\]]+)\]")
 
 
 def machine_settings(root: Path = Path("/")) -> dict[str, Measured[Setting]]:
     """Return each by its name; `root` holds `proc` and `sys`."""
-    settings = {name: _read(root, path) for name, path in _SYSFS.items()}
-    return {**settings, **_cgroup_limits(root)}
+    tree = Tree(root)
+    settings = {name: _read(tree, path) for name, path in _SYSFS.items()}
+    return {**settings, **_cgroup_limits(tree)}
 
 
-def _read(root: Path, path: str) -> Measured[Setting]:
+def _read(tree: Tree, path: str) -> Measured[Setting]:
     try:
-        text = (root / path).read_text(encoding="utf-8").strip()
-    except FileNotFoundError:
-        return Absent(f"this kernel has no /{path}")
-    except OSError as error:
-        return Absent(f"/{path} cannot be read: {error.strerror}")
-    chosen = _CHOSEN.search(text)
-    return Setting(chosen[1] if chosen else text, f"/{path}")
+        return Setting(tree.chosen(path), f"/{path}")
+    except NotSeen as reason:
+        return Absent(str(reason))
 
 
-def _cgroup_limits(root: Path) -> dict[str, Measured[Setting]]:
+def _cgroup_limits(tree: Tree) -> dict[str, Measured[Setting]]:
     """Return the limits of this process's own control group, version 2 or 1 (cgroups(7))."""
     try:
-        lines = (root / "proc/self/cgroup").read_text(encoding="utf-8").splitlines()
-    except OSError as error:
-        reason = Absent(f"/proc/self/cgroup cannot be read: {error.strerror}")
-        return {"cgroup_cpu": reason, "cgroup_memory": reason, "cgroup_cpuset": reason}
+        lines = tree.table("proc/self/cgroup")
+    except NotSeen as reason:
+        return dict.fromkeys(("cgroup_cpu", "cgroup_memory", "cgroup_cpuset"), Absent(str(reason)))
     groups = {kind: path for _, kind, path in (line.split(":", 2) for line in lines)}
     wanted = {
         "cgroup_cpu": ("cpu", "cpu.max", "cpu.cfs_quota_us"),
         "cgroup_memory": ("memory", "memory.max", "memory.limit_in_bytes"),
         "cgroup_cpuset": ("cpuset", "cpuset.cpus.effective", "cpuset.effective_cpus"),
     }
-    return {name: _limit(root, groups, *files) for name, files in wanted.items()}
+    return {name: _limit(tree, groups, *files) for name, files in wanted.items()}
 
 
-def _limit(root: Path, groups: dict[str, str], kind: str, v2: str, v1: str) -> Measured[Setting]:
+def _limit(tree: Tree, groups: dict[str, str], kind: str, v2: str, v1: str) -> Measured[Setting]:
     controller = next((name for name in groups if kind in name.split(",")), None)
     base = "sys/fs/cgroup"
     candidates = [f"{base}{groups.get('', '/')}/{v2}".replace("//", "/")]
     if controller is not None:
         own = f"{base}/{controller}{groups[controller]}".rstrip("/")
         candidates = [f"{own}/{v1}", f"{base}/{controller}/{v1}"]
-    read = [_read(root, path) for path in candidates]
+    read = [_read(tree, path) for path in candidates]
     return next((found for found in read if isinstance(found, Setting)), read[0])
 
 

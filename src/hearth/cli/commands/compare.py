@@ -48,12 +48,13 @@ from hearth.cli.options import (
     run_options,
 )
 from hearth.cli.pages import add_html_option, write_html
-from hearth.cli.quoted import quoted
 from hearth.cli.resumed import RESUME_HELP, with_kept_words
+from hearth.doctor.brief import findings_in_brief
 from hearth.doctor.reading import read_machine
-from hearth.doctor.switch import Switch
+from hearth.doctor.rules import changes_of
 from hearth.machine import paths
 from hearth.machine.plan import Plan, PlanRequest
+from hearth.machine.switch import Switch
 from hearth.report.html.page import page
 from hearth.report.terminal.compare import show_comparison
 from hearth.report.terminal.screen import Screen, table
@@ -185,7 +186,7 @@ def run(options: CompareCommand) -> int:
         )
         return 0
     settings = read_settings(line)
-    for note in quoted(settings, None, line.application[0]):
+    for note in findings_in_brief(settings, None, line.application[0]):
         print(f"hearth: {note}", file=sys.stderr)
     if options.vs:
         return _versions(options, settings)
@@ -222,7 +223,9 @@ def _fixes(options: CompareCommand, names: list[str]) -> list[Arm]:
     request = PlanRequest(workload=asked.workload, executors=asked.executors, cores=asked.cores)
     switch = Switch.of(paths.state_home())
     with read_machine(None, request, options.debug) as machine:
-        return ways.fixes(names, lambda name: switch.plan(name, machine, persist=False))
+        return ways.fixes(
+            names, lambda name: switch.plan(name, changes_of(name, machine), persist=False)
+        )
 
 
 def _versions(options: CompareCommand, settings: Mapping[str, str]) -> int:

@@ -30,24 +30,23 @@ from pathlib import Path
 
 from hearth.base.codec import to_json
 from hearth.base.errors import UserError
-from hearth.cli.judged_run import judged_run
 from hearth.cli.options import MACHINE_HELP, json_help
 from hearth.cli.pages import add_html_option, write_html
-from hearth.doctor.check import Change, Machine, Worth, all_checks
 from hearth.doctor.examine import Examined, examine
+from hearth.doctor.machine import Machine
 from hearth.doctor.reading import read_machine
-from hearth.doctor.run import machine_of
-from hearth.doctor.silence import read_silenced, silence, speak
-from hearth.doctor.switch import Switch, Switched
+from hearth.doctor.rule import Worth
+from hearth.doctor.rules import RULES, changes_of
+from hearth.doctor.silence import read_silenced, silence, unsilence
 from hearth.machine import paths
 from hearth.machine.described import machine_source
 from hearth.machine.plan import KINDS, PlanRequest
+from hearth.machine.switch import Change, Switch, Switched
 from hearth.record.store import Record, find_record
 from hearth.report.html.doctor import doctor_view
-from hearth.report.html.page import doctor_page
 from hearth.report.terminal.doctor import list_checks, show_doctor
 from hearth.report.terminal.screen import Screen
-from hearth.studies.compare.fixes import measured_fixes
+from hearth.studies.engine.store import COMPARE
 
 _HARM = 2
 
@@ -102,7 +101,7 @@ def parse(parser: ArgumentParser, words: list[str]) -> Namespace:
 def run(options: Namespace) -> int:
     """Examine the machine, or do what is asked with one finding."""
     if options.list:
-        print("\n".join(list_checks(all_checks(), Screen.of())))
+        print("\n".join(list_checks(RULES.values(), Screen.of())))
         return 0
     folder = paths.state_home() / "doctor"
     silenced = folder / "silenced.json"
@@ -112,7 +111,7 @@ def run(options: Namespace) -> int:
             f"silenced {options.silence}: 'hearth doctor --unsilence {options.silence}' undoes that"
         )
     if options.unsilence:
-        speak(silenced, options.unsilence)
+        unsilence(silenced, options.unsilence)
         return _reported(f"{options.unsilence} is no longer silenced")
     if options.undo:
         return _undo(Switch.of(paths.state_home()), options.undo)
@@ -121,11 +120,12 @@ def run(options: Namespace) -> int:
     with read_machine(options.machine, request, options.debug) as machine:
         if options.fix:
             switch = Switch.of(paths.state_home())
-            planned = switch.plan(options.fix, machine, options.persist)
+            changes = changes_of(options.fix, machine)
+            planned = switch.plan(options.fix, changes, options.persist)
             return _fix(switch, planned, options.dry_run, options.yes)
-        found = _examined(machine, options.machine, _silenced(silenced), record)
-    _show(found, options.html, options.json, options.all)
-    return _exit_code(found)
+        examined = _examined(machine, options.machine, _silenced(silenced), record)
+    _show(examined, options.html, options.json, options.all)
+    return _exit_code(examined)
 
 
 def _silenced(file: Path) -> Mapping[str, str]:
@@ -148,34 +148,47 @@ def _planned(record: Record | None) -> str | None:
 def _examined(
     machine: Machine, source: str | None, silenced: Mapping[str, str], record: Record | None
 ) -> Examined:
-    measured: Mapping[str, Worth] = {}
-    if source is None:
-        application = record.head.application if record else None
-        try:
-            measured, problems = measured_fixes(paths.state_home(), application)
-        except PermissionError as error:  # as above
-            problems = [f"'{error.filename}': {error.strerror}: earlier measurements are not shown"]
-        for problem in problems:
-            print(f"hearth: {problem}", file=sys.stderr)
+    measured = _measured(record) if source is None else {}
     if record is None:
         return examine(machine, source, silenced, measured=measured)
+    from hearth.doctor.run import judged_run, machine_of  # reads the analysis of a run
+
     judged = machine_of(machine, record)
     return examine(judged, source, silenced, measured=measured, run=judged_run(record))
 
 
-def _show(found: Examined, html: Path | None, as_json: bool, everything: bool) -> None:
+def _measured(record: Record | None) -> Mapping[str, Worth]:
+    """Return what changes were worth here, as comparisons measured it."""
+    try:
+        if not COMPARE.directories(paths.state_home()):
+            return {}
+        from hearth.doctor.measured import measured_fixes  # what it imports takes a second
+
+        application = record.head.application if record else None
+        measured, problems = measured_fixes(paths.state_home(), application)
+    except PermissionError as error:  # as above
+        measured = {}
+        problems = [f"'{error.filename}': {error.strerror}: earlier measurements are not shown"]
+    for problem in problems:
+        print(f"hearth: {problem}", file=sys.stderr)
+    return measured
+
+
+def _show(examined: Examined, html: Path | None, as_json: bool, everything: bool) -> None:
     if html:
-        write_html(html, doctor_page(doctor_view(found)))
+        from hearth.report.html.page import doctor_page  # the only option that needs templates
+
+        write_html(html, doctor_page(doctor_view(examined)))
     if as_json:
-        print(json.dumps(to_json(found), indent=2))
+        print(json.dumps(to_json(examined), indent=2))
     elif not html:
-        print("\n".join(show_doctor(found, Screen.of(), everything=everything)))
+        print("\n".join(show_doctor(examined, Screen.of(), everything=everything)))
 
 
-def _exit_code(found: Examined) -> int:
-    if found.does_harm:
+def _exit_code(examined: Examined) -> int:
+    if examined.does_harm:
         return _HARM
-    return 1 if found.telling else 0
+    return 1 if examined.telling else 0
 
 
 def _fix(switch: Switch, planned: Switched, dry_run: bool, sure: bool) -> int:

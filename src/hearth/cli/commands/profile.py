@@ -23,7 +23,7 @@ from hearth.base.durations import parse_seconds
 from hearth.base.progress import working
 from hearth.cli.commands.submit import shown_plan, with_tuned
 from hearth.cli.options import add_submit_options, from_namespace, read_submit_line
-from hearth.cli.quoted import quoted
+from hearth.doctor.brief import findings_in_brief
 from hearth.report.terminal.profile import show_profile
 from hearth.report.terminal.screen import Screen
 from hearth.spark.conf import read_settings
@@ -87,7 +87,7 @@ def run(options: ProfileCommand) -> int:
         line, settings = with_tuned(line, settings)
     submission = prepare(line, settings, shown_plan(line, settings), occasion)
     name = line.application[0] if line.application else None
-    findings = quoted(settings, submission.plan, name) if options.arm is None else []
+    findings = findings_in_brief(settings, submission.plan, name) if options.arm is None else []
     for note in [*findings, *submission.launch.notes]:
         print(f"hearth: {note}", file=sys.stderr)
     sys.stderr.flush()

@@ -37,7 +37,7 @@ from hearth.cli.options import (
     read_planning_words,
     read_submit_line,
 )
-from hearth.cli.quoted import quoted
+from hearth.doctor.brief import findings_in_brief
 from hearth.machine import paths
 from hearth.machine.plan import BINDING, Plan
 from hearth.machine.slurm import slurm_job, slurm_memory
@@ -127,7 +127,7 @@ def _submit(options: SubmitCommand, side: RunSide | None) -> int:
     show = _silent if options.quiet else shown_plan(line, settings)
     submission = prepare(line, settings, show, occasion)
     name = line.application[0] if line.application else None
-    findings = [] if options.quiet else quoted(settings, submission.plan, name)
+    findings = [] if options.quiet else findings_in_brief(settings, submission.plan, name)
     for note in [] if options.quiet else [*findings, *submission.launch.notes]:
         print(f"hearth: {note}", file=sys.stderr)
     if not options.dry_run:

@@ -5,15 +5,15 @@ from hearth.report.html.shown import View
 from hearth.report.terminal.doctor import changed, details, headline, in_run
 
 
-def doctor_view(found: Examined) -> View:
+def doctor_view(examined: Examined) -> View:
     """Return what the doctor's template shows."""
     return {
-        "sentence": f"{headline(found)}.",
-        "changed": changed(found),
-        "findings": [_finding(one) for one in found.findings],
-        "silenced": [[one.name, one.seen, one.silenced] for one in found.silenced],
-        "sound": [[one.name, one.seen] for one in found.sound],
-        "not_checked": [[one.name, one.reason] for one in found.not_checked],
+        "sentence": f"{headline(examined)}.",
+        "changed": changed(examined),
+        "findings": [_finding(one) for one in examined.findings],
+        "silenced": [[one.name, one.seen, one.silenced] for one in examined.silenced],
+        "sound": [[one.name, one.seen] for one in examined.sound],
+        "not_checked": [[one.name, one.reason] for one in examined.not_checked],
     }
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from hearth.base.errors import UserError
 from hearth.base.redaction import Redaction
-from hearth.doctor.switch import Switch
+from hearth.machine.switch import Switch
 from hearth.record.schema import RecordedPlan, Setting
 from hearth.record.store import Record, claimed, read_record, slug
 from hearth.spark.saved_configs import machine_key

@@ -17,8 +17,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from hearth.base.errors import UserError
-from hearth.doctor.switch import Switched
 from hearth.machine.plan import ENGINES
+from hearth.machine.switch import Switched
 from hearth.spark.run_files import DRIVER_OPTIONS, EXECUTOR_OPTIONS, private_properties
 from hearth.spark.saved_configs import TunedConfig
 from hearth.spark.submit_args import SubmitLine, marked_application

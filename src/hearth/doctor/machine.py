@@ -1,0 +1,146 @@
+"""What a rule may look at: a machine's files, topology and plan, and the user's own settings."""
+
+import os
+import re
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeVar
+
+from hearth.base.absent import Absent, Measured
+from hearth.machine.plan import Plan
+from hearth.machine.topology import Topology
+from hearth.machine.tree import NotSeen, Tree
+
+T = TypeVar("T")
+_UNREAD = Absent("it was not read")
+_CLUSTERS = ("spark://", "yarn", "k8s://")
+
+
+@dataclass(frozen=True)
+class Space:
+    """The space left in a file system (statvfs(3)); inodes are 0 where it has no fixed number."""
+
+    free_bytes: int
+    total_bytes: int
+    free_inodes: int
+    total_inodes: int
+
+
+@dataclass(frozen=True)
+class Own:
+    """The user's own settings on this machine, which no capture holds.
+
+    conf: of spark-defaults.conf, or of a run's record. root_log_level: of log4j2.properties, None
+    where it names none. local_dirs: where Spark keeps shuffle
+    files. space: of the file system of a directory. resolve: the addresses of a host name.
+    installed: links of `hearth install` in the Spark, and what each leads to. archive_failures: of
+    the last day, the kind of archive and the reason.
+    """
+
+    environment: Mapping[str, str]
+    conf: Measured[Mapping[str, str]]
+    local_dirs: Sequence[str]
+    temporary: str
+    space: Callable[[str], Measured[Space]]
+    spark_version: Measured[str] = _UNREAD
+    java_home: Measured[Path] = _UNREAD
+    root_log_level: Measured[str | None] = _UNREAD
+    state: str = ""
+    cache: str = ""
+    jar: Measured[str] = _UNREAD
+    installed: Mapping[str, str] = field(default_factory=dict)
+    archive_failures: Measured[Sequence[tuple[str, str]]] = _UNREAD
+    resolve: Callable[[str], Measured[Sequence[str]]] = lambda name: _UNREAD
+
+    @property
+    def settings(self) -> Mapping[str, str]:
+        """The settings that the user chose; raises NotSeen if they cannot be read."""
+        return known(self.conf)
+
+    @property
+    def names_a_cluster(self) -> bool:
+        """Whether the master that is set is a cluster's; raises NotSeen."""
+        return self.settings.get("spark.master", "").startswith(_CLUSTERS)
+
+
+@dataclass(frozen=True)
+class Machine:
+    """A machine as a rule sees it.
+
+    workload: its kind, if the user named one. of_fleet: whether it is one of several.
+    """
+
+    tree: Tree
+    topology: Measured[Topology]
+    plan: Measured[Plan]
+    own: Measured[Own]
+    workload: str | None = None
+    of_fleet: bool = False
+
+    def the_topology(self) -> Topology:
+        return known(self.topology)
+
+    def the_plan(self) -> Plan:
+        return known(self.plan)
+
+    def the_own(self) -> Own:
+        return known(self.own)
+
+    def is_virtual(self) -> bool:
+        """Return whether /proc/cpuinfo tells of a hypervisor; raise NotSeen where it cannot."""
+        lines = self.tree.table("proc/cpuinfo")
+        flags = next((line for line in lines if re.match(r"flags\s*:", line)), None)
+        if flags is None:
+            raise NotSeen("/proc/cpuinfo has no flags, which name a hypervisor on x86")
+        return "hypervisor" in flags.split()
+
+
+def known(value: Measured[T]) -> T:
+    """Return the value; raise NotSeen with the reason where there is none."""
+    if isinstance(value, Absent):
+        raise NotSeen(value.reason)
+    return value
+
+
+def own_in_brief(settings: Mapping[str, str]) -> Own:
+    """Return those of the user's own settings that take no time to read."""
+    return Own(dict(os.environ), settings, local_dirs(settings), temporary(), space_of)
+
+
+def local_dirs(settings: Mapping[str, str]) -> Sequence[str]:
+    """Return where Spark keeps shuffle files (SparkConf, `spark.local.dir`)."""
+    named = os.environ.get("SPARK_LOCAL_DIRS") or settings.get("spark.local.dir") or "/tmp"
+    # A record's settings may hold a NUL, which no name of a file does.
+    names = [name.strip() for name in named.split(",") if "\0" not in name]
+    return [os.path.realpath(name) for name in names if name]
+
+
+def temporary() -> str:
+    """Return this process's temporary directory; its first choice if none can be written."""
+    try:
+        folder = tempfile.gettempdir()
+    except FileNotFoundError:
+        folder = os.environ.get("TMPDIR") or "/tmp"
+    return os.path.realpath(folder)
+
+
+def space_of(folder: str) -> Measured[Space]:
+    """Return the space of the nearest directory that exists: hearth makes its own when needed."""
+    at = Path(folder)
+    while not _is_there(at) and at != at.parent:
+        at = at.parent
+    try:
+        status = os.statvfs(at)
+    except OSError as error:
+        return Absent(f"could not ask for the space of {at}: {error.strerror}")
+    size = status.f_frsize
+    return Space(status.f_bavail * size, status.f_blocks * size, status.f_favail, status.f_files)
+
+
+def _is_there(path: Path) -> bool:
+    try:
+        return path.exists()
+    except OSError:  # of a folder that this user may not enter
+        return False

@@ -1,0 +1,92 @@
+"""Containers and control groups: what they hide, and what they do not allow."""
+
+from hearth.base.ids import named, parse_ids
+from hearth.doctor.cgroups import mounted
+from hearth.doctor.machine import Machine
+from hearth.doctor.rule import Fine, Outcome, Problem, Rule, published
+from hearth.machine.tree import NotSeen
+
+_STATUS = "proc/self/status"
+_SYS_NICE = 23
+
+
+def _memory_nodes_allowed(machine: Machine) -> Outcome:
+    topology = machine.the_topology()
+    allowed = set(parse_ids(topology.allowed.nodes))
+    cut = [
+        one.id
+        for one in topology.nodes
+        if one.memory_bytes
+        and one.id not in allowed
+        and set(parse_ids(one.cpus)) & topology.usable_cpus
+    ]
+    if not cut:
+        return Fine("the memory of all nodes whose CPUs may be used may be used too")
+    return Problem(f"memory of {named('node', cut)} may not be used, and their CPUs may")
+
+
+def _hidden_limits(machine: Machine) -> Outcome:
+    groups = [line for line in machine.tree.table("proc/self/cgroup") if line.count(":") >= 2]
+    if not groups:
+        machine.tree.choice("proc/self/cgroup", ())
+    if mounted(machine.tree):
+        return Fine("control groups are mounted")
+    return Problem("control groups exist but are not visible")
+
+
+def _refused_binding(machine: Machine) -> Outcome:
+    lines = dict(line.partition(":")[::2] for line in machine.tree.table(_STATUS))
+    filtered, rights = lines.get("Seccomp", "").strip(), lines.get("CapEff", "").strip()
+    try:
+        allowed = int(rights, 16) >> _SYS_NICE & 1
+    except ValueError:
+        raise NotSeen(f"could not read /{_STATUS}: it has no sound CapEff") from None
+    if filtered not in ("0", "1", "2"):
+        raise NotSeen(f"could not read /{_STATUS}: it has no sound Seccomp")
+    plan = machine.the_plan()
+    if filtered != "2" or allowed or plan.is_native:
+        nice = "yes" if allowed else "no"
+        return Fine(f"Seccomp {filtered}, CAP_SYS_NICE {nice}, plan {plan.mode}")
+    return Problem(
+        "system calls are filtered, and CAP_SYS_NICE is missing: memory may not be bound"
+    )
+
+
+CONTAINER = {
+    "memory-nodes-allowed": Rule(
+        _memory_nodes_allowed,
+        why="A cpuset with CPUs of a node and not its memory makes every access of theirs a "
+        "remote one.",
+        reads="the cpuset and affinity of this process (hearth topology)",
+        better="the memory of the nodes whose CPUs are allowed",
+        source="kernel: admin-guide/cgroup-v1/cpusets; Awan 2016",
+        worth=published(
+            "remote memory cost 10 % on average (Awan 2016)",
+            10,
+        ),
+        touches="other containers on these nodes",
+        command="docker run --cpuset-mems with these nodes; AllowedMemoryNodes= of systemd",
+        concerns="placement",
+    ),
+    "hidden-limits": Rule(
+        _hidden_limits,
+        why="Without the mounts of control groups neither hearth nor the JVM sees the container's "
+        "limits.",
+        reads="/proc/self/mountinfo",
+        better="/sys/fs/cgroup mounted, read-only is enough",
+        source="man 7 cgroups; JVM: -XX:+UseContainerSupport",
+        command="mount -t cgroup2 none /sys/fs/cgroup; start the container without its own empty "
+        "/sys",
+    ),
+    "refused-binding": Rule(
+        _refused_binding,
+        why="Docker's seccomp profile refuses the calls that bind memory, unless the container "
+        "may change priorities.",
+        reads=f"/{_STATUS}",
+        better="CAP_SYS_NICE, or a profile that allows set_mempolicy and mbind",
+        source="Docker: seccomp security profiles",
+        touches="the container may change priorities of its processes",
+        command="docker run --cap-add SYS_NICE",
+        concerns="placement",
+    ),
+}

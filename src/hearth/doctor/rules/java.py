@@ -1,0 +1,164 @@
+"""Java: its version, and the options that the user gives it."""
+
+import re
+
+from hearth.base.java import COLLECTOR, OPTION_VARIABLES
+from hearth.doctor.java import java_options, words_of
+from hearth.doctor.machine import Machine, known
+from hearth.doctor.rule import Fine, Outcome, Problem, Rule, published
+from hearth.machine.tree import NotSeen, Tree
+
+_CONF = "spark-defaults.conf"
+_ANYWHERE = f"{_CONF} and variables such as JAVA_TOOL_OPTIONS"
+#: OpenJDK's own plan; later ones may be current when you read this.
+_ENDED = (18, 19, 20, 22, 23, 24)
+_NO_SECOND_COMPILER = re.compile(r"-Xint|-client|-XX:TieredStopAtLevel=[0-3]|-XX:-UseCompiler")
+_NO_CONTAINER = "-XX:-UseContainerSupport"
+#: What a plan decides, and a heap size for all JVMs alike.
+_PLANNED = re.compile(
+    r"-Xm[snx]\S+|-XX:[+-]?(?:Use\w+GC|UseNUMA|ActiveProcessorCount|ParallelGCThreads|"
+    r"ConcGCThreads|CICompilerCount|Max\w*RAMPercentage|NewSize|MaxNewSize)\b\S*"
+)
+_HEAP = re.compile(r"-Xmx\S+")
+_COUNT = re.compile(r"-XX:(?:ActiveProcessorCount|ParallelGCThreads|ConcGCThreads)=(\d{1,6})\b")
+
+
+def _java_version(machine: Machine) -> Outcome:
+    home = known(machine.the_own().java_home)
+    text = Tree(home).text("release", 1 << 20)
+    # One that is too old for Spark 4 is refused before (paths.java).
+    version = re.search(r'^JAVA_VERSION="(?:1\.)?(\d{1,3})([\w.+-]{0,40})"', text, re.MULTILINE)
+    if version is None:
+        raise NotSeen(f"could not read {home}/release: it has no version")
+    vendor = re.search(r'^IMPLEMENTOR="([^"\n]{1,60})"', text, re.MULTILINE)
+    early = re.search(r'^JAVA_(?:RUNTIME_)?VERSION="[^"\n]{0,60}-ea\b', text, re.MULTILINE)
+    whose = vendor[1] if vendor else "an unknown vendor"
+    seen = f"Java {version[1]}{version[2]} of {whose} in {home}"
+    if not early and int(version[1]) not in _ENDED:
+        return Fine(seen)
+    return Problem(f"{seen}: an early-access build" if early else seen, reads=f"{home}/release")
+
+
+def _java_compiler(machine: Machine) -> Outcome:
+    words = words_of(java_options(machine))
+    option = next(filter(_NO_SECOND_COMPILER.fullmatch, words), None)
+    if option is None:
+        return Fine("no Java option turns the second compiler off")
+    return Problem(f"Java option {option}", command=f"remove {option} from where you set it")
+
+
+def _container_detection(machine: Machine) -> Outcome:
+    if _NO_CONTAINER not in words_of(java_options(machine)):
+        return Fine("the JVM sees its container's limits")
+    allowed = machine.the_topology().allowed
+    if allowed.memory_limit_bytes is None and allowed.cpu_quota is None:
+        return Problem(f"Java option {_NO_CONTAINER}")
+    return Problem(f"Java option {_NO_CONTAINER}, and a control group limits this process", "harm")
+
+
+def _java_option_variables(machine: Machine) -> Outcome:
+    environment = machine.the_own().environment
+    for name in OPTION_VARIABLES:
+        if option := _PLANNED.search(environment.get(name, "")):
+            return Problem(
+                f"{name} has {option[0][:60]}",
+                command=f"unset {name}; give options to one application by "
+                "spark.executor.extraJavaOptions",
+                reads=f"the variable {name}",
+            )
+    return Fine("no variable gives every JVM options that a plan decides")
+
+
+def _java_options_against_plan(machine: Machine) -> Outcome:
+    settings = machine.the_own().settings
+    for kind in ("extra", "default"):
+        for who in ("spark.driver", "spark.executor"):
+            key = f"{who}.{kind}JavaOptions"
+            options = settings.get(key, "")
+            if heap := _HEAP.search(options):
+                return Problem(
+                    f"{key} has {heap[0][:40]}, which Spark refuses",
+                    "harm",
+                    command=f"remove it there; set {who}.memory",
+                )
+            cpus = len(machine.the_topology().usable_cpus)
+            for count in _COUNT.finditer(options):
+                if int(count[1]) > cpus:
+                    return Problem(
+                        f"{key} has {count[0]} on {cpus} usable CPUs",
+                        command=f"remove {count[0]} there: hearth's plan sets it for each executor",
+                    )
+    return Fine(f"no Java option in {_CONF} contradicts the machine")
+
+
+def _collector(machine: Machine) -> Outcome:
+    option = COLLECTOR.search(java_options(machine))
+    chosen = option[1] if option else None
+    slots = max(one.task_slots for one in machine.the_plan().executors)
+    if chosen != "SerialGC" or slots < 2:
+        return Fine(f"collector: {chosen or 'chosen by the plan'}")
+    return Problem(f"-XX:+UseSerialGC for executors of {slots} task slots")
+
+
+JAVA = {
+    "java-version": Rule(
+        _java_version,
+        why="Spark 4 needs Java 17; a release without long-term support gets no corrections after "
+        "half a year.",
+        reads="the release file of Java",
+        better="Java 17 or 21",
+        source="Spark: overview, downloading; OpenJDK: JDK project, releases; Elasticsearch: "
+        "bootstrap checks, early access",
+        touches="other programs that use the same JAVA_HOME",
+        command="apt-get install openjdk-21-jre-headless",
+    ),
+    "java-compiler": Rule(
+        _java_compiler,
+        why="The first compiler hardly optimises: the code of tasks never gets as fast as it can.",
+        reads=_ANYWHERE,
+        better="both compilers; C1 alone only for commands that end at once",
+        source="Oracle: java command, tiered compilation; Elasticsearch: bootstrap checks, client "
+        "JVM",
+        touches="start-up of very short applications",
+        concerns="cpus",
+    ),
+    "container-detection": Rule(
+        _container_detection,
+        why="Without container support a JVM counts the host's CPUs and memory: too many threads, "
+        "too large a heap.",
+        reads=_ANYWHERE,
+        better="the default, on",
+        source="Oracle: java command, -XX:+UseContainerSupport",
+        command="remove -XX:-UseContainerSupport from where you set it",
+    ),
+    "java-option-variables": Rule(
+        _java_option_variables,
+        why="Every JVM reads these variables, executors too: what they set fights the plan.",
+        reads="the environment",
+        better="options for each application, which hearth's plan honours",
+        source="Oracle: java command, JDK_JAVA_OPTIONS; JVM tool interface, JAVA_TOOL_OPTIONS",
+        touches="other Java programs that rely on the variable",
+    ),
+    "java-options-against-plan": Rule(
+        _java_options_against_plan,
+        why="Threads of the collector and compilers are counted from an executor's own CPUs; a "
+        "fixed number is not.",
+        reads=_CONF,
+        better="numbers that the plan derives",
+        source="Spark: configuration, extraJavaOptions; JVM: HotSpot ergonomics",
+    ),
+    "collector": Rule(
+        _collector,
+        why="The serial collector stops all tasks while one thread collects.",
+        reads=_ANYWHERE,
+        better="ParallelGC for batch work, G1 or ZGC where pauses matter",
+        source="Kyong 2017; Elasticsearch: bootstrap checks, serial collector",
+        worth=published(
+            "ParallelGC was 3.3 times as fast as G1 on 120 cores (Kyong 2017); serial was not "
+            "tried",
+            0,
+        ),
+        command="remove it: the plan chooses a parallel collector",
+        concerns="heaps",
+    ),
+}

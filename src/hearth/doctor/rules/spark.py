@@ -1,0 +1,275 @@
+"""Spark: its version, and settings that cost speed or end every application."""
+
+import re
+from collections.abc import Iterator, Mapping
+from itertools import chain
+
+from hearth.base.errors import UserError
+from hearth.base.sizes import counted, parse_mb, show_bytes, show_mb
+from hearth.doctor.machine import Machine, known
+from hearth.doctor.rule import Fine, Outcome, Problem, Rule, published
+from hearth.machine.paths import SPARK_VERSIONS
+from hearth.machine.tree import NotSeen
+
+_CONF = "spark-defaults.conf"
+_SUPPORTED = re.compile(r"4\.[0-3](?:[.-].*)?")
+_HEAPS = ("spark.driver.memory", "spark.executor.memory")
+#: Up to here the wider references eat what the larger heap gives; the upper end is hearth's.
+_WIDE_FROM_MB, _WIDE_TO_MB = 32 << 10, 48 << 10
+#: Ours: a heap below this share of the memory leaves most of the machine idle.
+_LEAST_SHARE = 1 / 8
+_PARTITIONS = "spark.sql.shuffle.partitions"
+_ADAPTIVE = ("spark.sql.adaptive.enabled", "spark.sql.adaptive.coalescePartitions.enabled")
+_LEVEL = "spark.log.level"
+_DECOMMISSION, _SERVICE = "spark.decommission.enabled", "spark.shuffle.service.enabled"
+_TRACKING = "spark.dynamicAllocation.shuffleTracking.enabled"
+_TIMEOUT, _HEARTBEAT = "spark.network.timeout", "spark.executor.heartbeatInterval"
+_TASK, _EXECUTOR = "spark.task.cpus", "spark.executor.cores"
+#: A time as Spark reads it (JavaUtils.timeStringAs), in milliseconds.
+_UNITS = {"ms": 1, "s": 1000, "m": 60_000, "min": 60_000, "h": 3_600_000, "d": 86_400_000}
+_CLUSTER_VARIABLES = ("YARN_CONF_DIR", "HADOOP_CONF_DIR")
+_BLAS = "libblas.so.3"
+_LIBRARIES = (
+    "usr/lib",
+    "usr/lib64",
+    "usr/local/lib",
+    "lib",
+    "lib64",
+    *(f"usr/lib/{a}-linux-gnu" for a in ("x86_64", "aarch64", "powerpc64le")),
+)
+
+
+def _spark_version(machine: Machine) -> Outcome:
+    version = known(machine.the_own().spark_version)
+    if not re.match(r"\d+\.\d+", version):
+        raise NotSeen("the version of Spark is not known: its jars have no spark-core")
+    seen = f"Spark {version}"
+    return Fine(seen) if _SUPPORTED.fullmatch(version) else Problem(seen, "harm")
+
+
+def _heaps_mb(machine: Machine) -> Iterator[tuple[str, int]]:
+    """Yield the heaps that the settings name; raise NotSeen."""
+    settings = machine.the_own().settings
+    for key in _HEAPS:
+        if key in settings:
+            try:
+                yield key, parse_mb(settings[key], key)
+            except UserError:
+                raise NotSeen(f"{key} in {_CONF} is not a size with a unit") from None
+
+
+def _compressed_pointers(machine: Machine) -> Outcome:
+    told = []
+    for key, heap_mb in _heaps_mb(machine):
+        seen = f"{key} = {show_mb(heap_mb)}"
+        if _WIDE_FROM_MB <= heap_mb < _WIDE_TO_MB:
+            return Problem(seen, command=f"{key} 31g there")
+        told.append(seen)
+    return Fine(", ".join(told) or f"no heap size in {_CONF}")
+
+
+def _fixed_heap(machine: Machine) -> Outcome:
+    total = sum(node.memory_bytes for node in machine.the_topology().usable_nodes)
+    executors = len(machine.the_plan().executors)
+    for key, heap_mb in _heaps_mb(machine):
+        heap = heap_mb << 20
+        seen = f"{key} = {show_mb(heap_mb)} on a machine of {show_bytes(total)}"
+        if heap > total:
+            return Problem(seen, "harm", command=f"remove {key} there")
+        if heap * executors < _LEAST_SHARE * total and (executors == 1 or "executor" in key):
+            return Problem(seen, command=f"remove {key} there: the plan sizes the heap")
+    return Fine(f"no heap size in {_CONF} that does not fit the machine")
+
+
+def _shuffle_partitions(machine: Machine) -> Outcome:
+    value = machine.the_own().settings.get(_PARTITIONS)
+    if value is None:
+        return Fine(f"{_PARTITIONS} is left to the plan")
+    if not (value.isascii() and value.isdigit() and len(value) < 10):
+        raise NotSeen(f"{_PARTITIONS} in {_CONF} is not a number")
+    slots = sum(one.task_slots for one in machine.the_plan().executors)
+    if int(value) >= slots:
+        return Fine(f"{_PARTITIONS} = {value}, {slots} task slots")
+    return Problem(f"{_PARTITIONS} = {value}, and {slots} tasks can run at once")
+
+
+def _adaptive_execution(machine: Machine) -> Outcome:
+    settings = machine.the_own().settings
+    off = [key for key in _ADAPTIVE if settings.get(key, "true").lower() == "false"]
+    if not off:
+        return Fine("adaptive execution: on")
+    return Problem(f"{off[0]} = false", command=f"remove {off[0]} there")
+
+
+def _log_level(machine: Machine) -> Outcome:
+    own = machine.the_own()
+    # The setting goes before the file (SparkContext).
+    level, key, reads = own.settings.get(_LEVEL), _LEVEL, _CONF
+    if level is None:
+        level, key, reads = known(own.root_log_level), "rootLogger.level", "log4j2.properties"
+    if level is None:
+        return Fine("log level: Spark's own")
+    if level.upper() not in ("DEBUG", "TRACE", "ALL"):
+        return Fine(f"log level: {level[:20]}")
+    return Problem(f"log level: {level.upper()}", command=f"remove {key} there", reads=reads)
+
+
+def _native_algebra(machine: Machine) -> Outcome:
+    machine.the_own()  # a capture has no libraries
+    if machine.workload != "ml":
+        return Fine("of interest with --workload ml only")
+    if any(machine.tree.has(f"{folder}/{_BLAS}") for folder in _LIBRARIES):
+        return Fine(f"{_BLAS} is there")
+    return Problem(f"no {_BLAS}")
+
+
+def _spark_contradictions(machine: Machine) -> Outcome:
+    settings = machine.the_own().settings
+    for seen, command in chain(_one_without_the_other(settings), _too_little(settings, machine)):
+        return Problem(seen, "harm", command=command)
+    return Fine(f"settings of {_CONF} fit together")
+
+
+def _one_without_the_other(settings: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    def on(key: str) -> bool:
+        return settings.get(key, "false").lower() == "true"
+
+    size = settings.get("spark.memory.offHeap.size", "0")
+    if on("spark.memory.offHeap.enabled") and size in ("0", "0b"):
+        yield (
+            "spark.memory.offHeap.enabled without a size: Spark refuses to start",
+            "spark.memory.offHeap.size with a size there, or remove spark.memory.offHeap.enabled",
+        )
+    tracked = settings.get(_TRACKING, "true").lower() == "true"
+    # A plug-in may keep shuffle files elsewhere.
+    kept = on(_SERVICE) or on(_DECOMMISSION) or "spark.shuffle.sort.io.plugin.class" in settings
+    if on("spark.dynamicAllocation.enabled") and not (kept or tracked):
+        yield (
+            "dynamic allocation without shuffle service or tracking: Spark refuses to start",
+            f"remove {_TRACKING} there",
+        )
+
+
+def _too_little(settings: Mapping[str, str], machine: Machine) -> Iterator[tuple[str, str]]:
+    timeout = _milliseconds(settings.get(_TIMEOUT, "120s"), "s")
+    heartbeat = _milliseconds(settings.get(_HEARTBEAT, "10s"), "ms")
+    if timeout is not None and heartbeat is not None and timeout <= heartbeat:
+        yield (
+            f"{_TIMEOUT} is not above {_HEARTBEAT}: Spark refuses to start",
+            f"remove {_TIMEOUT if _TIMEOUT in settings else _HEARTBEAT} there",
+        )
+    task, cores = _count(settings.get(_TASK, "1")), _count(settings.get(_EXECUTOR, ""))
+    if cores is None:
+        return
+    if task is not None and task > cores:
+        seen = f"{_TASK} = {task}, {_EXECUTOR} = {cores}: Spark refuses to start"
+        yield seen, f"{_EXECUTOR} {task} there, or remove {_TASK}"
+    if _is_in_a_cluster(machine):
+        return  # its executors are on other machines
+    cpus = len(machine.the_topology().usable_cpus)
+    if cores > cpus:
+        yield (
+            f"{_EXECUTOR} = {cores} on {counted(cpus, 'CPU')}: no executor fits",
+            f"remove {_EXECUTOR} there",
+        )
+
+
+def _is_in_a_cluster(machine: Machine) -> bool:
+    """Return whether it is of a fleet, or Spark's settings or variables lead to one."""
+    own = machine.the_own()
+    named = any(own.environment.get(name) for name in _CLUSTER_VARIABLES)
+    return machine.of_fleet or own.names_a_cluster or named
+
+
+def _milliseconds(text: str, unit: str) -> int | None:
+    number = re.fullmatch(r"(\d{1,12})([a-z]{0,3})", text.strip().lower(), re.ASCII)
+    factor = _UNITS.get(number[2] or unit) if number else None
+    return int(number[1]) * factor if number and factor else None
+
+
+def _count(text: str) -> int | None:
+    return int(text) if re.fullmatch(r"\d{1,6}", text, re.ASCII) else None
+
+
+SPARK = {
+    "spark-version": Rule(
+        _spark_version,
+        why="hearth's jar is made for some versions of Spark; with others it fails at the first "
+        "class it misses.",
+        reads="its jars",
+        better=SPARK_VERSIONS,
+        source="hearth: what its jar is built and tested for",
+        touches="programs that need the other version",
+        command="pip install 'pyspark>=4.0,<4.4'",
+    ),
+    "compressed-pointers": Rule(
+        _compressed_pointers,
+        why="From 32 GB on each reference takes 8 bytes instead of 4: a slightly larger heap "
+        "holds less.",
+        reads=_CONF,
+        better="31 GB or less, in more executors; or 48 GB and more",
+        source="Awan 2016; Oracle: java command, -XX:+UseCompressedOops",
+        worth=published(
+            "K-Means and a Gaussian mixture were up to 36 % faster in six executors of four "
+            "cores than in one of 50 GB (Awan 2016, no second threads)",
+            36,
+        ),
+        concerns="heaps",
+    ),
+    "fixed-heap": Rule(
+        _fixed_heap,
+        why="A heap size in spark-defaults.conf holds for every application, and a plan honours "
+        "it.",
+        reads=_CONF,
+        better="none there: the plan sizes heaps, where plain Spark takes 1 GB",
+        source="Spark: configuration, spark.driver.memory",
+        touches="applications that run without hearth get Spark's 1 GB",
+        concerns="heaps",
+    ),
+    "shuffle-partitions": Rule(
+        _shuffle_partitions,
+        why="Fewer partitions than task slots leave CPUs idle after every shuffle.",
+        reads=_CONF,
+        better="not set there: adaptive execution merges partitions that are small",
+        source="Spark: SQL performance tuning guide",
+        command="remove spark.sql.shuffle.partitions there",
+        concerns="queries",
+    ),
+    "adaptive-execution": Rule(
+        _adaptive_execution,
+        why="Without it a query keeps the number of partitions and the joins that were guessed "
+        "before it ran.",
+        reads=_CONF,
+        better="true, Spark's default since 3.2",
+        source="Spark: SQL performance tuning guide, adaptive query execution",
+        touches="plans of queries can change from run to run",
+        concerns="queries",
+    ),
+    "log-level": Rule(
+        _log_level,
+        why="At this level Spark writes lines for every block and every message; tasks wait for "
+        "the log.",
+        reads=f"{_CONF}, log4j2.properties",
+        better="info or warn; debug for the classes of interest alone",
+        source="Spark: configuration, configuring logging; ClickHouse: warnings, logging level",
+        touches="what the logs of later runs tell",
+    ),
+    "native-algebra": Rule(
+        _native_algebra,
+        why="Spark ML multiplies matrices in Java unless it finds a native BLAS.",
+        reads="/usr/lib",
+        better="OpenBLAS or MKL as libblas.so.3, with one thread (OPENBLAS_NUM_THREADS=1)",
+        source="Spark: MLlib linear algebra acceleration guide",
+        touches="other programs find the library too",
+        command="apt-get install libopenblas0",
+    ),
+    "spark-contradictions": Rule(
+        _spark_contradictions,
+        why="Settings that need another one, or more than the machine has, do nothing, or end "
+        "every application.",
+        reads=_CONF,
+        better="both settings, or neither; and no more than the machine has",
+        source="Spark: configuration, memory management, dynamic allocation, networking; "
+        "SparkConf.validateSettings",
+    ),
+}
