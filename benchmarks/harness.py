@@ -200,9 +200,12 @@ def answer(command: Sequence[str], limit_s: float, **variables: str) -> Row:
     """
     environment = {**os.environ, "PYSPARK_PYTHON": sys.executable, **variables}
     begun, begin, before = time.time(), time.perf_counter(), children_cpu_s()
-    done = subprocess.run(
-        command, capture_output=True, text=True, timeout=limit_s, check=False, env=environment
-    )
+    try:
+        done = subprocess.run(
+            command, capture_output=True, text=True, timeout=limit_s, check=False, env=environment
+        )
+    except subprocess.TimeoutExpired:
+        sys.exit(f"{' '.join(command)}\nno result in {limit_s} s: go on with --resume")
     row: Row = {"begun": begun, "wall_s": round(time.perf_counter() - begin, 3)}
     row["wall_cpu_s"] = round(children_cpu_s() - before, 2)
     for line in done.stdout.splitlines():

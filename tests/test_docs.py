@@ -193,7 +193,7 @@ QUESTIONS = {
     "only part of my memory": "plan.md#memory",
     "remove all that hearth wrote": "files.md#remove-everything",
     "keep CPUs free": "guide.md#reserve-cpus",
-    "History Server": "monitoring.md",
+    "History Server": "running.md#monitoring",
     "two versions": "measuring.md#two-versions-of-a-program",
     "exit code": "files.md#exit-codes",
     "two users": "leases.md",
