@@ -89,9 +89,8 @@ TAILS = "hand-over-2026-11-23-2208"
 LENT = "hand-over-applications-2026-11-24-0424"
 MISSES = "traffic-2026-11-27-0747"
 COVERAGE = "coverage-2026-11-22-2005"
-LONG_S = 15.0
-#: Of README and of docs/paying.md.
-BASES = {"careful settings": ("tuned", "careful"), "Spark's defaults": ("defaults", "defaults")}
+#: The seconds of the phases, of jobs in which they are so many.
+LONG, LONG_S = "long", 15.0
 
 
 def of(rows: list[Row], base: str, what: str = "wall_s", over: str = "") -> str:
@@ -147,41 +146,48 @@ def first_screen(_: list[Row]) -> list[str]:
 
 def pays(_: list[Row]) -> list[str]:
     """Return the table of docs/paying.md: `hearth submit` to what it is held against."""
-    batch = read(*BATCH)
+    batch, start, every = read(*BATCH), read(STARTUP), all_runs(read(*SIXTEEN))
     warm, first = runs(batch), first_runs(batch)
-    long = {base: plans.long_jobs(warm, base, LONG_S) for base in ("tuned", "defaults")}
-    two = f"hearth submit {startup.NUMA}"
-    start = read(STARTUP)
-    every = all_runs(read(*SIXTEEN))
-    lines = [
-        ["17 batch jobs, warm", *(of(warm, base, over="case") for base in ("tuned", "defaults"))],
-        ["the same, first runs", *(of(first, base, over="case") for base in ("tuned", "defaults"))],
-        ["the same, warm, with hearth's class-data archive in both",
-         of(warm, "tuned-archive", over="case"), "-"],
-        ["phases alone of jobs whose phases take 15 s and more, warm",
-         *(of(long[base], base, "seconds", "case") for base in ("tuned", "defaults"))],
-    ]  # fmt: skip
-    for title, names in (
-        ("TPC-H at scale 1, all queries twice", TPCH),
-        ("the same, a pair of the day before", (TPCH_BEFORE,)),
-        ("the same, all queries three times", (TPCH_KEPT,)),
-        ("the same, on 16 CPUs", (TPCH_SIXTEEN,)),
-        ("TPC-H at scale 10", (TPCH_10,)),
-        ("the same, of a version before", TPCH_10_BEFORE),
-        ("functions in Python", (PYTHON,)),
+    tuned, careful, archive = ("tuned", "defaults"), ("careful", "defaults"), ("tuned-archive", "")
+    cases = (
+        ("17 batch jobs, warm", warm, tuned, "wall_s", "case"),
+        ("the same, first runs", first, tuned, "wall_s", "case"),
+        (
+            "the same, warm, with hearth's class-data archive in both",
+            warm,
+            archive,
+            "wall_s",
+            "case",
+        ),
+        ("phases alone of jobs whose phases take 15 s and more, warm", warm, tuned, LONG, "case"),
+        ("TPC-H at scale 1, all queries twice", read(*TPCH), careful, "wall_s", ""),
+        ("the same, a pair of the day before", read(TPCH_BEFORE), careful, "wall_s", ""),
+        ("the same, all queries three times", read(TPCH_KEPT), careful, "wall_s", ""),
+        ("the same, on 16 CPUs", read(TPCH_SIXTEEN), careful, "wall_s", ""),
+        ("TPC-H at scale 10", read(TPCH_10), careful, "wall_s", ""),
+        ("the same, of a version before", read(*TPCH_10_BEFORE), careful, "wall_s", ""),
+        ("functions in Python", read(PYTHON), careful, "wall_s", ""),
+        ("three jobs on 2 GB on 16 CPUs, two bound executors", every, tuned, "wall_s", "case"),
+        ("the same, phases alone: a loss", every, tuned, "seconds", "case"),
+    )
+    lines = []
+    for title, rows, bases, what, over in cases:
+        cells, counts = [], []
+        for base in bases:
+            some = plans.long_jobs(rows, base, LONG_S) if what == LONG else rows
+            key = "seconds" if what == LONG else what
+            cells.append(of(some, base, key, over))
+            counts.append(str(len(pairs(some, "submit", base, key)) or "-"))
+        lines.append([title, *cells, ", ".join(counts)])
+    for title, arm in (
+        ("from submit to the first task", "hearth submit"),
+        ("the same, two bound executors: a loss", f"hearth submit {startup.NUMA}"),
     ):
-        rows = read(*names)
-        lines.append([title, *(of(rows, base) for base in ("careful", "defaults"))])
-    lines += [
-        ["three jobs on 2 GB on 16 CPUs, by two bound executors", of(every, "tuned", over="case"),
-         of(every, "defaults", over="case")],
-        ["the same, phases alone: a loss", of(every, "tuned", "seconds", "case"),
-         of(every, "defaults", "seconds", "case")],
-        ["to the first task", "-", shown(startup.against(start, "hearth submit", startup.LOCAL))],
-        ["to the first task, by two bound executors: a loss", "-",
-         shown(startup.against(start, two, startup.LOCAL))],
-    ]  # fmt: skip
-    return table(["Time of `hearth submit`", "to careful settings", "to Spark's defaults"], lines)
+        number = len(pairs(start, arm, startup.LOCAL, "seconds"))
+        ends = shown(startup.against(start, arm, startup.LOCAL))
+        lines.append([title, "-", ends, f"-, {number}"])
+    heads = ["Time of `hearth submit`", "to careful settings", "to Spark's defaults", "Pairs"]
+    return table(heads, lines)
 
 
 def sixteen(rows: list[Row]) -> list[str]:
@@ -234,7 +240,8 @@ def others(_: list[Row]) -> list[str]:
         ["Hadoop's RPC: calls a second of 64 threads (above 1 is better)",
          *(call(cpus, hadoop_rpc.CROWD, "per_s") for cpus in (2, 16))],
         *(
-            [f"cache misses that go to another node, {title}", misses[arm], "-"]
+            [f"cache misses that go to another node, counted in an emulated machine: {title}",
+             misses[arm], "-"]
             for arm, title in (
                 ("one-jvm", "one JVM"), ("unbound", "unbound executors"),
                 ("unbound-balanced", "the same with NUMA balancing"), ("bound", "bound executors"),
