@@ -112,6 +112,8 @@ class Benchmark:
         name = f"{self.name}-{datetime.now(UTC):%Y-%m-%d-%H%M}.jsonl"
         self.file = self.options.resume or self.options.output or FOLDER / name
         if self.options.resume is None:
+            if self.file.exists():
+                sys.exit(f"--output: '{self.file}' is there: go on with --resume, or name another")
             self.file.parent.mkdir(parents=True, exist_ok=True)
             append_line(self.file, head)
             return

@@ -110,6 +110,8 @@ def test_results_of_another_machine_or_of_other_options_are_refused(
     if what == "machine":
         monkeypatch.setattr(harness, "machine", lambda: {"cpus": 99})
     other = ("--seed", "2") if what == "asked" else ()
+    with pytest.raises(SystemExit, match="is there: go on with --resume"):
+        a_benchmark(monkeypatch, "--output", str(file), *other).begin()
     again = a_benchmark(monkeypatch, "--resume", str(file), *other)
     with pytest.raises(SystemExit, match=f"has another {what}: begin another file"):
         again.begin()
