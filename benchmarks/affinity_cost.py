@@ -1,75 +1,62 @@
-"""What hearth's agent costs a JVM: CPU seconds an hour of NameNodes with it and without.
+"""What does hearth's agent cost a JVM: CPU seconds an hour of NameNodes with it and without?
 
-    .venv/bin/python benchmarks/affinity_cost.py --starts 8 --windows 4 --seconds 20
+    .venv/bin/python benchmarks/affinity_cost.py --starts 8 --repeat 4 --seconds 20
 
-A NameNode for each arm, all throughout at the same time; first idle, then each with a client that
-calls it without a pause. In each window the CPU time of the processes is read from /proc at its
-beginning and end, in the same instant for all arms, and that of the agent's own thread. Reported
-for each: the medians as CPU seconds an hour, and the paired ratio to the NameNode without the
-agent. JVMs differ from start to start by more than windows of one start do: the middle of a start
-counts once, and there is an interval from three starts on. Under load the CPU time of a server goes
-with the calls that it answers: its ratio says whether both had the same, not what the agent costs,
-which is its thread's. Raw values go to benchmarks/results/ as each window ends. Hadoop's servers
-are fetched by `tools/setup.sh test`.
+A NameNode without the agent (`none`) and one with it, all throughout at the same time; first idle,
+then each with a client that calls it without a pause. In each window the CPU time of the processes
+is read from /proc at its beginning and end, in the same instant for both, and that of the agent's
+own thread. The middle of a start of the NameNodes counts once. Under load the CPU time of a server
+goes with the calls that it answers: its ratio says whether both had the same, not what the agent
+costs, which is its thread's. Hadoop's servers are fetched by `tools/setup.sh test`.
 """
 
-import argparse
-import json
 import os
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import ExitStack
-from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
-from typing import Any
 
-from results import over_starts, shown, spread, table
-from rpc_latency import PLAIN, ROOT, compile_client, java, namenode, site_of, started
-
-from hearth import Ratio
+from harness import Benchmark, Turn
+from results import Row, arm_table
+from rpc_latency import PLAIN, compile_client, java, namenode, site_of, started
 
 THREAD = "hearth-affinity"
 TICKS = os.sysconf("SC_CLK_TCK")
 
 
+LOADS = ("idle", "called")
+
+
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--starts", type=int, default=6, help="of the NameNodes")
-    parser.add_argument("--windows", type=int, default=4, help="of each start")
-    parser.add_argument("--seconds", type=float, default=30.0, help="of each window")
-    parser.add_argument("--policy", default="o2acs")
-    options = parser.parse_args()
-    now = f"{datetime.now(UTC):%Y-%m-%d-%H%M}"
-    output = ROOT / "benchmarks" / "results" / f"affinity-cost-{now}.jsonl"
-    rows: list[dict[str, Any]] = []
-    for start in range(options.starts):
-        for row in one_start(options):
-            rows.append({"start": start, **row})
-            with output.open("a") as file:
-                file.write(json.dumps(rows[-1]) + "\n")
-    print("\n".join(page(rows)))
-    print(f"raw results: {output}")
+    bench = Benchmark(__doc__, page, arms=("both",), cases=LOADS, repeat=4, starts=6)
+    bench.parser.add_argument("--seconds", type=float, default=30.0, help="of each window")
+    bench.parser.add_argument("--policy", default="o2acs")
+    options = bench.parse()
+    loads = bench.cases
+    bench.begin()
+    for start in bench.starts():
+        with tempfile.TemporaryDirectory(prefix="hearth-cost-") as scratch, ExitStack() as running:
+            root = Path(scratch)
+            compile_client(root)
+            arms = (PLAIN, options.policy)
+            servers = {arm: running.enter_context(namenode(root, arm)) for arm in arms}
+            pids = {arm: process.pid for arm, (process, _) in servers.items()}
+            for load in loads:
+                bench.cases = [load]
+                if load == "called":
+                    for arm, (_, port) in servers.items():
+                        site = site_of(root, arm, port)
+                        words = java(root, PLAIN, site, "RpcLatency", str(10**9))
+                        running.enter_context(started(words, root / f"client-{arm}.log"))
+                time.sleep(10)  # starting up costs the same with and without
+                bench.measure(partial(window, pids, options.seconds), start)
+    bench.report()
 
 
-def one_start(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
-    """Yield the windows of one start of the NameNodes."""
-    arms = [PLAIN, options.policy]
-    with tempfile.TemporaryDirectory(prefix="hearth-cost-") as scratch, ExitStack() as running:
-        root = Path(scratch)
-        compile_client(root)
-        servers = {arm: running.enter_context(namenode(root, arm)) for arm in arms}
-        pids = {arm: process.pid for arm, (process, _) in servers.items()}
-        for load in ("idle", "called"):
-            if load == "called":
-                for arm, (_, port) in servers.items():
-                    words = java(root, PLAIN, site_of(root, arm, port), "RpcLatency", str(10**9))
-                    running.enter_context(started(words, root / f"client-{arm}.log"))
-            time.sleep(10)  # starting up costs the same with and without
-            for window in range(options.windows):
-                yield {"load": load, "window": window, **spent(pids, options.seconds)}
+def window(pids: Mapping[str, int], seconds: float, _: Turn) -> Row:
+    return dict(spent(pids, seconds))
 
 
 def spent(pids: Mapping[str, int], seconds: float) -> dict[str, float]:
@@ -94,25 +81,19 @@ def cpu_s(path: Path) -> float:
     return (int(user) + int(system)) / TICKS
 
 
-def page(rows: list[dict[str, Any]]) -> list[str]:
-    """Return the table in Markdown: CPU seconds an hour."""
+def page(rows: list[Row]) -> list[str]:
+    """Return the table in Markdown."""
     (policy,) = {name for row in rows for name in row if f"{name}, {THREAD}" in row}
-    lines = []
-    for load in dict.fromkeys(row["load"] for row in rows):
-        some = [row for row in rows if row["load"] == load]
-        cells = [
-            spread([row[name] for row in some], 1)
-            for name in (PLAIN, policy, f"{policy}, {THREAD}")
-        ]
-        starts = str(len({row.get("start", 0) for row in some}))
-        lines.append([load, starts, *cells[:2], shown(ratio(some, policy)), cells[2]])
-    heads = ["Load", "Starts", "Without, median (range)", f"`{policy}`, median (range)", "Ratio"]
-    return table([*heads, "The agent's own thread"], lines)
-
-
-def ratio(rows: list[dict[str, Any]], policy: str) -> Ratio:
-    """Over starts; results before there were several are of one."""
-    return over_starts((row.get("start", 0), row[policy], row[PLAIN]) for row in rows)
+    thread = f"{policy}, {THREAD}"
+    apart = [
+        {**row, "case": row.get("case", row["load"]), "arm": arm, "cpu_s": row[arm]}
+        | ({"thread_s": row[thread]} if arm == policy else {})
+        for row in rows
+        if thread in row
+        for arm in (PLAIN, policy)
+    ]
+    measures = {"cpu_s": "CPU s an hour", "thread_s": "of the agent's own thread"}
+    return arm_table(apart, PLAIN, measures, over="start", digits=1, no_ratio=("thread_s",))
 
 
 if __name__ == "__main__":

@@ -1,7 +1,6 @@
-"""How often hearth's statistics are wrong, by simulation: intervals, verdicts and warnings.
+"""How often are hearth's intervals, verdicts and warnings wrong, by simulation?
 
-    .venv/bin/python benchmarks/coverage.py
-    .venv/bin/python benchmarks/coverage.py --simulations 2000 --json
+    .venv/bin/python benchmarks/coverage.py --simulations 10000
 
 Arms run in random order within each repetition, as `hearth compare` runs them, on a machine whose
 noise is known. Where arms are equal, a verdict of faster or slower is false: at most 5 % may be.
@@ -15,27 +14,22 @@ ten take 22 % longer, 2 % scatter); correlated (a run resembles the one before i
 order, 0.6); drifting (over all runs 50 % slower, 2 % scatter). Last, what random order cannot help:
 each arm has a slow state of its own (correlated with itself by 0.6), and a warning must come.
 
-Nothing is timed. Raw values go to benchmarks/results/.
+Nothing is timed.
 """
 
-import argparse
-import json
 import math
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime
-from pathlib import Path
-from typing import Any
 
 import numpy as np
+from harness import Benchmark
 from numpy.typing import NDArray
-from results import table
+from results import Row, table
 from scipy import special
 
 from hearth import Ratio
 from hearth.studies.engine.statistics import CONFIDENCE, LOOKS, against, each_confidence, intervals
 from hearth.studies.engine.validity import TimedRun, validity_warnings
 
-ROOT = Path(__file__).resolve().parents[1]
 PAIRS = (3, 4, 5, 6, 7, 8, 10, 15, 20, 30)
 ARMS = (1, 2, 3, 5, 10)
 SCATTER = 0.05
@@ -43,7 +37,6 @@ ALLOWED = 0.06
 WARNINGS = ("slow-first", "drift", "outlier", "two-groups", "own-state")
 Array = NDArray[np.float64]
 Noise = Callable[[np.random.Generator, tuple[int, int]], Array]
-Row = dict[str, Any]
 
 
 def normal(draw: np.random.Generator, shape: tuple[int, int]) -> Array:
@@ -227,25 +220,13 @@ def simulated(seed: int, number: int) -> Iterator[Row]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--simulations", type=int, default=10_000, help="of each case")
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--json", action="store_true", help="one JSON document")
-    parser.add_argument("--output", type=Path, help="raw values (default: benchmarks/results/)")
-    options = parser.parse_args()
-    rows = list(simulated(options.seed, options.simulations))
-    name = f"coverage-{datetime.now(UTC):%Y-%m-%d-%H%M}.jsonl"
-    output = options.output or ROOT / "benchmarks" / "results" / name
-    settings = {"simulations": options.simulations, "seed": options.seed, "scatter": SCATTER}
-    lines = [{"what": "settings", **settings, "looks": LOOKS}, *rows]
-    output.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
-    if options.json:
-        print(json.dumps({"settings": settings, "rows": rows}, indent=2))
-    else:
-        print("\n".join(page(rows)))
-        print(f"\nRaw values: {output}")
+    bench = Benchmark(__doc__, page, arms=("",), repeat=0)
+    bench.parser.add_argument("--simulations", type=int, default=10_000, help="of each case")
+    options = bench.parse()
+    bench.begin()
+    for row in simulated(options.seed, options.simulations):
+        bench.keep(row)
+    bench.report()
 
 
 def page(rows: list[Row]) -> list[str]:
@@ -260,19 +241,14 @@ def page(rows: list[Row]) -> list[str]:
         rows, "one arm", "pairs", lambda r: f"{100 * r['power']:.0f} ({100 * r['power_t']:.0f})"
     )
     found = [
-        *("Equal arms: called faster or slower, by number of pairs.", "", *grid(wrong)),
-        *("", "A real gain: found, and in brackets found by the t test.", "", *grid(power)),
+        *("Equal arms: called faster or slower, by number of pairs, in %:", "", *grid(wrong)),
+        *("", "A real gain: found, and in brackets found by the t test, in %:", "", *grid(power)),
     ]
-    for pairs in (5, 10, 20):
-        some = [row for row in rows if row["what"] == "several arms" and row["pairs"] == pairs]
-        arms = across(some, "several arms", "arms", lambda row: percent(row["false"]))
-        found += ["", f"Several equal arms, {pairs} pairs: any called faster or slower.", ""]
-        found += grid(arms)
     kinds = across(
         rows, "warnings", "pairs",
         lambda row: " / ".join(f"{100 * row[kind]:.0f}" for kind in WARNINGS),
     )  # fmt: skip
-    return [*found, "", f"Warnings: {' / '.join(WARNINGS)}.", "", *grid(kinds)]
+    return [*found, "", f"Warnings, in %: {' / '.join(WARNINGS)}:", "", *grid(kinds)]
 
 
 def percent(share: float) -> str:
@@ -285,7 +261,7 @@ def across(
     """Of each noise a cell for each value of `by`."""
     found: dict[str, dict[str, str]] = {}
     for row in rows:
-        if row["what"] == what:
+        if row.get("what") == what:
             found.setdefault(row["noise"], {})[str(row[by])] = cell(row)
     return found
 

@@ -1,38 +1,30 @@
-"""TestDFSIO on one machine, with hearth's RPC engine, a policy for communication threads, both, or
-neither.
+"""Does HDFS write and read faster with hearth's RPC engine, or a policy for communication threads?
 
     .venv/bin/python benchmarks/dfsio.py --starts 6 --repeat 3
 
-A NameNode and a DataNode for each arm. A repetition is a write and a read of `--files` files of
-`--megabytes` each by every arm, in random (seeded) order, each in a new JVM (MapReduce's local
-runner); the first of a start is dropped. All is done with `--starts` starts of the servers: the
-middle of a start counts once, and there is an interval from three starts on. Reported are
-TestDFSIO's throughput (MB/s: bytes over the time of all maps together) and its average IO rate (the
-mean of each file's own rate), their medians and ranges, and the paired ratios to neither. Calls
-are a small part of it: data goes over HDFS's own TCP. Raw values go to benchmarks/results/ as each
-arm ends. Hadoop's servers and tests are fetched by `tools/setup.sh test`, TestDFSIO's jar here.
+A NameNode and a DataNode for each arm: `none`, `engine`, `policy` (o2acs), `both`. A run is
+TestDFSIO's write and read of `--files` files of `--megabytes` each, in new JVMs (MapReduce's local
+runner). The middle of a start of the servers counts once. Told are its throughput (bytes over the
+time of all maps together) and its average IO rate (the mean of each file's own rate). Calls are a
+small part of it: data goes over HDFS's own TCP. Hadoop's servers and tests are fetched by
+`tools/setup.sh test`, TestDFSIO's jar here.
 """
 
 import argparse
-import json
 import os
-import random
 import re
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from datetime import UTC, datetime
-from itertools import product
 from pathlib import Path
-from typing import Any
 
 from hadoop_rpc import JUCX
-from results import over_starts, shown, spread, table
-from rpc_latency import LIMIT_S, LOGGING, PLAIN, ROOT, SERVERS, awaited, started, write_site
+from harness import Benchmark, Turn
+from results import Row, arm_table, runs
+from rpc_latency import LIMIT_S, LOGGING, PLAIN, SERVERS, awaited, started, write_site
 
-from hearth import Ratio
 from hearth.machine.paths import affinity_jar, hadoop_jar, spark_home
 
 PROTOCOLS = ("ClientNamenodeProtocolPB", "DatanodeProtocolPB", "NamenodeProtocolPB")
@@ -59,76 +51,37 @@ JOBCLIENT = "org.apache.hadoop:hadoop-mapreduce-client-jobclient"
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--starts", type=int, default=6, help="of the servers")
-    parser.add_argument("--repeat", type=int, default=3, help="of each start")
-    parser.add_argument("--files", type=int, default=2)
-    parser.add_argument("--megabytes", type=int, default=64, help="of each file")
-    parser.add_argument("--seed", type=int, default=1, help="of the order")
-    options = parser.parse_args()
-    output = ROOT / "benchmarks" / "results" / f"dfsio-{datetime.now(UTC):%Y-%m-%d-%H%M}.jsonl"
-    rows: list[dict[str, Any]] = []
+    bench = Benchmark(__doc__, page, arms=list(ARMS), repeat=3, warm_ups=1, starts=6)
+    bench.parser.add_argument("--files", type=int, default=2)
+    bench.parser.add_argument("--megabytes", type=int, default=64, help="of each file")
+    options = bench.parse()
+    bench.begin()
     os.environ["UCX_LOG_FILE"] = "stderr"
-    for start in range(options.starts):
-        for row in one_start(options, random.Random(options.seed + start)):
-            rows.append({"start": start, **row})
-            with output.open("a") as file:
-                file.write(json.dumps(rows[-1]) + "\n")
-            print(rows[-1], file=sys.stderr, flush=True)
-    print("\n".join(page(rows)))
-    print(f"raw results: {output}")
+    for start in bench.starts():
+        with tempfile.TemporaryDirectory(prefix="hearth-dfsio-") as scratch, ExitStack() as running:
+            root = Path(scratch)
+            urls = {arm: running.enter_context(hdfs(root / arm, arm)) for arm in bench.arms}
+
+            def run(turn: Turn, root: Path = root, urls: dict[str, str] = urls) -> Row:
+                row = {}
+                for way in WAYS:
+                    found = dfsio(root / turn.arm, turn.arm, urls[turn.arm], way, options)
+                    row[f"{way}_mb_s"], row[f"{way}_io_rate_mb_s"] = found
+                return row
+
+            bench.measure(run, start)
+    bench.report()
 
 
-def one_start(options: argparse.Namespace, dice: random.Random) -> Iterator[dict[str, Any]]:
-    """Yield the repetitions of one start of the servers, the warm-up among them (-1)."""
-    with tempfile.TemporaryDirectory(prefix="hearth-dfsio-") as scratch, ExitStack() as running:
-        root = Path(scratch)
-        urls = {arm: running.enter_context(hdfs(root / arm, arm)) for arm in ARMS}
-        for repetition in range(-1, options.repeat):
-            for arm in dice.sample(sorted(ARMS), len(ARMS)):
-                row: dict[str, Any] = {"repetition": repetition, "arm": arm}
-                for what in WAYS:
-                    rates = dfsio(root / arm, arm, urls[arm], what, options)
-                    row[f"{what}_mb_s"], row[f"{what}_io_rate_mb_s"] = rates
-                yield row
-
-
-def page(rows: list[dict[str, Any]]) -> list[str]:
+def page(rows: list[Row]) -> list[str]:
     """Return the table in Markdown; above 1 is faster."""
-    lines = []
-    for way, arm in product(WAYS, ARMS):
-        cells = [way, f"`{arm}`"]
-        for kind in _kinds(rows):
-            cells.append(spread(list(rates(rows, arm, way + kind).values()), 0))
-            cells.append("1" if arm == PLAIN else shown(ratio(rows, arm, way + kind)))
-        lines.append(cells)
-    heads = ["", "Arm"]
-    for kind in _kinds(rows):
-        heads += [f"{'average IO rate, ' * bool(kind)}MB/s, median (range)", f"to `{PLAIN}`"]
-    return table(heads, lines)
-
-
-def _kinds(rows: list[dict[str, Any]]) -> list[str]:
-    """Throughput, and the average IO rate where the results have it."""
-    has_rate = all(f"{way}_io_rate_mb_s" in row for way in WAYS for row in rows)
-    return ["", "_io_rate"] if has_rate else [""]
-
-
-def rates(rows: list[dict[str, Any]], arm: str, what: str) -> dict[tuple[int, int], float]:
-    """By start and repetition, without warm-ups."""
-    return {
-        (row.get("start", 0), row["repetition"]): row[f"{what}_mb_s"]
-        for row in rows
-        if row["arm"] == arm and row["repetition"] >= 0
-    }
-
-
-def ratio(rows: list[dict[str, Any]], arm: str, what: str) -> Ratio:
-    """Over starts; results before there were several are of one."""
-    base = rates(rows, PLAIN, what)
-    return over_starts((at[0], mine, base[at]) for at, mine in rates(rows, arm, what).items())
+    apart = [
+        {**row, "case": way, "rate": row[f"{way}_mb_s"], "io_rate": row[f"{way}_io_rate_mb_s"]}
+        for way in WAYS
+        for row in runs(rows)
+    ]
+    measures = {"rate": "MB/s", "io_rate": "average IO rate, MB/s"}
+    return arm_table(apart, PLAIN, measures, over="start", digits=0)
 
 
 def java(site: Path, arm: str, settings: dict[str, str], main_class: str, *words: str) -> list[str]:

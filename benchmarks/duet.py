@@ -1,58 +1,69 @@
-"""What `hearth profile` costs, apart from noise: runs with all probes and without, side by side.
+"""What does `hearth profile` cost: runs with all probes and without, side by side?
 
-    .venv/bin/python benchmarks/duet.py --times 4 --repeat 2
+    .venv/bin/python benchmarks/duet.py --times 32 --cases word-count,grep,sort
+    .venv/bin/python benchmarks/duet.py --control
 
-A duet (Bulej, Horký, Tůma, Farquet and Prokopec: Duet Benchmarking, ICPE 2020): both arms run at
-the same time, each on CPUs of its own, so that what slows the whole machine slows both and drops
-out of their ratio. Each pair is two duets, the arms having changed sides, so that a side that is
-quicker than the other drops out as well.
-
-Reported are ratios of all seconds with profile to all without, with Student's t interval over the
-pairs: of the jobs' own phases, of the time from start to end, of CPU seconds; and what profile
-takes of a program that does nothing, which no run is too short to pay. --control runs the same
-without a profile on either side, and shows the noise that is left.
-
-The JVM sees the CPUs of its side alone, and so do the probes: what they take is set against half of
-the machine. Where one arm takes longer, it ends without company: a difference is shown smaller than
-it is by as much as one side slows the other, which of a small difference is little.
+A duet (Bulej, Horký, Tůma, Farquet and Prokopec: Duet Benchmarking, ICPE 2020): both runs at the
+same time, each on CPUs of its own, so that what slows the whole machine slows both and drops out of
+their ratio. Each pair is two duets, the profile first on the left side, then on the right (in
+random order), so that a side that is quicker drops out as well. --control: plain runs on both
+sides, which shows the noise that is left. A JVM and its probes see the CPUs of their side alone:
+what they take is set against half of the machine. Told too: what a profile takes of a program that
+does nothing, which no run is too short to pay.
 """
 
-import argparse
+import json
 import os
-import random
+import platform
 import signal
 import statistics
+import subprocess
 import sys
 import tempfile
+import threading
+import time
+from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor, wait
-from contextlib import ExitStack
-from datetime import UTC, datetime
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
-import overhead
-from results import ratio_of_totals, shown, table
+from harness import Benchmark, Turn, children_cpu_s
+from results import Row, ratio_of_totals, shown, table
 
 from hearth import Ratio, UserError
-from hearth.workloads import catalogue, suites
+from hearth.machine import paths
+from hearth.record.store import new_name
+from hearth.studies.engine.target import PROFILE
+from hearth.workloads import cases, catalogue, datasets, suites
 from hearth.workloads.runner import RunError
 
+MASTER = "local[*]"
+WORDS: dict[str, tuple[str, ...]] = {"plain": (), "profile": (*PROFILE, "--arm", "profile")}
+WARM_UP = "sort-by"
+LISTENERS = "spark-listener-"  # what the kernel keeps of spark-listener-group-eventLog and others
+LOOK_S = 1.0
 LONG_S = 40.0
-MEASURES = {
-    "the jobs' own phases": "seconds",
-    "from start to end": "wall_s",
-    "CPU seconds": "cpu_s",
-}
-Row = dict[str, Any]
+NOTHING = "nothing"
+MEASURES = {"seconds": "the jobs' own phases", "wall_s": "from start to end", "cpu_s": "CPU s"}
 Sides = list[ProcessPoolExecutor]
+#: Of each job its data, made before any measurement.
+Cases = dict[str, cases.Case]
 
 
 def main() -> None:
-    options = asked()
-    name = f"duet-{datetime.now(UTC):%Y-%m-%d-%H%M}.jsonl"
-    output = options.output or overhead.ROOT / "benchmarks" / "results" / name
-    output.parent.mkdir(parents=True, exist_ok=True)
+    bench = Benchmark(__doc__, page, arms=("left", "right"), cases=suite(), repeat=1, any_case=True)
+    add = bench.parser.add_argument
+    add("--times", type=int, default=1, help="the default sizes of the data")
+    add("--control", action="store_true", help="plain runs on both sides")
+    add("--fixed", type=int, default=5, help="runs that do nothing, of each side")
+    options = bench.parse()
+    bench.begin()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # leaves no temporary directory
+    offer = catalogue.load()
+    named = {name: suites.named(name, offer)[0] for name in (*bench.cases, WARM_UP)}
+    made = {name: make_data(offer, entry, options.times) for name, entry in named.items()}
+    other = "plain" if options.control else "profile"
     with tempfile.TemporaryDirectory(prefix="hearth-duet-") as state, ExitStack() as stack:
         os.environ["HEARTH_STATE"] = state
         # A process a side: what it starts has its affinity, and it counts the CPU time of that.
@@ -60,32 +71,35 @@ def main() -> None:
             stack.enter_context(ProcessPoolExecutor(1, None, os.sched_setaffinity, (0, cpus)))
             for cpus in halves()
         ]
-        fixed = [
-            duet(sides, overhead.nothing, [(Path(state) / str(side),) for side in (0, 1)])
-            for _ in range(0 if options.control else options.fixed + 1)
-        ][1:]  # the first makes hearth's class-data archive
-        overhead.write(output, {"arm": "nothing", "runs": fixed})
-        rows = measure(options, sides, output)
-    print("\n".join(page([{"arm": "nothing", "runs": fixed}, *rows])))
-    print(f"\nRaw results: {output}")
+        if not options.control and not any(row.get("arm") == NOTHING for row in bench.rows):
+            folders = [(Path(state) / str(side),) for side in (0, 1)]
+            fixed = [duet(sides, nothing, folders) for _ in range(options.fixed + 1)]
+            # the first makes hearth's class-data archive
+            bench.keep({"arm": NOTHING, "runs": fixed[1:]})
+
+        def run(turn: Turn) -> Row:
+            arms = [other, "plain"] if turn.arm == "left" else ["plain", other]
+            found = duet(sides, one_run, [(offer, made[turn.case], arm) for arm in arms])
+            failures = [row["failure"] for row in found if "failure" in row]
+            if failures:
+                return {"failure": failures[0]}
+            return {"runs": found[::-1] if turn.arm == "left" else found}  # the plain one first
+
+        run(Turn(0, -1, WARM_UP, "left"))
+        bench.measure(run)
+    bench.report()
 
 
-def asked() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--repeat", type=int, default=1, help="pairs of each job")
-    parser.add_argument("--times", type=int, default=1, help="the default sizes of the data")
-    parser.add_argument("--jobs", help="these alone, separated by commas; default: the suite")
-    parser.add_argument("--control", action="store_true", help="plain runs on both sides")
-    parser.add_argument("--fixed", type=int, default=5, help="runs that do nothing, of each side")
-    parser.add_argument("--seed", type=int, default=1, help="of the order")
-    parser.add_argument("--output", type=Path, help="raw results (default: benchmarks/results/)")
-    return parser.parse_args(namespace=argparse.Namespace(master="local[*]"))
+def suite() -> list[str]:
+    """Return the names of all batch jobs."""
+    return ["word-count", "grep", "sort", "naive-bayes", "k-means", "gaussian-mixture",
+            "sparse-naive-bayes", "linear-svm", "logistic-regression", "sql-aggregation",
+            "sql-join", "rdd-relation", "page-rank", "connected-components", "triangle-count",
+            "tpch", "group-by", "sort-by"]  # fmt: skip
 
 
 def halves() -> list[set[int]]:
-    """Of the CPUs of this process, neighbours together; a CPU too many stays idle."""
+    """Return halves of the CPUs of this process, neighbours together."""
     cpus = sorted(os.sched_getaffinity(0))
     if len(cpus) < 2:
         raise SystemExit("a duet needs 2 CPUs, and this process may use 1")
@@ -100,107 +114,149 @@ def duet(sides: Sides, what: Any, arguments: list[tuple[Any, ...]]) -> list[Row]
     return [each.result() for each in running]
 
 
-def one_run(
-    offer: catalogue.Catalogue, entry: suites.SuiteEntry, options: argparse.Namespace, arm: str
-) -> Row:
+def make_data(offer: catalogue.Catalogue, entry: suites.SuiteEntry, times: int) -> cases.Case:
+    """Make an entry's data before any measurement (a generator is a child); return its case."""
+    sizes = [datasets.default_bytes(item.generator) for item in entry.job.inputs]
+    size = times * max(sizes) if sizes else None  # some make their data by parameters
+    case = cases.Case(entry.job, dict(entry.parameters), size)
+    datasets.ensure_all(datasets.wanted_by(offer, case.job, case.parameters, size, case.seed))
+    return case
+
+
+def one_run(offer: catalogue.Catalogue, case: cases.Case, arm: str) -> Row:
+    """Run a job once; a failure is words, as it does not pass between processes."""
+    load = os.getloadavg()[0]
+    cpu_s = children_cpu_s()
+    cost: Row = {}
+    record = new_name(case.job.name)
+    on_record = ("--record", record) if WORDS[arm] else ()
     try:
-        return overhead.one_run(offer, entry, options, arm)
-    except (UserError, RunError) as failure:  # as words: it does not pass between processes
+        with listeners_cpu_s(cost):
+            done = cases.run(offer, case, MASTER, program=(*WORDS[arm], *on_record))
+    except (UserError, RunError) as failure:
         return {"failure": str(failure)}
+    row = cost | {
+        "size_bytes": case.size_bytes,
+        "seconds": done.document["seconds"],
+        "wall_s": done.document["wall_s"],
+        "cpu_s": round(children_cpu_s() - cpu_s, 3),
+        "answer": done.document["verdict"]["status"],
+        "load": load,
+        "cpus": len(os.sched_getaffinity(0)),
+        "kernel": platform.release(),
+    }
+    return row | (sampler_cpu_s(record) if on_record else {})
 
 
-def measure(options: argparse.Namespace, sides: Sides, output: Path) -> list[Row]:
-    offer = catalogue.load()
-    entries = suites.named(options.jobs, offer) if options.jobs else suites.suite("batch", offer)
-    draw = random.Random(options.seed)
-    planned = [(-1, suites.SuiteEntry(offer.job(overhead.WARM_UP)))]
-    for number in range(options.repeat):
-        planned += [(number, entry) for entry in draw.sample(entries, len(entries))]
-    other = "plain" if options.control else "profile"
-    rows: list[Row] = []
-    for pair, (number, entry) in enumerate(planned):
-        overhead.make_data(offer, entry, options)
-        for side in draw.sample((0, 1), 2):
-            arms = [other, "plain"] if side == 0 else ["plain", other]
-            row: Row = {
-                "job": entry.job.name,
-                "repetition": number,
-                "pair": pair,
-                "arms": arms,
-            }
-            words = [(offer, entry, options, arm) for arm in arms]
-            runs = duet(sides, one_run, words)
-            failures = [run["failure"] for run in runs if "failure" in run]
-            if failures:
-                print(f"  {row['job']} failed, its pair does not count: {failures[0]}")
-                continue
-            # `arms` as they sat; the runs as they are compared: without a profile first.
-            row["runs"] = runs[::-1] if side == 0 else runs
-            overhead.write(output, row)
-            rows.append(row)
-            wall = [run["wall_s"] for run in row["runs"]]
-            times = f"{wall[0]:7.2f} s, {other} {wall[1]:7.2f} s, ratio {wall[1] / wall[0]:.3f}"
-            print(f"  {pair}/{len(planned) - 1} {row['job']:22} plain {times}", flush=True)
-    return rows
+def nothing(folder: Path) -> Row:
+    """Profile a second's sleep in place of Spark: CPU seconds, and seconds beyond that one."""
+    home = folder / "nothing"
+    (home / "bin").mkdir(parents=True, exist_ok=True)
+    if not (home / "jars").exists():
+        (home / "jars").symlink_to(paths.spark_home() / "jars")
+        (home / "bin" / "spark-submit").write_text("#!/bin/sh\nexec sleep 1\n")
+        (home / "bin" / "spark-submit").chmod(0o755)
+    begin, cpu_s = time.monotonic(), children_cpu_s()
+    words = [*WORDS["profile"], "--master", MASTER, "nothing.py"]
+    environment = {**os.environ, "SPARK_HOME": str(home)}
+    done = subprocess.run(words, env=environment, capture_output=True, check=False)
+    if done.returncode:
+        raise SystemExit(f"profile of nothing failed: {done.stderr.decode()}")
+    row = {"cpu_s": children_cpu_s() - cpu_s, "added_s": time.monotonic() - begin - 1}
+    record = done.stderr.decode().split()[-1]
+    return {name: round(value, 3) for name, value in row.items()} | sampler_cpu_s(record)
+
+
+def sampler_cpu_s(record: str) -> dict[str, float]:
+    """Return the CPU seconds of the sampling process, as its record tells."""
+    costs = paths.state_home() / "records" / record / "samples" / "cost.jsonl"
+    rows = map(json.loads, costs.read_text().splitlines())
+    return {"sampler_cpu_s": {row["probe"]: row["cpu_s"] for row in rows}["sampler"]}
+
+
+@contextmanager
+def listeners_cpu_s(cost: Row) -> Iterator[None]:
+    """Put into `cost` the CPU seconds of the listener threads of the JVMs that run meanwhile."""
+    seen: dict[Path, int] = {}
+    over = threading.Event()
+
+    def look() -> None:
+        while not over.wait(LOOK_S):
+            for process in Path("/proc").glob("[0-9]*"):
+                seen.update(listeners_of(process))
+
+    looking = threading.Thread(target=look)
+    looking.start()
+    try:
+        yield
+    finally:
+        over.set()
+        looking.join()
+        cost["listeners_cpu_s"] = round(sum(seen.values()) / 1e9, 3)
+
+
+def listeners_of(process: Path) -> dict[Path, int]:
+    """Return the nanoseconds that each listener thread of a JVM on our CPUs has run; else none."""
+    found = {}
+    try:
+        ours = os.sched_getaffinity(int(process.name)) == os.sched_getaffinity(0)
+        if ours and (process / "comm").read_text() == "java\n":
+            for thread in (process / "task").iterdir():
+                if (thread / "comm").read_text().startswith(LISTENERS):
+                    found[thread] = int((thread / "schedstat").read_text().split()[0])
+    except OSError:
+        pass  # it has ended; what was read before stays
+    return found
 
 
 def page(rows: list[Row]) -> list[str]:
-    """Return the table in Markdown, of the pairs of which both duets are whole; and what a profile
-    of a program that does nothing takes."""
+    """Return the table in Markdown, of the pairs of which both duets are there; and what a profile
+    of a program that does nothing takes.
+    """
     whole = whole_pairs(rows)
-    lines = [cells(title, whole, what) for title, what in MEASURES.items()]
+    lines = [cells(title, whole, what) for what, title in MEASURES.items()]
     long = [pair for pair in whole if plain_s(pair) >= LONG_S]
     short = [pair for pair in whole if plain_s(pair) < LONG_S]
     for which, some in ((f"{LONG_S:.0f} s and more", long), ("less", short)):
         if long and short:
             lines.append(cells(f"from start to end, jobs of {which}", some, "wall_s"))
-    heads = ["", "Pairs", "Plain run, on average", "Ratio of all seconds", "Median of the pairs"]
-    fixed = nothings(rows)
-    if not fixed:
-        return table(heads, lines)
-    added, cpu = (statistics.median(run[what] for run in fixed) for what in ("added_s", "cpu_s"))
-    nothing = f"A profile of a program that does nothing takes {added:.2f} s and {cpu:.2f} CPU s"
-    return [*table(heads, lines), "", f"{nothing} (medians of {len(fixed)} runs)."]
+    found = table(["", "Pairs", "Plain run, on average", "Ratio of all seconds"], lines)
+    fixed = [run for row in rows if row.get("arm") == NOTHING for two in row["runs"] for run in two]
+    if fixed:
+        added, cpu = (
+            statistics.median(run[what] for run in fixed) for what in ("added_s", "cpu_s")
+        )
+        took = f"{added:.2f} s and {cpu:.2f} CPU s (medians of {len(fixed)} runs)."
+        found += ["", f"A profile of a program that does nothing takes {took}"]
+    return found
 
 
 def whole_pairs(rows: list[Row]) -> list[list[Row]]:
-    """Pairs of each series, without the warm-up, of which both duets were run."""
+    """Return the pairs of each series of which both duets were run, without warm-ups."""
     pairs: dict[Any, list[Row]] = {}
     for row in rows:
-        if "runs" in row and row.get("arm") != "nothing" and row["repetition"] >= 0:
-            pairs.setdefault((row.get("series"), row["pair"]), []).append(row)
+        if "runs" in row and row.get("arm") != NOTHING and row["repetition"] >= 0:
+            place = (row.get("series"), row.get("job", row.get("case")), row["repetition"])
+            pairs.setdefault(place, []).append(row)
     return [pair for pair in pairs.values() if len(pair) == 2]
 
 
-def nothings(rows: list[Row]) -> list[Row]:
-    return [
-        run for row in rows if row.get("arm") == "nothing" for both in row["runs"] for run in both
-    ]
-
-
 def plain_s(pair: list[Row]) -> float:
-    """Seconds from start to end of the plain runs of a pair, on average."""
+    """Return the seconds from start to end of the plain runs of a pair, on average."""
     return statistics.fmean(float(row["runs"][0]["wall_s"]) for row in pair)
 
 
 def ratio(pairs: list[list[Row]], what: str) -> Ratio:
-    """Of all seconds with a profile to all without; each pair's two duets together."""
-    mine, base = zip(*sums(pairs, what), strict=True)
+    """Return the ratio of all seconds with a profile to all without, a pair's duets together."""
+    base, mine = (
+        [sum(row["runs"][side][what] for row in pair) for pair in pairs] for side in (0, 1)
+    )
     return ratio_of_totals(mine, base)
 
 
-def sums(pairs: list[list[Row]], what: str) -> list[tuple[float, float]]:
-    return [
-        (sum(row["runs"][1][what] for row in pair), sum(row["runs"][0][what] for row in pair))
-        for pair in pairs
-    ]
-
-
 def cells(title: str, pairs: list[list[Row]], what: str) -> list[str]:
-    each = [mine / base for mine, base in sums(pairs, what)]
     plain = statistics.mean(row["runs"][0][what] for pair in pairs for row in pair)
-    middle = f"{statistics.median(each):.3f}"
-    return [title, str(len(pairs)), f"{plain:.0f} s", shown(ratio(pairs, what), 3), middle]
+    return [title, str(len(pairs)), f"{plain:.0f} s", shown(ratio(pairs, what), 3)]
 
 
 if __name__ == "__main__":

@@ -1,52 +1,34 @@
-"""What the hand-over of idle CPUs gains and costs: `spark.hearth.handOver=off` against `tail`.
+"""What does lending idle CPUs within an application gain in the tail of a stage, and what does it cost?
 
-    .venv/bin/python benchmarks/hand_over.py --repeat 5
+    .venv/bin/python benchmarks/hand_over.py --repeat 6 --cases tails
+    .venv/bin/python benchmarks/hand_over.py --repeat 20 --cases sql-aggregation
 
-On `local-numa[2x1]`, each executor with one CPU. Both arms in random order (seeded) within each
-pair; the first pair warms caches and archives and is dropped. Raw values go to benchmarks/results/.
+`spark.hearth.handOver`, `off` and `tail`, on `local-numa[2x1]`, each executor with one CPU.
+`tails` is an application in which one task works while the other executor is idle: `native`
+multiplies matrices with numpy in two threads of a Python worker; `allocate` makes and drops rows in
+the JVM, with one thread and its collector; `early` is `allocate` in a JVM that has run nothing yet.
+The other cases are jobs of hearth's suite, which have a tail in every stage and nothing to gain.
+"""  # noqa: E501
 
-Two tails, in one application for each arm: a single task works while the other executor is idle.
-`native` multiplies matrices with numpy in two threads of a Python worker; `allocate` makes and
-drops rows in the JVM, with one thread and its collector. A third case, `early`, is `allocate` once
-in a JVM that has run nothing yet, whose compiler has much to do. Then jobs of hearth's suite
-(--jobs), which have a tail in every stage and nothing to gain, submitted as a user would.
-"""
-
-import argparse
-import json
 import os
-import platform
-import random
 import statistics
-import subprocess
-import sys
 import tempfile
-import time
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
-import overhead
-from results import shown, spread, table
+from duet import make_data
+from harness import BIN, Benchmark, Turn, answer, children_cpu_s, settings
+from results import Row, arm_table
 
-from hearth import Ratio, jar_path, paired_ratio
+from hearth import jar_path
 from hearth.workloads import cases, catalogue, suites
 
-BIN = Path(sys.executable).parent
-ROOT = Path(__file__).resolve().parents[1]
 MASTER = "local-numa[2x1]"
-MODES = ("off", "tail")
-MEASURES = {
-    "seconds": "seconds of its work",
-    "wall_s": "seconds from start to end",
-    "cpu_s": "CPU seconds",
-}
+ARMS = ("off", "tail")
+TAILS = "tails"
 LIMIT_S = 300
-Row = dict[str, Any]
 
 APPLICATION = """
 import json
-import sys
 import threading
 import time
 
@@ -89,130 +71,83 @@ def timed(work):
 
 spark = SparkSession.builder.appName("hand-over").getOrCreate()
 spark.sparkContext.parallelize(range(8), 8).map(lambda x: time.sleep(0.1)).count()
-seconds = {"early": [timed(allocate)], "native": [timed(native), timed(native)]}
-seconds["allocate"] = [timed(allocate)]
-print("SECONDS", json.dumps(seconds), flush=True)
+tails = {"early": [timed(allocate)], "native": [timed(native), timed(native)]}
+tails["allocate"] = [timed(allocate)]
+print("RESULT", json.dumps({"tails": tails}), flush=True)
 spark.stop()
 """
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--repeat", type=int, default=5, help="pairs kept, after one dropped")
-    parser.add_argument("--jobs", default="k-means,sql-aggregation", help="none: the tails alone")
-    parser.add_argument("--jobs-alone", action="store_true", help="without the tails")
-    parser.add_argument("--times", type=int, default=1, help="the default sizes of the jobs' data")
-    parser.add_argument("--seed", type=int, default=1, help="of the order within a pair")
-    parser.add_argument("--output", type=Path, help="raw results (default: benchmarks/results/)")
-    options = parser.parse_args()
-    name = f"hand-over-{datetime.now(UTC):%Y-%m-%d-%H%M}.jsonl"
-    output = options.output or ROOT / "benchmarks" / "results" / name
-    output.parent.mkdir(parents=True, exist_ok=True)
+    known = (TAILS, "k-means", "sql-aggregation")
+    bench = Benchmark(__doc__, page, arms=ARMS, cases=known, warm_ups=1, any_case=True)
+    bench.parser.add_argument("--times", type=int, default=1, help="the default sizes of the data")
+    options = bench.parse()
+    bench.begin()
+    offer = catalogue.load()
     with tempfile.TemporaryDirectory(prefix="hearth-hand-over-") as folder:
         os.environ["HEARTH_STATE"] = str(Path(folder) / "state")
-        rows = measure(options, Path(folder), output)
-    print("\n".join(page(rows)))
-    print(f"\nRaw results: {output}")
+
+        def run(turn: Turn) -> Row:
+            if turn.case == TAILS:
+                return tails(turn.arm, Path(folder))
+            (entry,) = suites.named(turn.case, offer)
+            return job(offer, make_data(offer, entry, options.times), turn.arm)
+
+        bench.measure(run)
+    bench.report()
 
 
-def measure(options: argparse.Namespace, folder: Path, output: Path) -> list[Row]:
-    offer = catalogue.load()
-    entries = [] if options.jobs == "none" else suites.named(options.jobs, offer)
-    order = random.Random(options.seed)
-    rows: list[Row] = []
-    for pair in range(options.repeat + 1):
-        for entry in entries if options.jobs_alone else (None, *entries):
-            for mode in order.sample(MODES, 2):
-                found = tails(mode, folder) if entry is None else job(offer, entry, options, mode)
-                for case, values in found.items():
-                    row = {"pair": pair, "arm": mode, "case": case, **values}
-                    row |= {"dropped": pair == 0, "load": os.getloadavg()[0], **machine()}
-                    with output.open("a") as file:
-                        file.write(json.dumps(row) + "\n")
-                    rows.append(row)
-                    print(f"  {pair}/{options.repeat} {case:16} {mode:5} {values}", flush=True)
-    return rows
-
-
-def tails(mode: str, folder: Path) -> dict[str, Row]:
-    application = folder / "tails.py"
+def tails(mode: str, folder: Path) -> Row:
+    application, jar = folder / "tails.py", jar_path()
     application.write_text(APPLICATION)
-    jar = jar_path()
-    settings = {
+    conf = {
         "spark.hearth.handOver": mode,
         "spark.ui.enabled": "false",
-        "spark.local.dir": str(folder / "local"),
+        "spark.local.dir": folder / "local",
         "spark.executor.memory": "1g",
     }
-    words = [word for key, value in settings.items() for word in ("--conf", f"{key}={value}")]
     submit = [str(BIN / "spark-submit"), "--master", MASTER, "--jars", jar]
-    done = subprocess.run(
-        [*submit, "--driver-class-path", jar, *words, str(application)],
-        capture_output=True,
-        text=True,
-        timeout=LIMIT_S,
-        check=False,
-        env={**os.environ, "PYSPARK_PYTHON": sys.executable},
-    )
-    lent = done.stderr.count(" may use CPUs ")
-    for line in done.stdout.splitlines():
-        if line.startswith("SECONDS "):
-            seconds = json.loads(line.removeprefix("SECONDS "))
-            return {
-                case: {"seconds": statistics.median(each), "each": each, "loans": lent}
-                for case, each in seconds.items()
-            }
-    sys.exit(f"{mode}: exit {done.returncode}\n{done.stdout[-2000:]}\n{done.stderr[-4000:]}")
+    words = [*submit, "--driver-class-path", jar, *settings(conf), str(application)]
+    found = answer(words, LIMIT_S)
+    return {"tails": found["tails"], "loans": found["stderr"].count(" may use CPUs ")}
 
 
-def job(
-    offer: catalogue.Catalogue, entry: suites.SuiteEntry, options: argparse.Namespace, mode: str
-) -> dict[str, Row]:
-    """As a user submits it; its answer is checked."""
-    case = overhead.make_data(offer, entry, options)
+def job(offer: catalogue.Catalogue, case: cases.Case, mode: str) -> Row:
+    """Run a job as a user submits it; its answer is checked."""
     program = (str(BIN / "hearth"), "submit", "--conf", f"spark.hearth.handOver={mode}")
-    begin, cpu_s = time.monotonic(), overhead.children_cpu_s()
+    cpu_s = children_cpu_s()
     done = cases.run(offer, case, MASTER, program=program).document
     return {
-        entry.job.name: {
-            "seconds": done["seconds"],
-            "wall_s": done["wall_s"],
-            "cpu_s": round(overhead.children_cpu_s() - cpu_s, 3),
-            "checked_s": round(time.monotonic() - begin, 3),
-            "answer": done["verdict"]["status"],
-        }
+        "seconds": done["seconds"],
+        "wall_s": done["wall_s"],
+        "cpu_s": round(children_cpu_s() - cpu_s, 3),
+        "answer": done["verdict"]["status"],
     }
-
-
-def machine() -> Row:
-    return {"cpus": os.cpu_count(), "kernel": platform.release(), "arch": platform.machine()}
 
 
 def page(rows: list[Row]) -> list[str]:
     """Return the table in Markdown."""
-    kept = [row for row in rows if not row["dropped"]]
-    lines = []
-    for case in dict.fromkeys(row["case"] for row in kept):
-        for what in MEASURES:
-            if all(what in row for row in kept if row["case"] == case):
-                off, tail = (sides(kept, case, mode, what) for mode in MODES)
-                cells = [f"`{case}`", MEASURES[what], str(len(off)), spread(off), spread(tail)]
-                lines.append([*cells, shown(ratio(rows, case, what))])
-    heads = ["Case", "Measure", "Pairs", *(f"`{mode}`, median (range)" for mode in MODES)]
-    return table([*heads, "`off` to `tail`, 95 % interval"], lines)
+    measures = {
+        "seconds": "s of its work",
+        "wall_s": "s from start to end",
+        "cpu_s": "CPU s",
+    }
+    some = apart(rows)
+    measured = {what: measures[what] for what in measures if any(what in row for row in some)}
+    return arm_table(some, ARMS[0], measured)
 
 
-def sides(rows: list[Row], case: str, mode: str, what: str) -> list[float]:
-    return [row[what] for row in rows if (row["case"], row["arm"]) == (case, mode)]
-
-
-def ratio(rows: list[Row], case: str, what: str = "seconds") -> Ratio:
-    """Of `off` to `tail`: above 1 the hand-over is faster."""
-    kept = [row for row in rows if not row["dropped"]]
-    off, tail = (sides(kept, case, mode, what) for mode in MODES)
-    return paired_ratio(off, tail)
+def apart(rows: list[Row]) -> list[Row]:
+    """Return the tails of an application as cases of their own."""
+    found = []
+    for row in rows:
+        each = row.get("tails", {})
+        found += [
+            {**row, "case": case, "seconds": statistics.median(s)} for case, s in each.items()
+        ]
+        found += [] if each else [row]
+    return found
 
 
 if __name__ == "__main__":

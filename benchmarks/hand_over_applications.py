@@ -1,45 +1,38 @@
-"""Idle CPUs of one application for another: `spark.hearth.handOver=off` against `applications`.
+"""What do two applications gain that lend each other idle CPUs, of which one pauses?
 
     .venv/bin/python benchmarks/hand_over_applications.py --repeat 7 --seconds 120
 
-Two applications, each with one executor on half of the CPUs (`local-numa[1xN]`). One works all the
-time; the other works for --work seconds, pauses for --pause, and so on. Both have the same job: so
-many tasks that hash numbers, in the JVM, four for each slot. They start to count at the same
-instant and do so for --seconds. Both arms in random order (seeded) within each pair; the first pair
-warms caches and archives and is dropped. Told are jobs per hour of both together, of each, and how
-long a job of the one that pauses took. Raw values go to benchmarks/results/.
+`spark.hearth.handOver`, `off` and `applications`. Two applications, each with one executor on half
+of the CPUs (`local-numa[1xN]`). One works all the time; the other works for --work seconds, pauses
+for --pause, and so on. Both have the same job: so many tasks that hash numbers, in the JVM, four
+for each slot. They begin to count at the same instant and do so for --seconds.
 """
 
 import argparse
 import json
 import os
-import platform
-import random
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
-from typing import Any
 
-from results import shown, spread, table
+from harness import BIN, Benchmark, settings
+from results import Row, arm_table
 
-from hearth import Ratio, jar_path, paired_ratio
+from hearth import jar_path
 
-BIN = Path(sys.executable).parent
-ROOT = Path(__file__).resolve().parents[1]
-MODES = ("off", "applications")
+ARMS = ("off", "applications")
 ROLES = ("steady", "pausing")
 MEASURES = {
     "per_hour": "jobs per hour, both",
-    "steady_per_hour": "jobs per hour of the one that always works",
-    "pausing_per_hour": "jobs per hour of the one that pauses",
-    "pausing_s": "seconds for a job of the one that pauses",
+    "steady_per_hour": "of the one that always works",
+    "pausing_per_hour": "of the one that pauses",
+    "pausing_s": "s for a job of the one that pauses",
 }
 READY_S = 300
-Row = dict[str, Any]
 
 APPLICATION = """
 import json
@@ -83,32 +76,16 @@ spark.stop()
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--repeat", type=int, default=7, help="pairs kept, after one dropped")
-    parser.add_argument("--seconds", type=float, default=120, help="for which both count")
-    parser.add_argument("--work", type=float, default=10, help="seconds of work between pauses")
-    parser.add_argument("--pause", type=float, default=10, help="seconds of each pause")
-    parser.add_argument("--rows", type=int, default=200_000_000, help="numbers that a job hashes")
-    parser.add_argument("--seed", type=int, default=1, help="of the order within a pair")
-    parser.add_argument("--output", type=Path, help="raw results (default: benchmarks/results/)")
-    options = parser.parse_args()
-    name = f"hand-over-applications-{datetime.now(UTC):%Y-%m-%d-%H%M}.jsonl"
-    output = options.output or ROOT / "benchmarks" / "results" / name
-    output.parent.mkdir(parents=True, exist_ok=True)
-    order = random.Random(options.seed)
-    rows: list[Row] = []
-    for pair in range(options.repeat + 1):
-        for mode in order.sample(MODES, 2):
-            row = {"pair": pair, "arm": mode, "dropped": pair == 0, **both(mode, options)}
-            rows.append(row | {"load": os.getloadavg()[0], **machine(options)})
-            with output.open("a") as file:
-                file.write(json.dumps(rows[-1]) + "\n")
-            summary = {key: row[key] for key in ("per_hour", "pausing_s", "loans", "lent_s")}
-            print(f"  {pair}/{options.repeat} {mode:13} {summary}", flush=True)
-    print("\n".join(page(rows)))
-    print(f"\nRaw results: {output}")
+    bench = Benchmark(__doc__, page, arms=ARMS, repeat=7, warm_ups=1)
+    add = bench.parser.add_argument
+    add("--seconds", type=float, default=120, help="for which both count")
+    add("--work", type=float, default=10, help="seconds of work between pauses")
+    add("--pause", type=float, default=10, help="seconds of each pause")
+    add("--rows", type=int, default=200_000_000, help="numbers that a job hashes")
+    options = bench.parse()
+    bench.begin()
+    bench.measure(lambda turn: both(turn.arm, options))
+    bench.report()
 
 
 def both(mode: str, options: argparse.Namespace) -> Row:
@@ -150,20 +127,19 @@ def start(
     role: str, mode: str, folder: Path, options: argparse.Namespace
 ) -> "subprocess.Popen[str]":
     jar, slots = jar_path(), len(os.sched_getaffinity(0)) // 2
-    settings = {
+    conf = {
         "spark.hearth.handOver": mode,
         "spark.ui.enabled": "false",
-        "spark.local.dir": str(folder / "local"),
+        "spark.local.dir": folder / "local",
         "spark.executor.memory": "1g",
     }
-    words = [word for key, value in settings.items() for word in ("--conf", f"{key}={value}")]
     submit = [str(BIN / "spark-submit"), "--master", f"local-numa[1x{slots}]", "--jars", jar]
     numbers = [options.seconds, options.work, options.pause, 4 * slots, options.rows]
     program = [str(folder / "application.py"), role, str(folder), *map(str, numbers)]
     environment = {"HEARTH_STATE": str(folder / role), "HEARTH_LEASES": str(folder / "leases")}
     with (folder / f"{role}.log").open("w") as log:
         return subprocess.Popen(
-            [*submit, "--driver-class-path", jar, *words, *program],
+            [*submit, "--driver-class-path", jar, *settings(conf), *program],
             stdout=subprocess.PIPE,
             stderr=log,
             text=True,
@@ -193,29 +169,9 @@ def lasted_s(loan: Row) -> float:
     return (ends[1] - ends[0]).total_seconds()
 
 
-def machine(options: argparse.Namespace) -> Row:
-    asked = {key: getattr(options, key) for key in ("seconds", "work", "pause", "rows")}
-    here = {"cpus": os.cpu_count(), "kernel": platform.release(), "arch": platform.machine()}
-    return {**asked, **here}
-
-
 def page(rows: list[Row]) -> list[str]:
     """Return the table in Markdown."""
-    lines = []
-    for what, title in MEASURES.items():
-        cells = [spread(sides(rows, mode, what)) for mode in MODES]
-        lines.append([title, *cells, shown(ratio(rows, what))])
-    heads = ["", *(f"`{mode}`, median (range)" for mode in MODES)]
-    return table([*heads, "`applications` to `off`, 95 % interval"], lines)
-
-
-def sides(rows: list[Row], mode: str, what: str) -> list[float]:
-    return [row[what] for row in rows if row["arm"] == mode and not row["dropped"]]
-
-
-def ratio(rows: list[Row], what: str) -> Ratio:
-    off, lent = (sides(rows, mode, what) for mode in MODES)
-    return paired_ratio(lent, off)
+    return arm_table(rows, ARMS[0], MEASURES)
 
 
 if __name__ == "__main__":

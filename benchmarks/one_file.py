@@ -1,34 +1,27 @@
-"""Shuffles of 200, 32 and 8 partitions: a file for each partition in each map task, or one at once.
+"""Is one file for each map task faster than one for each partition: shuffles of 200, 32, 8 partitions?
 
-    .venv/bin/python benchmarks/one_file.py --pairs 12 --results FILE
+    .venv/bin/python benchmarks/one_file.py --pairs 8
 
-One JVM, local[2], Spark's defaults. Each shape is run under 200 (Spark's own) and under 2 as
-spark.shuffle.sort.bypassMergeThreshold in turn, the first of them changing from pair to pair, two
-pairs before the first that counts. Up to that number of partitions each map task writes a file for
-each partition and then joins them; above it, SQL writes one file. Spark reads the key when a
-shuffle is registered, so it can change within an application. The number of rows grows in a way
-that the plan cannot know, so hearth's rule leaves these shuffles Spark's number.
-"""
+One JVM, local[2], Spark's defaults. Arms: spark.shuffle.sort.bypassMergeThreshold of 200 (Spark's
+own), up to which each map task writes a file for each partition and then joins them, and of 2,
+above which it writes one file. Spark reads the key when a shuffle is registered, so it can change
+within an application. The number of rows grows in a way that the plan cannot know, so hearth's rule
+leaves these shuffles Spark's number. Answers must be equal.
+"""  # noqa: E501
 
-import argparse
-import json
-import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from typing import Any, cast
 
+from harness import Benchmark, Turn
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import col, count, explode, lit, sequence
 from pyspark.sql.functions import sum as total
-from results import Row, shown, table
-
-from hearth import Ratio, paired_ratio
+from results import Row, names, pairs, ratio, shown, table
 
 KEY = "spark.shuffle.sort.bypassMergeThreshold"
-SIDES = ("200", "2")
-WARM = 2
+ARMS = ("200", "2")
 
 
 def grown(spark: SparkSession, rows: int) -> DataFrame:
@@ -57,7 +50,7 @@ def objects(spark: SparkSession, rows: int, partitions: int) -> object:
     return pairs.partitionBy(jvm.org.apache.spark.HashPartitioner(partitions)).count()
 
 
-SHAPES: dict[str, Callable[[SparkSession], object]] = {
+CASES: dict[str, Callable[[SparkSession], object]] = {
     f"{what}, {partitions} partitions": partial(run, rows=rows, partitions=partitions)
     for what, run, rows in (
         ("SQL, 300,000 rows", sql, 100_000),
@@ -70,52 +63,38 @@ SHAPES: dict[str, Callable[[SparkSession], object]] = {
 }
 
 
-def ratio(rows: Sequence[Row], shape: str) -> Ratio:
-    """Return the ratio of the time with one file to that with a file for each partition."""
-    one, many = (
-        [r["seconds"] for r in rows if (r.get("shape"), r.get("threshold")) == (shape, side)]
-        for side in reversed(SIDES)
-    )
-    return paired_ratio(one, many)
-
-
-def page(rows: Sequence[Row]) -> list[str]:
-    """Return the table of one series."""
-    shapes = dict.fromkeys(row["shape"] for row in rows if "shape" in row)
-    lines = [
-        (shape, f"{sum(r.get('shape') == shape for r in rows) // 2}", shown(ratio(rows, shape)))
-        for shape in shapes
-    ]
-    return table(("Shuffled", "Pairs", "One file to 200 files, 95 % interval"), lines)
-
-
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--pairs", type=int, default=12)
-    parser.add_argument("--results", required=True, help="a file of JSON lines, appended to")
-    parser.add_argument("--shape", action="append", choices=SHAPES, help="these alone")
-    asked = parser.parse_args()
+    bench = Benchmark(__doc__, page, arms=ARMS, repeat=12, warm_ups=2)
+    bench.parser.add_argument("--shape", action="append", choices=CASES, help="these alone")
+    bench.cases = bench.parse().shape or list(CASES)
+    bench.begin()
     builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
     spark = builder.config("spark.sql.adaptive.coalescePartitions.enabled", "true").getOrCreate()
-    settings: Any = spark.sparkContext._jsc.sc().conf()
-    with Path(asked.results).open("a", encoding="utf-8") as file:
-        file.write(json.dumps({"load": os.getloadavg(), "cpus": os.cpu_count()}) + "\n")
-        for shape in asked.shape or SHAPES:
-            run = SHAPES[shape]
-            for pair in range(-WARM, asked.pairs):
-                answers = []
-                for side in SIDES[:: 1 if pair % 2 else -1]:
-                    settings.set(KEY, side)
-                    start = time.monotonic()
-                    answers.append(run(spark))
-                    seconds = round(time.monotonic() - start, 4)
-                    line = {"shape": shape, "pair": pair, "threshold": side, "seconds": seconds}
-                    if pair >= 0:
-                        file.write(json.dumps(line) + "\n")
-                        file.flush()
-                if answers[0] != answers[1]:
-                    raise SystemExit(f"{shape}: the answers differ")
+    conf: Any = spark.sparkContext._jsc.sc().conf()
+    answers: dict[str, object] = {}
+
+    def run(turn: Turn) -> Row:
+        conf.set(KEY, turn.arm)
+        begin = time.monotonic()
+        found = CASES[turn.case](spark)
+        seconds = round(time.monotonic() - begin, 4)
+        if answers.setdefault(turn.case, found) != found:
+            return {"failure": "another answer than before"}
+        return {"seconds": seconds}
+
+    bench.measure(run)
     spark.stop()
+    bench.report()
+
+
+def page(rows: list[Row]) -> list[str]:
+    """Return the table in Markdown."""
+    lines = []
+    for case in names(rows, "case"):
+        some = [row for row in rows if row.get("case") == case]
+        number = len(pairs(some, "2", "200", "seconds"))
+        lines.append([case, str(number), shown(ratio(some, "2", "200", "seconds"))])
+    return table(["Shuffled", "Pairs", "One file to a file for each partition"], lines)
 
 
 if __name__ == "__main__":

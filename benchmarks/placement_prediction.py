@@ -1,28 +1,26 @@
-"""How far `lab predict --bind` and `--nodes` are off, on the published speedups of bound runs.
+"""How far are `hearth lab predict --bind` and `--nodes` off, on published speedups of bound runs?
 
     .venv/bin/python benchmarks/placement_prediction.py SPEEDUPS.csv
 
 Binding: each published speedup of bound over unbound runs from the other four. Nodes: Baig's
 workloads (table of speedups between 1 to 4 nodes of a POWER8) from the time on one to three nodes
 to that on the others, as `--nodes` does it, with as many tasks as the study names; what tasks lose
-on more nodes is known of the two other workloads alone. Raw values go to benchmarks/results/.
+on more nodes is known of the two other workloads alone. Nothing is timed.
 """
 
-import argparse
-import json
 import math
 import statistics
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from hearth.report.terminal.screen import Screen, table
+from harness import Benchmark
+from results import Row, table
+
 from hearth.studies.models.binding import leave_one_out
 from hearth.studies.models.scaling import Steps, read_speedups
 from hearth.studies.models.schedule_simulation import Move, RecordedWork, StageWork, part, predict
 from hearth.studies.models.space import Cell, MachineSize
 
-ROOT = Path(__file__).resolve().parents[1]
 MACHINE, NODES = MachineSize(192, 24, 1024.0), 4
 #: Of the study: tasks of a stage, and the best executors x cores of each number of nodes.
 TASKS = {"SVM": 376, "SQL": 192, "PageRank": 136}
@@ -74,28 +72,29 @@ def over_nodes(times: dict[str, dict[int, float]]) -> list[dict[str, Any]]:
 
 
 def main() -> None:
-    """Predicts, shows and keeps."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("table", metavar="SPEEDUPS.csv", type=Path)
-    options = parser.parse_args()
-    rows = bound() + over_nodes(read_speedups(options.table))
-    stamp = datetime.now(UTC).strftime("%Y-%m-%d-%H%M")
-    file = ROOT / "benchmarks" / "results" / f"placement-prediction-{stamp}.jsonl"
-    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    shown = [
-        [row["kind"], row["workload"], f"{row.get('from', 'unbound')} to {row.get('to', 'bound')}",
-         f"{row['measured']:.3f}", f"{row['predicted']:.3f}",
-         f"{row['low']:.3f} to {row['high']:.3f}", f"{row['predicted'] / row['measured'] - 1:+.0%}"]
-        for row in rows
-    ]  # fmt: skip
-    head = ["kind", "workload", "from to", "measured", "predicted", "90 % interval", "error"]
-    print("\n".join(table(Screen.of(), head, shown, "measured predicted error")))
-    for kind in ("binding", "nodes"):
-        of = [row for row in rows if row["kind"] == kind]
-        errors = [abs(row["predicted"] / row["measured"] - 1) for row in of]
-        held = sum(row["low"] <= row["measured"] <= row["high"] for row in of)
-        print(f"{kind}: mean error {statistics.fmean(errors):.0%}, most {max(errors):.0%}, "
-              f"in the interval {held} of {len(of)}")  # fmt: skip
+    bench = Benchmark(__doc__, page, arms=("",), repeat=0)
+    bench.parser.add_argument("table", metavar="SPEEDUPS.csv", type=Path)
+    options = bench.parse()
+    bench.begin()
+    for row in bound() + over_nodes(read_speedups(options.table)):
+        bench.keep(row)
+    bench.report()
+
+
+def page(rows: list[Row]) -> list[str]:
+    """Return the table in Markdown."""
+    titles = {
+        "binding": "bound over unbound, from the four others",
+        "nodes": "from 1, 2 or 3 nodes to another number, from the two others",
+    }
+    lines = []
+    for kind, title in titles.items():
+        some = [row for row in rows if row.get("kind") == kind]
+        errors = [100 * abs(row["predicted"] / row["measured"] - 1) for row in some]
+        held = sum(row["low"] <= row["measured"] <= row["high"] for row in some)
+        figures = [f"{statistics.fmean(errors):.0f} %", f"{max(errors):.0f} %"]
+        lines.append([title, str(len(some)), *figures, f"{held} of {len(some)}"])
+    return table(["", "Cases", "Mean error", "Most", "In the 90 % interval"], lines)
 
 
 if __name__ == "__main__":

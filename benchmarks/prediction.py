@@ -1,32 +1,29 @@
-"""How far `hearth lab predict` is off: each recorded run foretold from each other of its application.
+"""How far is `hearth lab predict` off: each recorded run foretold from each other of its application?
 
     hearth lab characterise --questions sweep --sweep 1x1,1x2,2x1 --repeat 2 --warmup 0 word-count --size 100m
     .venv/bin/python benchmarks/prediction.py
 
 Takes the finished runs on record (HEARTH_STATE) of each job of the suite, or those named on the
 command line, and this machine. Two runs of the same partitioning say how much the runs themselves
-scatter, which no prediction can foretell. Raw values go to benchmarks/results/.
+scatter, which no prediction can foretell.
 """  # noqa: E501
 
-import argparse
 import itertools
-import json
 import math
 import statistics
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
+
+from harness import Benchmark
+from results import Row, table
 
 from hearth import UserError, topology
 from hearth.analysis.analysis import analyse
 from hearth.machine import paths
 from hearth.record.store import list_records, slug
-from hearth.report.terminal.screen import Screen, table
 from hearth.studies.models.schedule_simulation import RecordedWork, predict, work_of
 from hearth.studies.models.space import MachineSize
 
-ROOT = Path(__file__).resolve().parents[1]
 #: What comes before and behind the application in a record's id.
 _BEFORE, _BEHIND = len("20261123-070000-"), len("-0000")
 
@@ -73,28 +70,30 @@ def summary(rows: Sequence[dict[str, Any]]) -> list[list[str]]:
         errors = [abs(math.log(r["predicted_s"] / r["measured_s"])) for r in some]
         held = statistics.fmean(r["low_s"] <= r["measured_s"] <= r["high_s"] for r in some)
         kind = "the same" if same else "another"
-        mean = math.expm1(statistics.fmean(errors))
-        found.append([name, kind, str(len(some)), f"{mean:.1%}", f"{math.expm1(max(errors)):.1%}",
-                      f"{held:.0%}"])  # fmt: skip
+        mean, most = (math.expm1(each) for each in (statistics.fmean(errors), max(errors)))
+        shares = [f"{100 * share:.1f} %" for share in (mean, most)]
+        found.append([name, kind, str(len(some)), *shares, f"{100 * held:.0f} %"])
     return found
 
 
 def main() -> None:
-    """Foretells, prints, keeps the raw values."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("jobs", nargs="*", help="applications (default: all on record)")
-    options = parser.parse_args()
+    bench = Benchmark(__doc__, page, arms=("",), repeat=0)
+    bench.parser.add_argument("jobs", nargs="*", help="applications (default: all on record)")
+    options = bench.parse()
     machine = MachineSize.allowed(topology())
     rows = list(pairs(runs(options.jobs, machine), machine))
     if not rows:
         raise SystemExit("no application has two finished runs on record")
-    head = ["application", "partitioning", "pairs", "mean error", "most", "in the 90 % interval"]
-    print("\n".join(table(Screen.of(), head, summary(rows))))
-    moment = datetime.now(UTC)
-    file = ROOT / "benchmarks" / "results" / f"prediction-{moment:%Y-%m-%d-%H%M}.jsonl"
-    of = {"machine": vars(machine), "date": moment.isoformat(timespec="seconds")}
-    file.write_text("".join(json.dumps(line) + "\n" for line in [of, *rows]), encoding="utf-8")
-    print(f"raw: {file.relative_to(ROOT)}")
+    bench.begin()
+    for row in rows:
+        bench.keep(row)
+    bench.report()
+
+
+def page(rows: list[Row]) -> list[str]:
+    """Return the table in Markdown."""
+    heads = ["Application", "Partitioning", "Pairs", "Mean error", "Most", "In the 90 % interval"]
+    return table(heads, summary([row for row in rows if "application" in row]))
 
 
 if __name__ == "__main__":

@@ -5,8 +5,7 @@
     .venv/bin/python benchmarks/replay.py a.csv --prior b.csv --machine big.tar.gz --noise 0.05 --json
 
 A table is a CSV file with the columns
-workload,workers,cores_per_worker,total_cores,memory_per_worker_gb,seconds. `table_replay.py` holds
-replays beside other searches and against bars.
+workload,workers,cores_per_worker,total_cores,memory_per_worker_gb,seconds.
 
 The first trial is the executors x cores nearest to the plan's. The user's own configuration, which
 is the second trial of a tune, is in no table and is left out; everything else is `search.next_step`
@@ -25,9 +24,8 @@ import math
 import os
 import statistics
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -52,8 +50,6 @@ _MOST_SEEDS = 10_000
 
 #: A run of a search: the index that was tried, and the one that is recommended after it.
 Run = tuple[int, int]
-#: The runs of another way to search, for the rows that are shown and a seed.
-Choice = Callable[[Table, int], Iterator[Run]]
 
 
 @dataclass(frozen=True)
@@ -220,23 +216,20 @@ def replay(
     site: Site,
     settings: Settings,
     tell: Callable[[str], None] = lambda _: None,
-    beside: Mapping[str, Choice] = {"random": random_search},
 ) -> dict[str, Any]:
-    """Return the document of a replay: each table left out in turn, the others and `prior` known.
-
-    beside: other ways to search, by name.
-    """
+    """Return the document of a replay: each table left out in turn, the others being known."""
     found: list[dict[str, Any]] = []
     for table in tables:
         related = related_to(table, [*tables, *prior])
-        own = partial(_own, related, site, settings)
-        seeds = range(settings.seeds if settings.is_random else 1)
         tell(f"{table.workload}: hearth")
-        results = {"hearth": _summary([own(_shown(table, settings, seed), seed) for seed in seeds])}
-        for name, choice in beside.items():
-            tell(f"{table.workload}: {name}")
-            shown = ((_shown(table, settings, seed), seed) for seed in range(settings.seeds))
-            results[name] = _summary([scored(choice, one, seed) for one, seed in shown])
+        seeds = range(settings.seeds if settings.is_random else 1)
+        own = [
+            searched(_shown(table, settings, seed), related, site, settings.noise, seed)
+            for seed in seeds
+        ]
+        tell(f"{table.workload}: random")
+        chance = [_by_chance(_shown(table, settings, seed), seed) for seed in range(settings.seeds)]
+        results = {"hearth": _summary(own), "random": _summary(chance)}
         found.append(
             {
                 "workload": table.workload,
@@ -255,20 +248,14 @@ def replay(
         "plan": {"executors": site.executors, "cores": site.cores},
         "settings": {"drop": settings.drop, "noise": settings.noise, "seeds": settings.seeds},
         "tables": found,
-        "mean": mean_of_methods([one["methods"] for one in found]),
+        "mean": _mean_of_methods([one["methods"] for one in found]),
     }  # fmt: skip
 
 
-def _own(
-    related: Sequence[Table], site: Site, settings: Settings, table: Table, seed: int
-) -> Score:
-    return searched(table, related, site, settings.noise, seed)
-
-
-def scored(choice: Callable[..., Iterator[Run]], table: Table, *words: int) -> Score:
-    """Return how another way to search does; words: its seed, and what else it takes."""
+def _by_chance(table: Table, seed: int) -> Score:
+    """Return how a random order does."""
     runs: list[Run] = []
-    for run in choice(table, *words):
+    for run in random_search(table, seed):
         runs.append(run)
         if len(runs) >= REGRET_AFTER[-1] and is_found(table, runs):
             break
@@ -318,7 +305,7 @@ def _mean(results: Sequence[dict[str, Any]]) -> dict[str, Any]:
     }
 
 
-def mean_of_methods(of_tables: Sequence[dict[str, Any]]) -> dict[str, Any]:
+def _mean_of_methods(of_tables: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """For each method: means over tables, each table counting once."""
     return {name: _mean([one[name] for one in of_tables]) for name in of_tables[0]}
 

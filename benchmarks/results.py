@@ -1,18 +1,8 @@
-"""Read raw results and print them as the tables of benchmarks/README.md.
+"""Read raw results and compute what the pages show of them: medians, ratios of pairs, tables."""
 
-    .venv/bin/python benchmarks/results.py benchmarks/results/startup-2026-11-25-0248.jsonl
-
-Each benchmark has a function `page`, which makes its tables from the lines of its raw results; this
-prints those of results that were kept. Several files of one benchmark are read as one.
-tests/test_figures.py holds every published figure against these functions.
-"""
-
-import importlib
 import json
 import math
-import re
 import statistics
-import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -20,15 +10,18 @@ from typing import Any
 from scipy import special
 
 from hearth import Ratio, paired_ratio
+from hearth.studies.engine.statistics import CONFIDENCE, FEWEST_PAIRS
 
 FOLDER = Path(__file__).resolve().parent / "results"
-#: Of results whose name is not that of their benchmark.
-MODULES = {
-    "duet-control": "duet",
-    "second-compiler": "jvm_flags",
-    "young-generation": "jvm_flags",
-}
 Row = dict[str, Any]
+#: Keys of older results, and what they are called now.
+_RENAMED = {
+    "subject": "case",
+    "shape": "case",
+    "threshold": "arm",
+    "pair": "repetition",
+    "window": "repetition",
+}
 
 
 def read(*names: str | Path) -> list[Row]:
@@ -37,16 +30,124 @@ def read(*names: str | Path) -> list[Row]:
     for name in names:
         file = name if isinstance(name, Path) else FOLDER / f"{name}.jsonl"
         for line in file.read_text(encoding="utf-8").splitlines():
-            rows.append({**json.loads(line), "series": file.stem})
+            rows.append({**_renamed(json.loads(line)), "series": file.stem})
     return rows
 
 
-def pages(files: Sequence[str | Path]) -> list[str]:
-    """Return the tables of these results, by their benchmark."""
-    kind = re.sub(r"-\d{4}-.*", "", Path(files[0]).stem)
-    module = importlib.import_module(MODULES.get(kind, kind.replace("-", "_")))
-    found: list[str] = module.page(read(*files))
-    return found
+def _renamed(row: Row) -> Row:
+    for old, new in _RENAMED.items():
+        if old in row and new not in row:
+            row[new] = row.pop(old)
+    if row.pop("dropped", False):
+        row["repetition"] = -1
+    return row
+
+
+def runs(rows: Iterable[Row]) -> list[Row]:
+    """Return the runs that count: neither the first line nor a warm-up nor a failure."""
+    return [
+        row
+        for row in rows
+        if "arm" in row and "failure" not in row and row.get("repetition", 0) >= 0
+    ]
+
+
+def first_runs(rows: Iterable[Row]) -> list[Row]:
+    """Return the warm-ups, as runs that count."""
+    return [{**row, "repetition": 0} for row in rows if row.get("repetition", 0) < 0]
+
+
+def all_runs(rows: Iterable[Row]) -> list[Row]:
+    """Return the warm-ups too, as runs that count."""
+    return [{**row, "repetition": row["repetition"] + 1} for row in rows if "repetition" in row]
+
+
+def whole(rows: Sequence[Row]) -> list[Row]:
+    """Return the runs of the repetitions in which every arm was measured."""
+    counted = runs(rows)
+    arms = {row["arm"] for row in counted}
+    seen: dict[tuple[Any, ...], set[str]] = {}
+    for row in counted:
+        seen.setdefault(_place(row), set()).add(row["arm"])
+    return [row for row in counted if seen[_place(row)] == arms]
+
+
+def _place(row: Row) -> tuple[Any, ...]:
+    """Return what the two sides of a pair have in common."""
+    return (row.get("series"), row.get("start"), row.get("case"), row.get("repetition"))
+
+
+def names(rows: Iterable[Row], key: str) -> list[str]:
+    """Return what the rows have as `arm` or `case`, in the order in which they first have it."""
+    return list(dict.fromkeys(row[key] for row in rows if key in row))
+
+
+def of_case(rows: Iterable[Row], case: str) -> list[Row]:
+    return [row for row in rows if row.get("case") == case]
+
+
+def values(rows: Iterable[Row], arm: str, what: str) -> list[float]:
+    """Return what an arm's runs have of a measure."""
+    return [row[what] for row in runs(rows) if row["arm"] == arm and what in row]
+
+
+def pairs(rows: Iterable[Row], arm: str, base: str, what: str) -> list[tuple[Row, float]]:
+    """Return each run of an arm that has its pair, and its ratio to that."""
+    counted = [row for row in runs(rows) if what in row]
+    bases = {_place(row): row[what] for row in counted if row["arm"] == base}
+    mine = [row for row in counted if row["arm"] == arm and _place(row) in bases]
+    return [(row, row[what] / bases[_place(row)]) for row in mine]
+
+
+def ratio(
+    rows: Iterable[Row],
+    arm: str,
+    base: str,
+    what: str,
+    over: str = "",
+    confidence: float = CONFIDENCE,
+) -> Ratio | None:
+    """Return the middle of an arm's paired ratios to a baseline; None without a pair.
+
+    over: `case` or `start`, of which the middle of each counts once: what differs from one start of
+    a process, or one job, to the next is one sample, however often it was measured.
+    """
+    found = pairs(rows, arm, base, what)
+    if not found:
+        return None
+    if not over:
+        return overall((value for _, value in found), confidence)
+    groups: dict[Any, list[float]] = {}
+    for row, value in found:
+        groups.setdefault((row.get("series") if over == "start" else "", row[over]), []).append(
+            value
+        )
+    return overall((overall(each).value for each in groups.values()), confidence)
+
+
+def overall(ratios: Iterable[float], confidence: float = CONFIDENCE) -> Ratio:
+    """Return the middle of independent ratios and its interval.
+
+    Up to eight: geometric mean, Student's t. From nine: the estimate of Hodges and Lehmann, signed
+    ranks. Below three there is no interval.
+    """
+    found = list(ratios)
+    return paired_ratio(found, [1.0] * len(found), confidence)
+
+
+def ratio_of_totals(mine: Sequence[float], base: Sequence[float]) -> Ratio:
+    """Return the ratio of two sums over pairs, in which long pairs weigh more than short ones.
+
+    The interval is Student's t on what each pair adds beyond the ratio (Cochran 1977, chapter 6).
+    """
+    value = sum(mine) / sum(base)
+    if len(base) < FEWEST_PAIRS:
+        return Ratio(value, None)
+    beyond = [one - value * other for one, other in zip(mine, base, strict=True)]
+    error = math.sqrt(sum(b * b for b in beyond) / (len(base) - 1) / len(base))
+    quantile = float(special.stdtrit(len(base) - 1, (1 + CONFIDENCE) / 2))
+    half = quantile * error / statistics.fmean(base)
+    return Ratio(value, (value - half, value + half))
 
 
 def table(heads: Sequence[str], lines: Iterable[Sequence[str]]) -> list[str]:
@@ -55,72 +156,72 @@ def table(heads: Sequence[str], lines: Iterable[Sequence[str]]) -> list[str]:
     return [f"|{'|'.join(row)}|" if row[0] == "---" else f"| {' | '.join(row)} |" for row in rows]
 
 
-def spread(values: Sequence[float], digits: int = 2) -> str:
+def spread(found: Sequence[float], digits: int = 2) -> str:
     """Median (smallest to largest)."""
-    middle, low, high = statistics.median(values), min(values), max(values)
+    if not found:
+        return "-"
+    middle, low, high = statistics.median(found), min(found), max(found)
     return f"{middle:.{digits}f} ({low:.{digits}f} to {high:.{digits}f})"
 
 
-def shown(ratio: Ratio | None, digits: int = 2) -> str:
+def shown(found: Ratio | None, digits: int = 2) -> str:
     """Return a ratio with its interval, where there is one."""
-    if ratio is None:
+    if found is None:
         return "-"
-    if ratio.interval is None:
-        return f"{ratio.value:.{digits}f}"
-    low, high = ratio.interval
-    return f"{ratio.value:.{digits}f} [{low:.{digits}f}, {high:.{digits}f}]"
+    if found.interval is None:
+        return f"{found.value:.{digits}f}"
+    low, high = found.interval
+    return f"{found.value:.{digits}f} [{low:.{digits}f}, {high:.{digits}f}]"
 
 
-def overall(ratios: Iterable[float]) -> Ratio:
-    """Return the middle of independent ratios, each of a job or of a start, and its 95 % interval.
+def arm_table(
+    rows: Sequence[Row],
+    base: str,
+    measures: Mapping[str, str],
+    over: str = "",
+    digits: int = 2,
+    no_ratio: Sequence[str] = (),
+) -> list[str]:
+    """Return for each case and arm the median with its range, and the ratio to the baseline.
 
-    Up to eight: geometric mean, Student's t. From nine: the estimate of Hodges and Lehmann, signed
-    ranks. Below three there is no interval.
+    measures: the key of each, and what it is called. no_ratio: keys of those that have none.
     """
-    values = list(ratios)
-    return paired_ratio(values, [1.0] * len(values))
+    cases = names(rows, "case")
+    lines = []
+    for case in cases or [""]:
+        some = of_case(rows, case) if cases else rows
+        arms = names(some, "arm")
+        for arm in sorted(arms, key=lambda arm: (arm != base, arms.index(arm))):
+            found = [case] if cases else []
+            found += [f"`{arm}`", str(len(runs(row for row in some if row["arm"] == arm)))]
+            for what in measures:
+                found.append(spread(values(some, arm, what), digits))
+                if what not in no_ratio:
+                    found.append("1" if arm == base else shown(ratio(some, arm, base, what, over)))
+            lines.append(found)
+    heads = ["Case", "Arm", "Runs"] if cases else ["Arm", "Runs"]
+    for what, title in measures.items():
+        heads += [title] if what in no_ratio else [title, f"to `{base}`"]
+    return table(heads, lines)
 
 
-def over_starts(pairs: Iterable[tuple[int, float, float]]) -> Ratio:
-    """Return the ratio of values measured in pairs: start of the processes, value, baseline's.
-
-    A start is one sample, however often it was measured: processes differ from start to start by
-    more than repetitions within one do. The middle of a start counts once.
-    """
-    starts: dict[int, tuple[list[float], list[float]]] = {}
-    for start, mine, base in pairs:
-        sides = starts.setdefault(start, ([], []))
-        sides[0].append(mine)
-        sides[1].append(base)
-    return overall(paired_ratio(*sides).value for sides in starts.values())
-
-
-def loads(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Return the range of the load averages."""
-    values = [row["load"] for row in rows if "load" in row]
-    return f"{min(values):.1f} to {max(values):.1f}"
+def question_table(
+    rows: Sequence[Row],
+    questions: Iterable[tuple[str, str]],
+    measures: Mapping[str, str],
+    over: str = "",
+) -> list[str]:
+    """Return for each arm and its baseline the ratio of each measure; what has no pair is left."""
+    lines = []
+    for arm, base in questions:
+        found = [ratio(rows, arm, base, what, over) for what in measures]
+        if any(found):
+            number = len(pairs(rows, arm, base, next(iter(measures))))
+            lines.append([f"`{arm}`", f"`{base}`", str(number), *map(shown, found)])
+    return table(["Arm", "Baseline", "Pairs", *measures.values()], lines)
 
 
-#: Fewest pairs for an interval, and its confidence.
-_FEWEST_PAIRS, _CONFIDENCE = 3, 0.95
-
-
-def ratio_of_totals(values: Sequence[float], base: Sequence[float]) -> Ratio:
-    """Return the ratio of two sums over pairs, in which long pairs weigh more than short ones.
-
-    The interval is Student's t on what each pair adds beyond the ratio (Cochran 1977, chapter 6).
-    """
-    value = sum(values) / sum(base)
-    if len(base) < _FEWEST_PAIRS:
-        return Ratio(value, None)
-    beyond = [mine - value * theirs for mine, theirs in zip(values, base, strict=True)]
-    error = math.sqrt(sum(b * b for b in beyond) / (len(base) - 1) / len(base))
-    quantile = float(special.stdtrit(len(base) - 1, (1 + _CONFIDENCE) / 2))
-    half = quantile * error / statistics.fmean(base)
-    return Ratio(value, (value - half, value + half))
-
-
-if __name__ == "__main__":
-    if len(sys.argv) < 2 or sys.argv[1].startswith("-"):
-        sys.exit(__doc__)
-    print("\n".join(pages([Path(word) for word in sys.argv[1:]])))
+def loads(rows: Iterable[Row]) -> str:
+    """Return the range of the load averages at the start of the runs; empty where none is kept."""
+    found = [row["load"] for row in rows if isinstance(row.get("load"), float)]
+    return f"load average {min(found):.1f} to {max(found):.1f}" if found else ""

@@ -1,22 +1,17 @@
-"""Hadoop RPC with communication threads bound by a policy and without: latency and its spread.
+"""Do Hadoop's RPC calls take less time where a policy binds its communication threads?
 
-    .venv/bin/python benchmarks/rpc_latency.py --starts 6 --repeat 4 --load 2
+    .venv/bin/python benchmarks/rpc_latency.py --starts 6 --repeat 4 --beside 2
     .venv/bin/python benchmarks/rpc_latency.py --repeat 20 --arms o2acs,o2nts:4,jvm:core,jvm:socket
 
-A NameNode for each arm; a repetition is a new client JVM for each arm, in random (seeded) order,
-beside `--load` processes that do nothing but compute. All is done with `--starts` starts of the
-NameNodes: the middle of a start counts once, and there is an interval from three starts on. Server
-and client are under hearth's agent alike. In the arms `jvm:threads`, `jvm:core` and `jvm:socket`
-whole JVMs are bound instead, by taskset: to CPUs 0 to 3, one core, one socket. A client makes twice
-`--calls` calls of getFileStatus, one after the other, and drops the first half, as Lu et al. (2017)
-did with theirs. Raw values go to benchmarks/results/ as each client ends. Hadoop's servers are
-fetched by `tools/setup.sh test`.
-"""
+A NameNode for each arm; a run is a new client JVM, beside `--beside` processes that do nothing but
+compute. The middle of a start of the NameNodes counts once. Server and client are under hearth's
+agent alike. In the arms `jvm:threads`, `jvm:core` and `jvm:socket` whole JVMs are bound instead, by
+taskset: to CPUs 0 to 3, one core, one socket. A client makes twice `--calls` calls of getFileStatus,
+one after the other, and drops the first half, as Lu et al. (2017) did with theirs. Hadoop's servers
+are fetched by `tools/setup.sh test`.
+"""  # noqa: E501
 
-import argparse
-import json
 import os
-import random
 import re
 import subprocess
 import sys
@@ -24,17 +19,15 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
-from results import over_starts, shown, spread, table
+from harness import ROOT, Benchmark, Turn
+from results import Row, arm_table, whole
 
-from hearth import Ratio, UserError
+from hearth import UserError
 from hearth.base.ids import parse_ids
 from hearth.machine.paths import affinity_jar, spark_home
 
-ROOT = Path(__file__).resolve().parents[1]
 SERVERS = ROOT / ".cache" / "hadoop-servers"
 PLAIN = "none"
 #: Arms of whole JVMs: the file of sysfs that names the CPUs of each; else the first four.
@@ -50,80 +43,35 @@ rootLogger.appenderRef.console.ref = console
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--starts", type=int, default=6, help="of the NameNodes")
-    parser.add_argument("--repeat", type=int, default=4, help="of each start")
-    parser.add_argument("--calls", type=int, default=10_000, help="that count, of each client")
-    parser.add_argument("--load", type=int, default=0, help="processes that compute meanwhile")
-    parser.add_argument(
-        "--arms", "--policies", default="o2acs,o2ntc:1",
-        help=f"beside 'none': policies of the agent, and {', '.join(WHOLE)}",
-    )  # fmt: skip
-    parser.add_argument("--seed", type=int, default=1, help="of the order")
-    options = parser.parse_args()
-    output = (
-        ROOT / "benchmarks" / "results" / f"rpc-latency-{datetime.now(UTC):%Y-%m-%d-%H%M}.jsonl"
-    )
-    rows = []
-    for start in range(options.starts):
-        for row in one_start(options, random.Random(options.seed + start)):
-            rows.append({"start": start, **row})
-            with output.open("a") as file:
-                file.write(json.dumps(rows[-1]) + "\n")
-    print("\n".join(page(rows)))
-    print(f"raw results: {output}")
+    arms = (PLAIN, "o2acs", "o2ntc:1")
+    bench = Benchmark(__doc__, page, arms=arms, repeat=4, starts=6, any_arm=True)
+    add = bench.parser.add_argument
+    add("--calls", type=int, default=10_000, help="that count, of each client")
+    add("--beside", type=int, default=0, help="processes that compute meanwhile")
+    options = bench.parse()
+    bench.arms = list(dict.fromkeys([PLAIN, *bench.arms]))
+    bench.begin()
+    for start in bench.starts():
+        with tempfile.TemporaryDirectory(prefix="hearth-rpc-") as scratch, ExitStack() as running:
+            root = Path(scratch)
+            compile_client(root)
+            ports = {arm: running.enter_context(namenode(root, arm))[1] for arm in bench.arms}
+            for _ in range(options.beside):
+                words = [sys.executable, "-c", "while True: pass"]
+                running.enter_context(started(words, root / "load"))
+
+            def run(turn: Turn, root: Path = root, ports: dict[str, int] = ports) -> Row:
+                p50, p99, mean = call(root, turn.arm, ports[turn.arm], options.calls)
+                return {"p50_us": p50, "p99_us": p99, "mean_us": mean}
+
+            bench.measure(run, start)
+    bench.report()
 
 
-def one_start(options: argparse.Namespace, dice: random.Random) -> Iterator[dict[str, Any]]:
-    """Yield the clients' results of one start of the NameNodes."""
-    arms = [PLAIN, *options.arms.split(",")]
-    with tempfile.TemporaryDirectory(prefix="hearth-rpc-") as scratch, ExitStack() as running:
-        root = Path(scratch)
-        compile_client(root)
-        ports = {arm: running.enter_context(namenode(root, arm))[1] for arm in arms}
-        for _ in range(options.load):
-            running.enter_context(
-                started([sys.executable, "-c", "while True: pass"], root / "load")
-            )
-        for repetition in range(options.repeat):
-            for arm in dice.sample(arms, len(arms)):
-                p50, p99, mean = call(root, arm, ports[arm], options.calls)
-                row = {"repetition": repetition, "arm": arm, "load": options.load}
-                yield row | {"p50_us": p50, "p99_us": p99, "mean_us": mean}
-
-
-def page(rows: list[dict[str, Any]]) -> list[str]:
+def page(rows: list[Row]) -> list[str]:
     """Return the table in Markdown, of the repetitions in which every arm was measured."""
-    arms = list(dict.fromkeys([PLAIN, *(row["arm"] for row in rows)]))
-    lines = []
-    for arm in arms:
-        cells = [f"`{arm}`"]
-        for what in ("p50_us", "p99_us", "mean_us"):
-            mine = values(rows, arm, what)
-            cells.append(spread(list(mine.values()), 0))
-            cells.append("1" if arm == PLAIN else shown(ratio(rows, arm, what)))
-        lines.append(cells)
-    heads = ["Policy"]
-    for what in ("p50", "p99", "mean"):
-        heads += [f"{what} us, median (range)", f"to `{PLAIN}`"]
-    return table(heads, lines)
-
-
-def values(rows: list[dict[str, Any]], arm: str, what: str) -> dict[tuple[int, int], float]:
-    """By start and repetition, those in which every arm was measured."""
-    by_arm: dict[str, dict[tuple[int, int], float]] = {}
-    for row in rows:
-        by_arm.setdefault(row["arm"], {})[row.get("start", 0), row["repetition"]] = row[what]
-    whole = set.intersection(*map(set, by_arm.values()))
-    return {at: value for at, value in by_arm[arm].items() if at in whole}
-
-
-def ratio(rows: list[dict[str, Any]], arm: str, what: str) -> Ratio:
-    """Over starts; results before there were several are of one."""
-    base = values(rows, PLAIN, what)
-    return over_starts((at[0], mine, base[at]) for at, mine in values(rows, arm, what).items())
+    measures = {"p50_us": "p50 us", "p99_us": "p99 us", "mean_us": "mean us"}
+    return arm_table(whole(rows), PLAIN, measures, over="start", digits=0)
 
 
 def compile_client(root: Path) -> None:
@@ -141,10 +89,10 @@ def java(root: Path, arm: str, site: Path, main_class: str, *words: str) -> list
     agent = [] if own else [f"-javaagent:{affinity_jar()}=policy={arm}"]
     class_path = f"{site}:{root}:{servers[-1]}:{spark_home()}/jars/*"
     command = ["java", "-Xmx512m", *agent, "-cp", class_path, main_class, *words]
-    return ["taskset", "-c", whole(arm), *command] if arm in WHOLE else command
+    return ["taskset", "-c", cpus_of(arm), *command] if arm in WHOLE else command
 
 
-def whole(arm: str) -> str:
+def cpus_of(arm: str) -> str:
     """Return the CPUs of an arm that binds whole JVMs: of those allowed, by the first of them."""
     allowed = sorted(os.sched_getaffinity(0))
     if not WHOLE[arm]:

@@ -1,37 +1,30 @@
-"""Spark's shuffle over its own transfer (Netty) and over hearth's wire: time and CPU per GB.
+"""Does Spark's shuffle over hearth's wire take less time and CPU per GB than over Netty?
 
     .venv/bin/python benchmarks/shuffle.py --starts 8 --repeat 10
-    .venv/bin/python benchmarks/shuffle.py --arms netty,tcp --cases 64k
 
-Arms: `netty`, Spark's sort shuffle; `ucx`, hearth's wire over shared memory; `tcp`, hearth's wire
-over TCP. Each is an application of its own, with two executors of one core that do not read each
-other's files. They run side by side, idle but for one at a time: in each repetition each reads the
-whole shuffle once, in random (seeded) order, from files that were written before. Cases: blocks of
-8 MB and of 64 KB, not compressed. CPU seconds are those of the two executors. The first repetition
-is a warm-up. As JVMs differ from start to start (what is compiled, where memory lies), all is done
-with so many starts: the middle of a start's paired ratios counts once, and the interval is over
-starts (Student's t up to eight, signed ranks from nine on). Raw values go to benchmarks/results/ as
-each read ends. UCX needs jucx (`mvn -f jvm test` fetches it) and libucx.
+Arms: `netty`, Spark's sort shuffle; `ucx`, hearth's wire over shared memory; `tcp`, over TCP. Each
+is an application with two executors of one core that do not read each other's files. They run side
+by side, idle but for one: in each repetition each reads the whole shuffle once, from files that
+were written before. Cases: blocks of 8 MB and of 64 KB, not compressed. Seconds and CPU seconds (of
+the executors) are told for each GB that came from the other executor. JVMs differ from start to
+start: the middle of a start counts once. UCX needs jucx (`mvn -f jvm test` fetches it) and libucx.
 """
 
-import argparse
 import json
 import os
-import random
 import shlex
 import subprocess
 import sys
 import tempfile
 import time
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from results import over_starts, shown, spread, table
+from harness import Benchmark, Turn, settings
+from results import Row, arm_table
 
-from hearth import Ratio, jar_path
+from hearth import jar_path
 
-ROOT = Path(__file__).resolve().parents[1]
 JUCX = Path.home() / ".m2/repository/org/openucx/jucx/1.18.1/jucx-1.18.1.jar"
 NETTY = "netty"
 WIRE = "org.apache.spark.shuffle.wire.WireShuffleManager"
@@ -44,49 +37,43 @@ ARMS = {
 CASES = {"8m": (8, 4096, 131072), "64k": (64, 32768, 8192)}
 BLOCKS = {"8m": "8 MB", "64k": "64 KB"}
 GB = 1e9
+Applications = dict[str, "subprocess.Popen[str]"]
 
 
 def main() -> None:
     if sys.argv[1:2] == ["serve"]:
         serve(sys.argv[2].split(","))
         return
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    bench = Benchmark(
+        __doc__, page, arms=list(ARMS), cases=list(CASES), repeat=10, warm_ups=1, starts=6
     )
-    parser.add_argument("--starts", type=int, default=6, help="of the applications")
-    parser.add_argument("--repeat", type=int, default=10, help="repetitions after the warm-up")
-    parser.add_argument("--arms", default=",".join(ARMS), help="some of these")
-    parser.add_argument("--cases", default=",".join(CASES), help="some of these")
-    parser.add_argument("--seed", type=int, default=1, help="of the order")
-    options = parser.parse_args()
-    arms, cases = options.arms.split(","), options.cases.split(",")
-    if unknown := [word for word in arms + cases if word not in {**ARMS, **CASES}]:
-        sys.exit(f"shuffle: '{unknown[0]}' is none of {', '.join([*ARMS, *CASES])}")
-    if "ucx" in arms and not JUCX.is_file():
+    bench.parse()
+    if "ucx" in bench.arms and not JUCX.is_file():
         sys.exit(f"shuffle: '{JUCX}' is not there: mvn -f jvm -pl transport test")
-    now = f"{datetime.now(UTC):%Y-%m-%d-%H%M}"
-    output = ROOT / "benchmarks" / "results" / f"shuffle-{now}.jsonl"
-    rows = []
-    for number in range(options.starts):
+    bench.begin()
+    for number in bench.starts():
         with tempfile.TemporaryDirectory(prefix="hearth-shuffle-") as scratch:
-            applications = {arm: start(arm, cases, Path(scratch) / arm) for arm in arms}
+            applications = {arm: start(arm, bench.cases, Path(scratch) / arm) for arm in bench.arms}
+
+            def run(turn: Turn, of: Applications = applications) -> Row:
+                return ask(of[turn.arm], turn.case)
+
             try:
-                rows += measured(applications, cases, number, options, output)
+                bench.measure(run, number)
             finally:
                 for application in applications.values():
                     application.stdin.close()  # type: ignore[union-attr]
                 for application in applications.values():
                     application.wait(60)
-    print("\n".join(page(rows)))
-    print(f"raw results: {output}")
+    bench.report()
 
 
 def start(arm: str, cases: list[str], folder: Path) -> "subprocess.Popen[str]":
-
+    """Start an arm's application, which reads a shuffle for each line of input."""
     folder.mkdir()
-    settings = {
+    conf = {
         "spark.driver.extraClassPath": jar_path(),
-        "spark.executor.extraClassPath": str(JUCX),
+        "spark.executor.extraClassPath": JUCX,
         "spark.executorEnv.UCX_LOG_LEVEL": "error",
         "spark.shuffle.readHostLocalDisk": "false",
         "spark.shuffle.compress": "false",
@@ -97,12 +84,11 @@ def start(arm: str, cases: list[str], folder: Path) -> "subprocess.Popen[str]":
         "spark.hearth.classDataArchive": "false",
         "spark.jars": jar_path(),
         "spark.ui.enabled": "false",
-        "spark.local.dir": str(folder / "local"),
-        "spark.hearth.runs.dir": str(folder / "runs"),
+        "spark.local.dir": folder / "local",
+        "spark.hearth.runs.dir": folder / "runs",
         **ARMS[arm],
     }
-    words = [word for key, value in settings.items() for word in ("--conf", f"{key}={value}")]
-    submit = shlex.join(["--master", "local-numa[2x1]", *words, "pyspark-shell"])
+    submit = shlex.join(["--master", "local-numa[2x1]", *settings(conf), "pyspark-shell"])
     return subprocess.Popen(
         [sys.executable, __file__, "serve", ",".join(cases)],
         env={**os.environ, "PYSPARK_PYTHON": sys.executable, "PYSPARK_SUBMIT_ARGS": submit},
@@ -122,33 +108,6 @@ def ask(application: "subprocess.Popen[str]", word: str) -> dict[str, Any]:
         if line.startswith("{"):
             return dict(json.loads(line))
     sys.exit(f"shuffle: an application ended with {application.wait()}")
-
-
-def measured(
-    applications: dict[str, "subprocess.Popen[str]"],
-    cases: list[str],
-    number: int,
-    options: argparse.Namespace,
-    output: Path,
-) -> list[dict[str, Any]]:
-    """Measure one start of the applications and return its rows."""
-    dice = random.Random(options.seed + number)
-    rows = []
-    for repetition in range(-1, options.repeat):
-        for case in cases:
-            for arm in dice.sample(list(applications), len(applications)):
-                load = os.getloadavg()[0]
-                row = {"start": number, "repetition": repetition, "case": case, "arm": arm}
-                row["load"] = load
-                row.update(ask(applications[arm], case))
-                if repetition < 0:
-                    continue
-                rows.append(row)
-                with output.open("a") as file:
-                    file.write(json.dumps(row) + "\n")
-        done = f"{number + 1}/{options.starts}, {repetition + 1}/{options.repeat}"
-        print(done, file=sys.stderr, flush=True)
-    return rows
 
 
 def serve(cases: list[str]) -> None:
@@ -193,37 +152,20 @@ def cpu_s(pids: set[int]) -> float:
     return ticks / os.sysconf("SC_CLK_TCK")
 
 
-def page(rows: list[dict[str, Any]]) -> list[str]:
-    """Medians with their range, and ratios to Netty's with 95 % intervals over starts."""
-    lines = []
-    for case in [case for case in CASES if any(row["case"] == case for row in rows)]:
-        for arm in [arm for arm in ARMS if any(row["arm"] == arm for row in rows)]:
-            cells = [BLOCKS[case], f"`{arm}`"]
-            for what in ("seconds", "cpu_s"):
-                values = [value for some in per_gb(rows, case, arm, what) for value in some]
-                cells.append(spread(values))
-                cells.append("1" if arm == NETTY else shown(ratio(rows, case, arm, what)))
-            lines.append(cells)
-    heads = ["Blocks", "Arm", "s per GB, median (range)", "to `netty`"]
-    return table([*heads, "CPU s per GB, median (range)", "to `netty`"], lines)
+def page(rows: list[Row]) -> list[str]:
+    """Return the table in Markdown; intervals are over starts."""
+    measures = {"seconds": "s per GB", "cpu_s": "CPU s per GB"}
+    return arm_table(per_gb(rows), NETTY, measures, over="start")
 
 
-def per_gb(rows: list[dict[str, Any]], case: str, arm: str, what: str) -> list[list[float]]:
-    """Of each start, in the order of its repetitions."""
-    chosen = [row for row in rows if (row["case"], row["arm"]) == (case, arm)]
-    starts = sorted({row.get("start", 0) for row in chosen})
+def per_gb(rows: list[Row]) -> list[Row]:
+    """Return the runs with seconds for each GB from the other executor."""
     return [
-        [row[what] / row["remote_bytes"] * GB for row in chosen if row.get("start", 0) == start]
-        for start in starts
+        {**row, "case": f"blocks of {BLOCKS[row['case']]}"}
+        | {what: row[what] / row["remote_bytes"] * GB for what in ("seconds", "cpu_s")}
+        for row in rows
+        if "remote_bytes" in row
     ]
-
-
-def ratio(rows: list[dict[str, Any]], case: str, arm: str, what: str) -> Ratio:
-    """To Netty's; the middle of a start counts once."""
-    sides = zip(per_gb(rows, case, arm, what), per_gb(rows, case, NETTY, what), strict=True)
-    return over_starts(
-        (start, *pair) for start, both in enumerate(sides) for pair in zip(*both, strict=True)
-    )
 
 
 if __name__ == "__main__":

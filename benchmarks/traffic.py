@@ -1,6 +1,6 @@
-"""Where the cache misses of Spark's executors go, counted in an emulated NUMA machine.
+"""How many of the executors' cache misses go to another NUMA node, counted in an emulated machine?
 
-    python -m numalab traffic two-nodes scan
+    .venv/bin/python -m numalab traffic two-nodes scan
 
 leaves the raw lines in build/numalab/two-nodes-traffic/. An emulator's time means nothing, so none
 is told; see numalab/README.md.
@@ -19,14 +19,7 @@ def remote_share(row: Row) -> float:
 
 def page(rows: Sequence[Row]) -> list[str]:
     """Return a table with a row for each arm."""
-    heads = (
-        "Arm",
-        "Misses counted",
-        "Remote",
-        "of CPUs of node 0",
-        "of node 1",
-        "Threads that moved",
-    )
+    heads = ("Arm", "Misses counted", "Remote", "of node 0", "of node 1", "Threads that moved")
     return table(heads, [_row(row) for row in rows])
 
 
@@ -37,6 +30,6 @@ def _row(row: Row) -> list[str]:
     return [
         row["arm"],
         f"{(sum(row['local']) + sum(row['remote'])) / 1e6:.1f} million",
-        *(f"{share:.1%}" for share in (remote_share(row), *by_node)),
+        *(f"{100 * share:.1f} %" for share in (remote_share(row), *by_node)),
         f"{row['moves']} of {row['thread_looks']}",
     ]

@@ -43,7 +43,7 @@ Baig and Chiba argue by counts too: how often threads read another node's memory
 Those were counted in an [emulated machine][counts] of two nodes, where counts mean something and
 times do not.
 
-[counts]: ../benchmarks/README.md#misses-into-another-nodes-memory-counted-in-an-emulated-machine
+[counts]: ../benchmarks/figures.md#misses-into-another-nodes-memory-counted-in-an-emulated-machine
 
 In the studies, several numbers stand for several workloads or places, which are told apart where
 we can. This page is made from the presets.

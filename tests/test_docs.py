@@ -148,7 +148,7 @@ def _returned(name: str) -> Iterator[object]:
 
 
 #: Documents with tables that commands print, as wide as what was measured.
-_PRINTED = ("benchmarks/README.md",)
+_PRINTED = ("benchmarks/README.md", "benchmarks/figures.md")
 
 
 def test_no_line_of_a_document_is_too_long() -> None:
@@ -198,7 +198,7 @@ QUESTIONS = {
     "only part of my memory": "plan.md#memory",
     "remove all that hearth wrote": "files.md#remove-everything",
     "keep CPUs free": "guide.md#reserve-cpus",
-    "History Server": "monitoring.md",
+    "History Server": "running.md#monitoring",
     "two versions": "measuring.md#two-versions-of-a-program",
     "exit code": "files.md#exit-codes",
     "two users": "leases.md",

@@ -1,15 +1,14 @@
 """Every figure that the documents say was measured follows from raw results that are here.
 
-The figures are found in the text, by pattern. Each has to lie in a sentence or table that
-benchmarks/claims.py recomputes from its raw results, or in one of figures_not_measured.toml, which
-has settings, limits, and what studies found.
+benchmarks/claims.py writes the blocks of figures from the raw results. What looks measured outside
+of a block has to lie in one of figures_not_measured.toml, which has settings, limits, and what
+studies found.
 """
 
 import json
 import re
 import tomllib
 from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -28,7 +27,7 @@ GENERATED = (
 #: What the tests cost, measured by hand: a guide for developers, no claim about hearth.
 BY_HAND = ("docs/development.md",)
 DOCUMENTS = sorted(
-    {"README.md", claims.BENCHMARKS, claims.TUNING}
+    {"README.md", *(f"benchmarks/{page.name}" for page in (ROOT / "benchmarks").glob("*.md"))}
     | {f"docs/{page.name}" for page in (ROOT / "docs").glob("*.md")} - {*GENERATED, *BY_HAND}
 )
 _NUMBER = r"\d+(?:,\d{3})*(?:\.\d+)?"
@@ -56,28 +55,23 @@ NOT_MEASURED: dict[str, list[str]] = tomllib.loads(
 
 
 class Section(NamedTuple):
-    document: str
     title: str
     text: str
 
 
 _REMEDY = (
-    "recompute it in benchmarks/claims.py, or, where nothing was measured, add its sentence to "
-    "tests/figures_not_measured.toml"
+    "put it into a block of benchmarks/claims.py, or, where nothing was measured, add its sentence "
+    "to tests/figures_not_measured.toml"
 )
 
 
-@cache
-def sections(document: str) -> list[Section]:
-    """Of a document, each with its text on one line, without blocks of code."""
+def sections(document: str, *, with_blocks: bool = False) -> list[Section]:
+    """Each heading with what stands below it outside of code, on one line."""
     text = _FENCE.sub("", (ROOT / document).read_text(encoding="utf-8"))
+    text = text if with_blocks else claims.BLOCK.sub("", text)
     parts = re.split(r"^#+ (.*)$", text, flags=re.MULTILINE)
     titled = zip(parts[1::2], parts[2::2], strict=True)
-    return [Section(document, title, one_line(body)) for title, body in titled]
-
-
-def one_line(text: str) -> str:
-    return " ".join(text.split())
+    return [Section(title, claims.one_line(body)) for title, body in titled]
 
 
 def figures(text: str) -> Iterator[re.Match[str]]:
@@ -87,58 +81,28 @@ def figures(text: str) -> Iterator[re.Match[str]]:
     return FIGURE.finditer(text)
 
 
-def spans(claim: claims.Claim, text: str) -> Iterator[tuple[int, int]]:
-    """Where the figures of a claim stand in a text, wherever its sentence does."""
-    parts = [re.escape(part) for part in one_line(claim.text).split("{}")]
-    shown = [f"({re.escape(one_line(figure))})" for figure in claim.figures]
-    pattern = parts[0] + "".join(f + part for f, part in zip(shown, parts[1:], strict=True))
-    for found in re.finditer(pattern, text):
-        yield from (found.span(number + 1) for number in range(len(shown)))
-
-
-@cache
-def all_claims() -> list[claims.Claim]:
-    return list(claims.claims())
-
-
-def name_of(claim: claims.Claim) -> str:
-    return f"{claim.document}: {one_line(claim.told)[:60]}"
-
-
-@pytest.mark.parametrize("claim", all_claims(), ids=name_of)
-def test_what_is_claimed_stands_in_its_document_as_the_raw_results_have_it(
-    claim: claims.Claim,
-) -> None:
-    found = [part for part in sections(claim.document) if any(spans(claim, part.text))]
-    raw = ", ".join(claim.raw)
-    assert found, f"{claim.document}: by {raw} it should read:\n\n{claim.told}"
-    for part in found:
-        assert "results/" in part.text or "benchmarks/README.md" in part.text, (
-            f"{part.document}, '{part.title}': no link to the raw results of {claim.told!r}"
-        )
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_the_blocks_of_a_document_are_as_the_raw_results_have_them(document: str) -> None:
+    text = (ROOT / document).read_text(encoding="utf-8")
+    assert text == claims.written(text), "run .venv/bin/python benchmarks/claims.py"
 
 
 @pytest.mark.parametrize("document", DOCUMENTS)
-def test_a_figure_is_recomputed_from_raw_results_or_is_said_not_to_be_measured(
-    document: str,
-) -> None:
+def test_a_figure_outside_of_a_block_is_said_not_to_be_measured(document: str) -> None:
     unknown = [
         f"'{part.title}': {figure[0]} (... {part.text[max(0, figure.start() - 60) : figure.end()]})"
         for part in sections(document)
-        for known in [list(known_spans(part))]
+        for known in [list(known_spans(document, part.text))]
         for figure in figures(part.text)
         if not is_known(figure, known)
     ]
     assert not unknown, "\n".join([f"{document}: {_REMEDY}:", *unknown])
 
 
-def known_spans(part: Section) -> Iterator[tuple[int, int]]:
-    """Where a section has figures that are recomputed, and what is said not to be measured."""
-    for claim in all_claims():
-        if claim.document == part.document:
-            yield from spans(claim, part.text)
-    for phrase in NOT_MEASURED.get(part.document, ()):
-        yield from (found.span() for found in re.finditer(re.escape(phrase), part.text))
+def known_spans(document: str, text: str) -> Iterator[tuple[int, int]]:
+    """Where a text has what is said not to be measured."""
+    for phrase in NOT_MEASURED.get(document, ()):
+        yield from (found.span() for found in re.finditer(re.escape(phrase), text))
 
 
 def is_known(figure: re.Match[str], known: list[tuple[int, int]]) -> bool:
@@ -160,12 +124,12 @@ def test_what_is_said_not_to_be_measured_stands_in_its_document() -> None:
     assert not stale
 
 
-def test_every_file_of_raw_results_is_named_in_the_benchmarks() -> None:
-    text = (ROOT / claims.BENCHMARKS).read_text(encoding="utf-8")
-    names = {file.stem for file in results.FOLDER.iterdir()}
-    unnamed = {name for name in names if name not in text and f"`-{name[-4:]}`" not in text}
-    assert not unnamed
-    assert {name for claim in all_claims() for name in claim.raw} <= names
+def test_every_block_is_in_one_document_and_every_file_of_raw_results_in_a_block() -> None:
+    text = "".join(document.read_text(encoding="utf-8") for document in claims.documents())
+    assert sorted(found[2] for found in claims.BLOCK.finditer(text)) == sorted(claims.BLOCKS)
+    assert {file.stem for file in results.FOLDER.iterdir()} == {
+        name for block in claims.BLOCKS.values() for name in block.raw
+    }
 
 
 #: A path in somebody's home or in a temporary directory; host names have no form to find them by.

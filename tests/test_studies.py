@@ -9,6 +9,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from claims import one_line
 
 import studies_page
 from hearth.base.codec import typed
@@ -25,7 +26,7 @@ from hearth.studies.published.result import _arm
 from hearth.studies.published.study import ready
 from hearth.workloads import suites
 from support import ROOT, check_golden, validate
-from test_figures import figures, one_line, sections
+from test_figures import figures, sections
 
 EXAMPLES = ROOT / "contract" / "examples"
 #: As of two sockets with a node each, and of eight.
@@ -340,7 +341,8 @@ def test_a_figure_of_an_answer_stands_in_the_benchmarks_that_it_names() -> None:
                 or ("nothing is timed" in answer.text)
             ), value.what
             if document:
-                text = next(p.text for p in sections(document) if _anchor(p.title) == anchor)
+                parts = sections(document, with_blocks=True)
+                text = next(p.text for p in parts if _anchor(p.title) == anchor)
                 for figure in figures(one_line(answer.text)):
                     assert figure[0] in text, (value.what, figure[0])
 

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Builds what a release publishes: the wheel with the jars inside, and a Maven repository with the
-# jar, its sources and its documentation. docs/release.md says what follows.
+# jar, its sources and its documentation. docs/development.md#making-a-release says what follows.
 #
 # usage: tools/dist.sh all|wheel|maven [FOLDER]     `maven` leaves the documentation out
 set -eu

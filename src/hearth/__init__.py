@@ -1,6 +1,6 @@
 """hearth runs Apache Spark on one big NUMA machine the way Spark runs on a cluster.
 
-What `__all__` names is hearth's public API (docs/api.md); all modules below are private to hearth.
+What `__all__` names is hearth's public API (docs/guide.md); all modules below are private to it.
 """
 
 TYPE_CHECKING = False  # typing's, without its import: `import hearth` is quick

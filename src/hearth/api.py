@@ -1,4 +1,4 @@
-"""hearth in a program or a notebook: what `import hearth` offers, and docs/api.md describes.
+"""hearth in a program or a notebook: what `import hearth` offers, and docs/guide.md describes.
 
 Each function does what the command of its name does and returns its document as a dataclass. A
 mistake of the caller's is a UserError whose message names the value, the limit and what to do.

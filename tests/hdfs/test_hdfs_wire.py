@@ -36,7 +36,7 @@ def ucx_away_from_output() -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def wire() -> Extra:
-    """As docs/hadoop.md says, and no call of these protocols goes over TCP.
+    """As docs/shuffle.md#hadoops-rpc says, and no call of these protocols goes over TCP.
 
     A client that does not fall back fails where there is no wire; a server that refuses TCP
     answers no client whose calls do not go over the wire.

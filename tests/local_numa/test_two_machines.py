@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from two_machines import URL, Machine, two_machines, why_not
 
 from hearth.machine.paths import hearth_jar, spark_home
 from hearth.spark.workers import WORKER
 from support import command, confs, eventually, require, validate
+from two_machines import URL, Machine, two_machines, why_not
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("two_cpus")]
 

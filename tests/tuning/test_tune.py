@@ -89,7 +89,7 @@ def test_another_table_counts_once_it_predicts_what_was_measured_and_never_if_it
 
 
 def test_misleading_tables_cost_at_most_one_run_and_two_percent_on_held_out_tables() -> None:
-    """Bounds on means over tables that nothing was chosen by (benchmarks/synthetic_tables.py)."""
+    """Bounds on means over tables that nothing was chosen by (synthetic_tables.py)."""
     alone, misled = [], []
     for seed in range(2000, 2012):
         there, several = tables("jittered", seed)

@@ -1,7 +1,7 @@
 """Print the path of hearth's jar, for Spark's --jars option.
 
 With the jar, all of Spark's own commands can use local-numa: see docs/running.md. --hadoop prints
-the path of the RPC engine for Hadoop: see docs/hadoop.md.
+the path of the RPC engine for Hadoop: see docs/shuffle.md#hadoops-rpc.
 
 examples:
   hearth jar

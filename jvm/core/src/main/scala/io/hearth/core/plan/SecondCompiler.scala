@@ -6,7 +6,7 @@ package io.hearth.core.plan
  */
 private[plan] object SecondCompiler {
 
-  /** Where the gain was measured (benchmarks/README.md, "The second compiler"). */
+  /** Where the gain was measured (benchmarks/figures.md, "The second compiler"). */
   val FewCpus = 2
   val Times = 3
 
