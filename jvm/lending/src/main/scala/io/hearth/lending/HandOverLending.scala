@@ -38,7 +38,7 @@ final class HandOverLending extends LendingProvider {
     import application._
     if (lease.isEmpty)
       log.warn(
-        s"${HearthKeys.HandOverKey}=${mode.name}: CPUs are neither lent to nor borrowed from other " +
+        s"${HearthKeys.HandOver.name}=${mode.name}: CPUs are neither lent to nor borrowed from other " +
           "applications, because this one has no lease (docs/leases.md)"
       )
     lease.map { name =>

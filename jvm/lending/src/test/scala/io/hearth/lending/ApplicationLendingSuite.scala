@@ -9,9 +9,9 @@ import scala.util.{Random, Using}
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.hearth.core.leases.{Loan, HeldLease, Lease, LeaseRegistry, LeaseState, LoanRegistry}
-import io.hearth.core.plan.FreeMemory
+import io.hearth.core.plan.{FreeMemory, HandOverMode}
 import io.hearth.core.topology.IdSet
-import io.hearth.spark.{Activity, BestEffort, HandOverMode, RunningExecutor}
+import io.hearth.spark.{Activity, BestEffort, RunningExecutor}
 import io.hearth.spark.testing.{FakeProcess, HandDriven, HandDrivenBy, Heard, Places}
 
 /**

@@ -6,7 +6,8 @@ import com.tngtech.archunit.core.importer.ClassFileImporter
 import com.tngtech.archunit.lang.syntax.ArchRuleDefinition.classes
 import org.scalatest.funsuite.AnyFunSuite
 
-import io.hearth.spark.{HandOverMode, LendingProvider}
+import io.hearth.core.plan.HandOverMode
+import io.hearth.spark.LendingProvider
 
 class ArchitectureSuite extends AnyFunSuite {
   private val own = new ClassFileImporter()

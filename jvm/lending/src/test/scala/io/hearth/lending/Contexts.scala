@@ -1,7 +1,8 @@
 package io.hearth.lending
 
+import io.hearth.core.plan.HandOverMode
 import io.hearth.core.topology.IdSet
-import io.hearth.spark.{HandOverMode, LendingContext, NoLending, Processes}
+import io.hearth.spark.{LendingContext, NoLending, Processes}
 import io.hearth.spark.testing.{Heard, Places}
 
 /** An application without executors and without a lease. */

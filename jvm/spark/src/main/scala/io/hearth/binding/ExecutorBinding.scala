@@ -162,7 +162,6 @@ final class ExecutorBinding(
 }
 
 object ExecutorBinding {
-  val Key = "spark.hearth.binding"
 
   private val NoSharedLeases =
     "it runs in a container, where it cannot see the leases of others: mount one directory of the host, " +

@@ -3,7 +3,7 @@ package io.hearth.spark
 import java.nio.file.Path
 
 import io.hearth.core.UserError
-import io.hearth.core.plan.ExecutorPlan
+import io.hearth.core.plan.{BindingMode, ExecutorPlan}
 import io.hearth.core.topology.TaskLimits
 
 /**

@@ -7,7 +7,7 @@ import scala.annotation.tailrec
 import io.hearth.core.UserError
 import io.hearth.core.affinity.NativeCode
 import io.hearth.core.leases.{HeldLease, Lease, LeaseRegistry, LeaseState, Leases}
-import io.hearth.core.plan.{Fitted, HearthKeys, Plan, PlanLease}
+import io.hearth.core.plan.{Fitted, HearthKeys, Plan, PlanLease, WhenFull}
 
 /**
  * A plan with the lease of what it takes.
@@ -65,13 +65,13 @@ final class Leasing(
       val since = Option.when(hindered.failing)(failingSince.getOrElse(now))
       since.filter(now - _ > LongestFailing).foreach(_ => throw givenUp(hindered.why))
       val due = said.forall { case (why, at) => why != hindered.why || now - at > SayAgain }
-      if (due) log.warn(s"Waiting for a lease: ${hindered.why} (${HearthKeys.WhenFullKey}=wait)")
+      if (due) log.warn(s"Waiting for a lease: ${hindered.why} (${HearthKeys.WhenFull.name}=wait)")
       sleep(PollMs)
       wait(fit, if (due) Some(hindered.why -> now) else said, since)
   }
 
   private def givenUp(why: String) = new UserError(
-    s"${HearthKeys.WhenFullKey}: 'wait', and for 10 min $why; correct that, or set it to 'share'"
+    s"${HearthKeys.WhenFull.name}: 'wait', and for 10 min $why; correct that, or set it to 'share'"
   )
 
   private def attempt(fit: Leases => Fitted): Either[Hindered, Leased] =

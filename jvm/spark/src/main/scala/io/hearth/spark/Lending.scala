@@ -7,7 +7,7 @@ import scala.jdk.OptionConverters._
 import com.fasterxml.jackson.databind.JsonNode
 
 import io.hearth.core.leases.{Lease, LeaseRegistry, Leases}
-import io.hearth.core.plan.{ExecutorPlan, FreeMemory, HearthKeys}
+import io.hearth.core.plan.{ExecutorPlan, FreeMemory, HandOverMode, HearthKeys}
 import io.hearth.core.topology.IdSet
 
 /**
@@ -93,7 +93,7 @@ object LendingProvider {
     else
       find.fold[Lending] {
         application.log.warn(
-          s"${HearthKeys.HandOverKey}=${application.mode.name}: each executor keeps to its own CPUs, because the " +
+          s"${HearthKeys.HandOver.name}=${application.mode.name}: each executor keeps to its own CPUs, because the " +
             "module hearth-lending is not on the class path"
         )
         NoLending

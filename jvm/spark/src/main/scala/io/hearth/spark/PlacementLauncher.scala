@@ -5,7 +5,7 @@ import java.util.concurrent.atomic.AtomicBoolean
 import io.hearth.core.UserError
 import io.hearth.core.affinity.BindingRefused
 import io.hearth.core.launch.LaunchSpec
-import io.hearth.core.plan.ExecutorPlan
+import io.hearth.core.plan.{BindingMode, ExecutorPlan}
 
 /** To what a process is held. */
 final case class Held(cpus: Boolean, memory: Boolean)

@@ -16,6 +16,18 @@ import io.hearth.core.files.OwnFiles
 import io.hearth.core.json.Json
 import io.hearth.core.leases.DirectoryUse
 import io.hearth.core.placement.PlacementReport
+import io.hearth.core.plan.{BindingMode, HostNames, Launcher}
+
+/** How far a run has come, in its record. */
+sealed abstract class RunState(val name: String)
+
+object RunState {
+  case object Running extends RunState("running")
+  case object Finished extends RunState("finished")
+
+  /** The driver was killed. */
+  case object Abandoned extends RunState("abandoned")
+}
 
 /**
  * `run.json` of a [[RunDirectory]].

@@ -13,7 +13,16 @@ import sun.misc.Signal
 
 import io.hearth.core.files.OwnFiles
 import io.hearth.core.leases.{Lease, LeaseRegistry, LeaseState, Leases}
-import io.hearth.core.plan.{Coexistence, Fitted, Others, Plan, PlanMode}
+import io.hearth.core.plan.{
+  BindingMode,
+  Coexistence,
+  Fitted,
+  HearthKeys,
+  Others,
+  Plan,
+  PlanMode,
+  WhenFull
+}
 import io.hearth.core.topology._
 import io.hearth.core.{Brief, UserError}
 import io.hearth.spark._
@@ -138,17 +147,7 @@ object Main {
   /** One JVM of plain Spark has the whole machine: there is nothing to bind. */
   private def binding(request: WorkersRequest, leased: Leased): BindingMode =
     if (leased.unbound || leased.plan.mode == PlanMode.Native) BindingMode.Off
-    else chosen(request, "spark.hearth.binding", BindingMode.all, BindingMode.Required)(_.name)
-
-  private def chosen[A](request: WorkersRequest, key: String, all: Vector[A], otherwise: A)(
-      name: A => String
-  ): A = request.plan.limits.conf.get(key).fold(otherwise) { word =>
-    all
-      .find(name(_) == word)
-      .getOrElse(
-        throw new UserError(s"$key: '$word' is not one of ${all.map(name).mkString(", ")}")
-      )
-  }
+    else HearthKeys.Binding.in(request.plan.limits.conf.get)
 
   /** Workers stay for days: on CPUs that somebody else holds they start only where the user says so. */
   private def lease(
@@ -156,8 +155,7 @@ object Main {
       jvm: DriverJvm,
       id: String
   ): Leased = {
-    val whenFull =
-      chosen(request, "spark.hearth.lease.whenFull", WhenFull.all, WhenFull.Refuse)(_.name)
+    val whenFull = HearthKeys.WhenFull.set(request.plan.limits.conf.get).getOrElse(WhenFull.Refuse)
     val mine = Lease(
       boot = "",
       state = LeaseState.Holds,

@@ -23,7 +23,6 @@ class ArchitectureSuite extends AnyFunSuite {
     "scheduler.cluster.numa.DriversLog",
     "scheduler.cluster.numa.ExecutorLogs",
     "scheduler.cluster.numa.ExecutorResources",
-    "scheduler.cluster.numa.HearthConfig",
     "scheduler.cluster.numa.LocalNumaBackend",
     "scheduler.cluster.numa.LocalNumaClusterManager",
     "scheduler.cluster.numa.LocalNumaScheduler",

@@ -25,7 +25,7 @@ final case class Fitted(plan: Plan, full: Option[String], unbound: Boolean) {
 
   /** What `spark.hearth.lease.whenFull=refuse` says. */
   def refusal: Option[String] = full.map(why =>
-    s"${HearthKeys.WhenFullKey}: 'refuse', and nothing that fits is known to be free: $why; set it to 'wait' or " +
+    s"${HearthKeys.WhenFull.name}: 'refuse', and nothing that fits is known to be free: $why; set it to 'wait' or " +
       "'share', or ask for less (hearth leases shows who holds what)"
   )
 }
@@ -79,7 +79,7 @@ object Coexistence {
     }
     def of(machine: Topology) = {
       val ours = (machine.allowed.cpus & machine.cpus) &~ occupied
-      val waits = limits.conf.get(HearthKeys.WhenFullKey).contains("wait")
+      val waits = limits.conf.get(HearthKeys.WhenFull.name).contains("wait")
       new Coexistence(ours, occupied, others, machine, waits).fit(planned(machine))
     }
     of(topology).map { whole =>

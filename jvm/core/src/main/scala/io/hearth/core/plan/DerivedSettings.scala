@@ -36,9 +36,9 @@ object DerivedSettings {
     "spark.executor.extraJavaOptions",
     "spark.executor.instances",
     "spark.executor.memory",
-    HearthKeys.BindingScopeKey,
-    HearthKeys.HandOverKey,
-    HearthKeys.WireMemoryKey,
+    HearthKeys.BindingScope.name,
+    HearthKeys.HandOver.name,
+    HearthKeys.ShuffleMemory.name,
     "spark.locality.wait",
     "spark.task.cpus",
     "spark.yarn.driver.memoryOverhead"

@@ -43,7 +43,7 @@ private[plan] object Violation {
     val spread = found.pools.byPackage.all.exists(_.packages.sizeIs > 1)
     Option.when(wide.nonEmpty || spread)(
       Unfit(
-        HearthKeys.BindingScopeKey,
+        HearthKeys.BindingScope.name,
         "'package'",
         wide.fold("executors would need the memory of several packages")(placement =>
           s"an executor of ${Counted(placement.slots, "task slot")} would have its CPUs in ${many(placement)} packages"

@@ -191,7 +191,7 @@ class CoexistenceTest extends AnyFunSuite {
   test(
     "who waits is told for whom it waits, and not that it runs unbound, with a lease or without"
   ) {
-    val wait = Limits.none.copy(conf = Map(HearthKeys.WhenFullKey -> "wait"))
+    val wait = Limits.none.copy(conf = Map(HearthKeys.WhenFull.name -> "wait"))
     val leases = fit(wait, leased(machine.cpus, Map(0 -> 60L, 1 -> 60L)))
     val unleased = beside(wait, machine.cpus, None)
     for (plan <- Vector(leases.plan, unleased)) {

@@ -32,7 +32,7 @@ class PlanPropertiesTest extends AnyFunSuite with Seeded {
   }
 
   private val boundToPackages = anything.map { case (topology, occupied, workload, limits) =>
-    val scope = HearthKeys.BindingScopeKey -> "package"
+    val scope = HearthKeys.BindingScope.name -> "package"
     (topology, occupied, workload, limits.copy(conf = limits.conf + scope))
   }
 

@@ -46,7 +46,7 @@ class PlannerTest extends AnyFunSuite {
   ) {
     def said(executors: Int, mode: Option[String]) = plan(
       xeon,
-      shape(executors, 4).copy(conf = mode.map(HearthKeys.HandOverKey -> _).toMap)
+      shape(executors, 4).copy(conf = mode.map(HearthKeys.HandOver.name -> _).toMap)
     ).reasons.filter(_.decision == "hand-over")
     val within = "CPUs of idle executors are opened"
     val between = "other applications' pending tasks"
@@ -170,7 +170,7 @@ class PlannerTest extends AnyFunSuite {
   }
 
   test("idle CPUs of executors that share them already cannot be handed over") {
-    for (mode <- HearthKeys.HandOver.values if mode != "off") {
+    for (mode <- HandOverMode.all.map(_.name) if mode != "off") {
       val both = Map("spark.hearth.binding.scope" -> "package", "spark.hearth.handOver" -> mode)
       assert(refused(power8, Limits.none.copy(conf = both)).name == "spark.hearth.handOver", mode)
     }

@@ -17,6 +17,7 @@ import io.hearth.core.plan.{
   Coexistence,
   Engine,
   HearthKeys,
+  HostNames,
   Plan,
   PlanJson,
   PlanMode,
@@ -29,7 +30,6 @@ import io.hearth.spark.{
   ApplicationToken,
   DriverJvm,
   HostAddresses,
-  HostNames,
   Leased,
   MasterUrl,
   SupportedSpark
@@ -148,8 +148,8 @@ private[spark] object LocalNumaClusterManager {
    * @throws UserError where the user insists on these addresses
    */
   private[numa] def settleHosts(conf: SparkConf, missing: => Option[String]): Option[String] = {
-    val key = HearthConfig.Hosts.key
-    val addresses = HearthConfig.hosts(conf) == HostNames.OfNodes
+    val key = HearthKeys.Hosts.name
+    val addresses = HearthKeys.Hosts.in(conf.getOption) == HostNames.OfNodes
     Option.when(addresses)(missing).flatten.map { why =>
       val remedy = "`ip addr add 127.0.0.1/8 dev lo`"
       if (conf.contains(key))

@@ -23,7 +23,15 @@ import io.hearth.core.affinity.LinuxScheduling
 import io.hearth.core.files.Mountpoint
 import io.hearth.core.launch.{ArchiveCheck, ArchiveUse, ClassDataArchive}
 import io.hearth.core.leases.{Lease, LeaseRegistry, LeaseState}
-import io.hearth.core.plan.{ExecutorPlan, FreeMemory, PlanJson}
+import io.hearth.core.plan.{
+  BindingMode,
+  ExecutorPlan,
+  FreeMemory,
+  HearthKeys,
+  HostNames,
+  Launcher,
+  PlanJson
+}
 import io.hearth.core.topology.{GpuNodes, IdSet, SysTree, TaskLimits, TopologyReader}
 import io.hearth.spark._
 
@@ -72,17 +80,18 @@ private class Wiring(
   private val log = DriversLog
   private val kernel = new LiveKernel(Path.of("/"))
   private val nowMs = () => TimeUnit.NANOSECONDS.toMillis(System.nanoTime)
-  private val launcher = HearthConfig.launcher(conf)
-  private val binding = if (leased.unbound) BindingMode.Off else HearthConfig.binding(conf)
+  private val launcher = HearthKeys.Launcher.in(conf.getOption)
+  private val binding =
+    if (leased.unbound) BindingMode.Off else HearthKeys.Binding.in(conf.getOption)
 
-  private val runsChosen = conf.get(HearthConfig.RunsDirectory)
+  private val runsChosen = HearthKeys.RunsDirectory.set(conf.getOption)
 
   /** May be a name that the locale of this JVM cannot write. */
   private def runs: Path =
     runsChosen.map(Path.of(_)).getOrElse(RunDirectory.root(jvm.environment, jvm.userHome))
 
   private val bestEffort = new BestEffort(
-    s"The application goes on, but hearth cannot record all of it where ${HearthConfig.RunsDirectory.key} " +
+    s"The application goes on, but hearth cannot record all of it where ${HearthKeys.RunsDirectory.name} " +
       s"says (${runsChosen.getOrElse("left at its default")})",
     log.warn
   )
@@ -178,7 +187,7 @@ private class Wiring(
   private val shownPlan = PlanJson.shown(plan, launch.redaction)
   private val application = new RunningApplication(
     () => { jvms.prepare(); resources.open() },
-    () => RunSweep.sweep(runs, conf.get(HearthConfig.RunsKept), remove),
+    () => RunSweep.sweep(runs, HearthKeys.RunsKept.in(conf.getOption), remove),
     PlanJson.write(shownPlan),
     RunningApplication.Parts(bestEffort, reaper, run, scratch, ended, drivers, archive),
     log
@@ -198,7 +207,7 @@ private class Wiring(
   private val placement = new PlacementWatch(
     appId,
     () => pool.running,
-    TimeUnit.SECONDS.toNanos(conf.get(HearthConfig.PlacementInterval)),
+    TimeUnit.SECONDS.toNanos(HearthKeys.PlacementInterval.in(conf.getOption)),
     kernel,
     new OthersWatch(
       jvm.pid,
@@ -240,7 +249,7 @@ private class Wiring(
     plan.executors,
     () => pool.running,
     jvms,
-    HearthConfig.handOver(conf),
+    HearthKeys.HandOver.in(conf.getOption),
     leased.lease.map(_.name),
     () => LeaseRegistry.here(sys.env.get),
     () => DriversPlan.allowed(conf).getOrElse(LinuxScheduling.cpusOfThread()),
@@ -303,14 +312,14 @@ private class Wiring(
     case Launcher.InContainer => "raise the engine's limit for containers (default pids limit)"
   }
 
-  private def hostOf(place: ExecutorPlan): String = HearthConfig.hosts(conf) match {
+  private def hostOf(place: ExecutorPlan): String = HearthKeys.Hosts.in(conf.getOption) match {
     case HostNames.OfMachine => Utils.localCanonicalHostName()
     case HostNames.OfNodes => place.host
   }
 
   private def archiveUse(): ArchiveUse =
-    if (!conf.get(HearthConfig.ClassDataArchive))
-      ArchiveUse.Without(s"${HearthConfig.ClassDataArchive.key} is false")
+    if (!HearthKeys.ClassDataArchive.in(conf.getOption))
+      ArchiveUse.Without(s"${HearthKeys.ClassDataArchive.name} is false")
     else
       ClassDataArchive.use(
         ClassDataArchive.directory(jvm.environment, jvm.userHome),
@@ -329,7 +338,7 @@ private class Wiring(
     driverStartTicks = jvm.startTicks,
     startedAt = Instant.now(),
     state = RunState.Running,
-    hosts = HearthConfig.hosts(conf),
+    hosts = HearthKeys.Hosts.in(conf.getOption),
     binding = binding,
     launcher = launcher,
     ui = sc.uiWebUrl,
