@@ -1,6 +1,5 @@
 package io.hearth.plugin
 
-import java.time.Instant
 import java.util.concurrent.TimeUnit
 import java.util.{Collections, Map => JMap}
 
@@ -11,7 +10,7 @@ import org.apache.spark.ui.numa.HearthTab
 
 import io.hearth.binding._
 import io.hearth.core.files.Homes
-import io.hearth.core.leases.{HeldLease, LeaseRegistry}
+import io.hearth.core.leases.{ActiveLease, Lease, LeaseRegistry}
 import io.hearth.core.{Redaction, UserError}
 import io.hearth.core.plan.{BindingMode, HearthKeys}
 import io.hearth.spark.{BestEffort, DaemonThread, DriverJvm, Log}
@@ -79,7 +78,7 @@ final private class BindingDriver extends DriverPlugin {
 
 /** Binds the executor whose threads are about to be started, and tells the driver. */
 final private class BindingExecutor extends ExecutorPlugin {
-  private var lease = Option.empty[HeldLease]
+  private var lease = Option.empty[ActiveLease]
 
   override def init(context: PluginContext, extraConf: JMap[String, String]): Unit = {
     val mode = BindingPlugin.mode(context.conf)
@@ -103,13 +102,11 @@ final private class BindingExecutor extends ExecutorPlugin {
       LiveProcess,
       () => LeaseRegistry.here(sys.env.get),
       !view.ownProcesses || sys.env.contains(LeaseRegistry.Variable),
-      ExecutorBinding.describe(
-        conf.get("spark.app.id", "?"),
+      Lease.of(
+        s"${conf.get("spark.app.id", "?")}/${context.executorID}",
         Redaction.of(conf.getOption)(conf.get("spark.app.name", "?")),
-        context.executorID,
         jvm.pid,
-        jvm.startTicks,
-        Instant.now().getEpochSecond
+        jvm.startTicks
       ),
       BindingPlugin.warn
     ).run()

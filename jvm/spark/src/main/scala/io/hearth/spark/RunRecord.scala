@@ -164,7 +164,7 @@ object RunSweep {
   /** None for what is no record that hearth wrote: it is left alone. */
   private def record(dir: Path): Option[ObjectNode] = {
     val file = dir.resolve("run.json")
-    val read = Try(Option.when(Files.isRegularFile(file) && Files.size(file) < MostBytes) {
+    val read = Try(Option.when(Files.isRegularFile(file) && Files.size(file) < MaxBytes) {
       Json.parse(Files.readString(file), dir.toString)
     }).toOption.flatten
     read.collect {
@@ -173,5 +173,5 @@ object RunSweep {
   }
 
   /** A record has some kilobytes. */
-  private val MostBytes = 1L << 20
+  private val MaxBytes = 1L << 20
 }

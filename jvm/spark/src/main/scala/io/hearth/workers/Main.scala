@@ -12,7 +12,8 @@ import org.apache.spark.scheduler.cluster.numa.WorkerResources
 import sun.misc.Signal
 
 import io.hearth.core.files.OwnFiles
-import io.hearth.core.leases.{Lease, LeaseRegistry, LeaseState, Leases}
+import io.hearth.core.launch.Processes
+import io.hearth.core.leases.{Lease, LeaseRegistry, Leases}
 import io.hearth.core.plan.{
   BindingMode,
   Coexistence,
@@ -34,7 +35,7 @@ import io.hearth.spark._
  * Exit codes: 0 stopped; 2 the user can correct it, one line on standard error; 70 a fault of hearth.
  */
 object Main {
-  private val Longest = 1500
+  private val MaxChars = 1500
   private val GraceSeconds = 20L
 
   def main(args: Array[String]): Unit = {
@@ -44,7 +45,7 @@ object Main {
         0
       } catch {
         case e: UserError =>
-          Console.err.println(Brief(e.getMessage, Longest))
+          Console.err.println(Brief(e.getMessage, MaxChars))
           2
         case e: Throwable =>
           e.printStackTrace(Console.err)
@@ -156,17 +157,7 @@ object Main {
       id: String
   ): Leased = {
     val whenFull = HearthKeys.WhenFull.set(request.plan.limits.conf.get).getOrElse(WhenFull.Refuse)
-    val mine = Lease(
-      boot = "",
-      state = LeaseState.Holds,
-      appId = id,
-      name = s"workers of ${request.master}",
-      pid = jvm.pid,
-      startTicks = jvm.startTicks,
-      since = Instant.now().getEpochSecond,
-      cpus = IdSet.empty,
-      memoryBytes = Map.empty
-    )
+    val mine = Lease.of(id, s"workers of ${request.master}", jvm.pid, jvm.startTicks)
     val bestEffort = new BestEffort(Leasing.NotSeen, ConsoleLog.warn)
     new Leasing(() => LeaseRegistry.here(sys.env.get), whenFull, mine, bestEffort, ConsoleLog)
       .take(fit(request, _))

@@ -13,7 +13,7 @@ import org.scalatest.funsuite.FixtureAnyFunSuite
 import io.hearth.core.{Redaction, UserError}
 import io.hearth.core.affinity.BindingRefused
 import io.hearth.core.json.Json
-import io.hearth.core.launch.{ArchiveUse, LaunchSpec}
+import io.hearth.core.launch.{ArchiveUse, JvmStarter, LaunchSpec}
 import io.hearth.core.plan.{BindingMode, HostNames, Launcher}
 import io.hearth.core.topology.IdSet
 import io.hearth.spark.testing.{FakeKernel, FakeProcess, HandDriven, Heard, Places}

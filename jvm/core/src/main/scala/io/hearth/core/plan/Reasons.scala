@@ -21,7 +21,7 @@ final private[plan] class Reasons(draft: PlanDraft) {
         localDir.reason,
         partitions.reason
       ) ++ ShuffleFiles.reason(constraints) ++
-      GeneratedClasses.reason(leastHeapMb, constraints) ++ scheduling ++ users
+      GeneratedClasses.reason(minHeapMb, constraints) ++ scheduling ++ users
 
   private def placement = Option.unless(native)(Locality.reason(usable, layout))
 

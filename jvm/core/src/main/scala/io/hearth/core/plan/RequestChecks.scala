@@ -32,14 +32,14 @@ private[plan] object RequestChecks {
 
   /** A heap with which Spark would refuse to start. */
   def checkHeap(heapMb: Option[UserValue[Long]], options: Vector[String]): Either[Unfit, Unit] = {
-    val least = Memory.leastHeapMb(options)
+    val least = Memory.minHeapMb(options)
     heapMb
       .filter(_.value < least)
       .map { asked =>
         Unfit(
           asked.name,
           Sizes.asked(asked),
-          s"Spark needs ${Memory.SparkLeastMb} MB of heap, which takes -Xmx${least}m with this collector",
+          s"Spark needs ${Memory.SparkMinMb} MB of heap, which takes -Xmx${least}m with this collector",
           s"give at least ${least}m"
         )
       }

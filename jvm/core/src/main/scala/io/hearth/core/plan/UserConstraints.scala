@@ -95,7 +95,7 @@ final private[plan] case class UserConstraints(
 
   /** Off-heap memory that the user fixed, or the least that an engine gets, in MiB. */
   def leastOffHeapMb: Long =
-    offHeapMb.fold(if (engineOffHeap) Engine.LeastOffHeapMb else 0L)(_.value)
+    offHeapMb.fold(if (engineOffHeap) Engine.MinOffHeapMb else 0L)(_.value)
 
   /** All memory of an executor with this heap: heap, off-heap, overhead, Python's and an engine's share, in MiB. */
   def footprintOf(heap: Long, offHeapMb: Long = leastOffHeapMb): Long =
@@ -197,7 +197,7 @@ private[plan] object UserConstraints {
       if (workers) PythonsOverheadFactor
       else if (native && besideHeap) Engine.OverheadFactor
       else MemoryOverhead.ofJvm.factor,
-      if (native) Engine.LeastOverheadMb else MemoryOverhead.ofJvm.leastMb
+      if (native) Engine.MinOverheadMb else MemoryOverhead.ofJvm.leastMb
     )
   }
 

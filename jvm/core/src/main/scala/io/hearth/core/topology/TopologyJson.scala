@@ -59,8 +59,8 @@ object TopologyJson {
       if (sets.iterator.map(_.size).sum != IdSet.union(sets).size) refuse(s"two $what share a CPU")
     if (topology.cpus.isEmpty) refuse("its cores hold no CPU")
     if (topology.nodes.isEmpty) refuse("it has no NUMA node")
-    if (topology.nodes.size > NodeReader.MostNodes)
-      refuse(s"${topology.nodes.size} nodes, and Linux supports at most ${NodeReader.MostNodes}")
+    if (topology.nodes.size > NodeReader.MaxNodes)
+      refuse(s"${topology.nodes.size} nodes, and Linux supports at most ${NodeReader.MaxNodes}")
     topology.nodes.foreach(node => problemOf(node).foreach(refuse))
     if (topology.nodes.map(_.id).distinct.size != topology.nodes.size) refuse("a node occurs twice")
     disjoint(topology.cores.map(_.cpus), "cores")
@@ -81,13 +81,13 @@ object TopologyJson {
   }
 
   private def problemOf(node: NumaNode): Option[String] = {
-    def bytes(n: Long) = n >= 0 && n <= MemInfo.MostBytes
+    def bytes(n: Long) = n >= 0 && n <= MemInfo.MaxBytes
     val distance = node.distances.values.find(_ < NodeReader.LocalDistance)
     if (node.id < 0 || node.id > IdSet.MaxId) Some(s"there is no node ${node.id}")
     else if (node.hugePageBytes > node.memoryBytes)
       Some(s"the huge pages of node ${node.id} are more than its memory")
     else if (!bytes(node.memoryBytes) || !node.freeBytes.forall(bytes))
-      Some(s"the memory of node ${node.id} is below 0 or above ${MemInfo.MostBytes} bytes")
+      Some(s"the memory of node ${node.id} is below 0 or above ${MemInfo.MaxBytes} bytes")
     else
       distance.map(d => s"node ${node.id} has a distance of $d, below ${NodeReader.LocalDistance}")
   }

@@ -34,7 +34,7 @@ class LaunchSuite extends AnyFunSuite {
   )
 
   private def run(directory: Path, script: String, binding: Option[Binding]): String = {
-    val process = BoundLauncher.start(shell(directory, script, binding))
+    val process = Processes.start(shell(directory, script, binding), "1")
     assert(process.waitFor() == 0, Files.readString(directory.resolve("stderr")))
     Files.readString(directory.resolve("stdout"))
   }
@@ -60,7 +60,7 @@ class LaunchSuite extends AnyFunSuite {
         mainClass = "-version"
       )
       assert(!spec.command.mkString(" ").contains("password"))
-      assert(BoundLauncher.start(spec).waitFor() == 0)
+      assert(Processes.start(spec, "1").waitFor() == 0)
       val said = Files.readString(spec.stderr)
       assert(said.contains(s"my.password = $value") && said.contains("other = 1"))
       spec.argumentFile.toVector.appendedAll(Vector(spec.stdout, spec.stderr)).foreach { file =>
@@ -93,7 +93,7 @@ class LaunchSuite extends AnyFunSuite {
   test("CPUs that the kernel does not have are refused by name, and nothing is started") {
     inDirectory { directory =>
       val spec = shell(directory, "touch started", Some(Binding(IdSet(40000), IdSet(0))))
-      val refused = intercept[BindingRefused](BoundLauncher.start(spec))
+      val refused = intercept[BindingRefused](Processes.start(spec, "1"))
       assert(refused.call == "sched_setaffinity")
       assert(
         refused.getMessage.startsWith(
@@ -111,7 +111,7 @@ class LaunchSuite extends AnyFunSuite {
     inDirectory { directory =>
       val cpu = LinuxScheduling.cpusOfThread().head
       val spec = shell(directory, "touch started", Some(Binding(IdSet(cpu), IdSet(900))))
-      assert(intercept[BindingRefused](BoundLauncher.start(spec)).call == "set_mempolicy")
+      assert(intercept[BindingRefused](Processes.start(spec, "1")).call == "set_mempolicy")
       assert(!Files.exists(directory.resolve("started")))
     }
   }

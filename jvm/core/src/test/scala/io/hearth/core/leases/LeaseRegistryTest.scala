@@ -198,7 +198,7 @@ class LeaseRegistryTest extends AnyFunSuite {
       assert(read.cpus == IdSet(5) && read.problems.isEmpty && read.unknown.isEmpty)
       Required("root", LeaseFiles.me == 0, "root, who alone can give files away,")
       val theirs = Taker.lease("theirs", IdSet(6)).toJson.toString
-      val locks = (0 to LeaseFiles.MostHeld).map { n =>
+      val locks = (0 to LeaseFiles.MaxHeld).map { n =>
         val open = locked(directory.resolve(s"hearth-lease-many$n.json"), theirs)
         stranger(directory.resolve(s"hearth-lease-many$n.json"))
         open
@@ -207,7 +207,7 @@ class LeaseRegistryTest extends AnyFunSuite {
       assert(more.cpus == IdSet(5, 6) && more.live.exists(_.lease.appId == "own"))
       assert(more.unknown.sizeIs == 1)
       assert(
-        more.unknown.head.startsWith(s"user nobody holds more than ${LeaseFiles.MostHeld} files")
+        more.unknown.head.startsWith(s"user nobody holds more than ${LeaseFiles.MaxHeld} files")
       )
       locks.foreach(_.close())
       held.close()
@@ -301,7 +301,7 @@ class LeaseRegistryTest extends AnyFunSuite {
     def read(from: String, to: String) = Lease.read(json.replace(from, to).ensuring(_ != json))
     val huge = read(s"${1L << 30}", s"${Long.MaxValue}").toOption.get
     val all = Leases(Vector.fill(3)(LiveLease(huge, "a", ours = true)), Vector.empty)
-    assert(all.memoryBytes == Map(0 -> Lease.MostBytes) && all.ownMemoryBytes == Lease.MostBytes)
+    assert(all.memoryBytes == Map(0 -> Lease.MaxBytes) && all.ownMemoryBytes == Lease.MaxBytes)
     val wrong = Vector(
       "\"since\":0" -> s"\"since\":${Long.MaxValue}",
       "\"0\":" -> "\"-1\":",

@@ -69,7 +69,7 @@ class CoexistenceTest extends AnyFunSuite {
       assert(taken(plan) <= availableMb)
       for (e <- plan.executors)
         assert(
-          (e.heapMb - Memory.ReservedMb) / Memory.LeastTaskMb >= e.taskSlots,
+          (e.heapMb - Memory.ReservedMb) / Memory.MinTaskMb >= e.taskSlots,
           "heap for a task"
         )
       assert(said(plan).map(_.value) == Vector(s"${Sizes.show(availableMb)} of memory available"))

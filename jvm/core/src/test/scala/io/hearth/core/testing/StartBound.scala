@@ -3,7 +3,7 @@ package io.hearth.core.testing
 import java.nio.file.{Files, Path}
 
 import io.hearth.core.affinity.LinuxScheduling
-import io.hearth.core.launch.{Binding, BoundLauncher, LaunchSpec}
+import io.hearth.core.launch.{Binding, LaunchSpec, Processes}
 import io.hearth.core.topology.IdSet
 
 /**
@@ -32,7 +32,7 @@ object StartBound {
     )
     try {
       val cpus = if (args.length > 2) IdSet(0) else IdSet(LinuxScheduling.cpusOfThread().last)
-      val process = BoundLauncher.start(spec.copy(binding = Some(Binding(cpus, nodes))))
+      val process = Processes.start(spec.copy(binding = Some(Binding(cpus, nodes))), "1")
       process.waitFor()
       println(Files.readString(spec.stdout))
     } catch { case e: Throwable => println(s"${e.getClass.getSimpleName}: ${e.getMessage}") }

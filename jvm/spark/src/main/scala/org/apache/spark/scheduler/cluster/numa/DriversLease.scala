@@ -1,13 +1,11 @@
 package org.apache.spark.scheduler.cluster.numa
 
-import java.time.Instant
-
 import org.apache.spark.{SparkConf, SparkContext}
 import org.apache.spark.rpc.{RpcEndpoint, RpcEnv}
 
 import io.hearth.core.Redaction
 import io.hearth.core.affinity.{BindingRefused, LinuxScheduling}
-import io.hearth.core.leases.{Lease, LeaseRegistry, LeaseState, Leases}
+import io.hearth.core.leases.{Lease, LeaseRegistry, Leases}
 import io.hearth.core.plan.{Fitted, HearthKeys, Plan}
 import io.hearth.core.topology.IdSet
 import io.hearth.spark.{BestEffort, DriverJvm, Leased, Leasing}
@@ -69,16 +67,6 @@ private[spark] object DriversLease {
 
   private def describe(sc: SparkContext, appId: String): Lease = {
     val jvm = DriverJvm.here()
-    Lease(
-      boot = "",
-      state = LeaseState.Holds,
-      appId = appId,
-      name = Redaction.of(sc.conf.getOption)(sc.appName),
-      pid = jvm.pid,
-      startTicks = jvm.startTicks,
-      since = Instant.now().getEpochSecond,
-      cpus = IdSet.empty,
-      memoryBytes = Map.empty
-    )
+    Lease.of(appId, Redaction.of(sc.conf.getOption)(sc.appName), jvm.pid, jvm.startTicks)
   }
 }

@@ -4,6 +4,7 @@ import java.nio.file.Path
 import java.time.Instant
 import java.util.concurrent.TimeUnit
 
+import com.fasterxml.jackson.databind.JsonNode
 import org.apache.spark.{SparkConf, SparkContext, SPARK_VERSION}
 import org.apache.spark.executor.ExecutorExitCode
 import org.apache.spark.internal.config.{
@@ -21,18 +22,12 @@ import org.apache.spark.util.Utils
 
 import io.hearth.core.affinity.LinuxScheduling
 import io.hearth.core.files.Mountpoint
-import io.hearth.core.launch.{ArchiveCheck, ArchiveUse, ClassDataArchive}
-import io.hearth.core.leases.{Lease, LeaseRegistry, LeaseState}
-import io.hearth.core.plan.{
-  BindingMode,
-  ExecutorPlan,
-  FreeMemory,
-  HearthKeys,
-  HostNames,
-  Launcher,
-  PlanJson
-}
-import io.hearth.core.topology.{GpuNodes, IdSet, SysTree, TaskLimits, TopologyReader}
+import io.hearth.core.launch.{ArchiveCheck, ArchiveUse, ClassDataArchive, Processes}
+import io.hearth.core.leases.{Lease, LeaseRegistry, LeaseState, LoanRegistry}
+import io.hearth.core.plan.{BindingMode, ExecutorPlan, FreeMemory, HandOverMode}
+import io.hearth.core.plan.{HearthKeys, HostNames, Launcher, PlanJson}
+import io.hearth.core.topology.{GpuNodes, SysTree, TaskLimits, TopologyReader}
+import io.hearth.lending.{ApplicationLending, CoreLending, LiveThreadMasks, OpenGrants}
 import io.hearth.spark._
 
 /**
@@ -201,9 +196,34 @@ private class Wiring(
       log
     )
   private val tables = new ApplicationTables(shownPlan, leased, () => pool.running)
+  private val handOver = HearthKeys.HandOver.in(conf.getOption)
+
   private val lending =
-    if (binding == BindingMode.Off) NoLending
-    else LendingProvider.open(lendingContext)
+    if (binding == BindingMode.Off || handOver == HandOverMode.Off) NoLending
+    else {
+      val masks = new LiveThreadMasks(jvms)
+      val grants = new OpenGrants(
+        appId,
+        () => pool.running,
+        masks,
+        record => loansChanged(record.toJson),
+        () => System.nanoTime,
+        () => Instant.now(),
+        log
+      )
+      new CoreLending(
+        plan.executors,
+        () => pool.running,
+        masks,
+        grants,
+        handOver.within,
+        if (handOver.between) lendingBetween(grants) else None,
+        DaemonThread.scheduled("hearth-hand-over"),
+        () => System.nanoTime,
+        log
+      )
+    }
+
   private val placement = new PlacementWatch(
     appId,
     () => pool.running,
@@ -244,36 +264,40 @@ private class Wiring(
 
   private lazy val machine = TopologyReader.load(None)
 
-  private def lendingContext = LendingContext(
-    appId,
-    plan.executors,
-    () => pool.running,
-    jvms,
-    HearthKeys.HandOver.in(conf.getOption),
-    leased.lease.map(_.name),
-    () => LeaseRegistry.here(sys.env.get),
-    () => DriversPlan.allowed(conf).getOrElse(LinuxScheduling.cpusOfThread()),
-    FreeMemory.of(machine, _),
-    bytes =>
-      Lease(
-        "",
-        LeaseState.Shares,
+  /** Only who holds CPUs can lend them, and be known as a borrower. */
+  private def lendingBetween(grants: OpenGrants): Option[ApplicationLending] = {
+    if (leased.lease.isEmpty)
+      log.warn(
+        s"${HearthKeys.HandOver.name}=${handOver.name}: CPUs are neither lent to nor borrowed from other " +
+          "applications, because this one has no lease (docs/leases.md)"
+      )
+    leased.lease.map { own =>
+      new ApplicationLending(
         appId,
-        "tasks on borrowed CPUs",
-        jvm.pid,
-        jvm.startTicks,
-        Instant.now().getEpochSecond,
-        IdSet.empty,
-        bytes
-      ),
-    conf.getOption(CPUS_PER_TASK.key).flatMap(_.toDoubleOption).getOrElse(1.0),
-    record => {
-      run.loans(record)
-      tables.loansChanged(record)
-    },
-    lentSlots,
-    log
-  )
+        own.name,
+        () => new LoanRegistry(LeaseRegistry.here(sys.env.get)),
+        () => DriversPlan.allowed(conf).getOrElse(LinuxScheduling.cpusOfThread()),
+        FreeMemory.of(machine, _),
+        bytes =>
+          Lease
+            .of(appId, "tasks on borrowed CPUs", jvm.pid, jvm.startTicks)
+            .copy(state = LeaseState.Shares, memoryBytes = bytes),
+        whole = handOver.within,
+        conf.getOption(CPUS_PER_TASK.key).flatMap(_.toDoubleOption).getOrElse(1.0),
+        grants,
+        lentSlots,
+        new BestEffort("CPUs are not lent to other applications, nor borrowed", log.warn),
+        () => System.nanoTime,
+        () => Instant.now(),
+        log
+      )
+    }
+  }
+
+  private def loansChanged(record: JsonNode): Unit = {
+    run.loans(record)
+    tables.loansChanged(record)
+  }
 
   private def supervise(scheduler: SchedulerSide) = new ExecutorSupervisor(
     Supervision(Wiring.lossHistory(conf)),
