@@ -12,7 +12,7 @@ import io.hearth.core.leases.{Loan, ActiveLease, Lease, LeaseRegistry, LeaseStat
 import io.hearth.core.plan.{FreeMemory, HandOverMode}
 import io.hearth.core.topology.IdSet
 import io.hearth.spark.{Activity, BestEffort, RunningExecutor}
-import io.hearth.spark.testing.{FakeProcess, HandDriven, HandDrivenBy, Heard, Places}
+import io.hearth.spark.testing.{FakeProcess, HandDriven, HandDrivenBy, Heard, Places, Temporary}
 
 /**
  * Applications that lend each other CPUs over one directory, each with its own view of it, on one clock: each has
@@ -154,14 +154,8 @@ class ApplicationLendingSuite extends AnyFunSuite {
       Using.resource(Files.list(directory))(_.iterator.asScala.map(_.getFileName.toString).toVector)
   }
 
-  private def world(test: World => Unit): Unit = {
-    val directory = Files.createTempDirectory("hearth-loans")
-    try test(new World(directory))
-    finally {
-      Using.resource(Files.list(directory))(_.iterator.asScala.toVector).foreach(Files.delete)
-      Files.delete(directory)
-    }
-  }
+  private def world(test: World => Unit): Unit =
+    Temporary.directory(directory => test(new World(directory)))
 
   /** A lender that pauses on CPUs 2-3 and a borrower with CPUs 0-1 and much to do. */
   private def pair(test: (World, World#Application, World#Application) => Unit): Unit = world {

@@ -5,7 +5,6 @@ import java.nio.file.{Files, Path}
 import java.time.Instant
 
 import scala.jdk.CollectionConverters._
-import scala.util.Using
 
 import org.scalatest.Outcome
 import org.scalatest.funsuite.FixtureAnyFunSuite
@@ -16,18 +15,15 @@ import io.hearth.core.json.Json
 import io.hearth.core.launch.{ArchiveUse, JvmStarter, LaunchSpec}
 import io.hearth.core.plan.{BindingMode, HostNames, Launcher}
 import io.hearth.core.topology.IdSet
-import io.hearth.spark.testing.{FakeKernel, FakeProcess, HandDriven, Heard, Places}
+import io.hearth.spark.testing.{FakeKernel, FakeProcess, HandDriven, Heard, Places, Temporary}
 
 /** An application is opened, its executors are started, it is closed: in a directory, with no process. */
 class RunningApplicationSuite extends FixtureAnyFunSuite {
 
   override type FixtureParam = World
 
-  override def withFixture(test: OneArgTest): Outcome = {
-    val root = Files.createTempDirectory("application")
-    try withFixture(test.toNoArgTest(new World(root)))
-    finally World.delete(root)
-  }
+  override def withFixture(test: OneArgTest): Outcome =
+    Temporary.directory(root => withFixture(test.toNoArgTest(new World(root))))
 
   test("while an application runs its record says so, and a reaper knows what is to go") { world =>
     world.application.open()
@@ -391,11 +387,6 @@ class RunningApplicationSuite extends FixtureAnyFunSuite {
 }
 
 object World {
-  def delete(path: Path): Unit = if (Files.exists(path)) {
-    val all = Using.resource(Files.walk(path))(_.iterator.asScala.toVector)
-    all.reverse.foreach(Files.delete)
-  }
-
   final class FakeJvms(kernel: FakeKernel) extends JvmStarter {
     var specs: Vector[LaunchSpec] = Vector.empty
 
@@ -459,13 +450,13 @@ final class World(
       noexec,
       client,
       bestEffort,
-      World.delete
+      Temporary.delete
     )
   val thread = new HandDriven
   val ended = new EndedExecutors(scratch, thread, log)
   private val drivers = new DriverDirectories(() => temporary, client)
   private val run =
-    new KeptRun(() => runs, "app-1", scratch, describe, client, bestEffort, World.delete)
+    new KeptRun(() => runs, "app-1", scratch, describe, client, bestEffort, Temporary.delete)
   val archive = new ArchiveWriting(() => archiveUse(), _ => archiveSound, client, bestEffort, log)
   val application = new RunningApplication(
     () => check(),

@@ -7,6 +7,8 @@ import java.nio.file.{AccessDeniedException, Files, LinkOption, Path}
 import scala.jdk.CollectionConverters._
 import scala.util.{Try, Using}
 
+import io.hearth.core.files.Replaceable.{me, uid}
+
 /**
  * Documents of the registry that are alike.
  *
@@ -197,10 +199,6 @@ private[leases] object LeaseFiles {
   private def uidOf(file: Path): Option[Int] =
     try Some(uid(file))
     catch { case _: IOException => None }
-
-  def uid(file: Path): Int = Files.getAttribute(file, "unix:uid", NoFollow).asInstanceOf[Int]
-
-  def me: Int = Files.getAttribute(Path.of("/proc/self"), "unix:uid").asInstanceOf[Int]
 
   private def userOf(file: Path, uid: Int): String =
     RegistryDocument.printable(Try(Files.getOwner(file, NoFollow).getName).getOrElse(s"$uid"))

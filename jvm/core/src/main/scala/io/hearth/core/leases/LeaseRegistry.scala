@@ -11,6 +11,7 @@ import com.fasterxml.jackson.databind.JsonNode
 
 import io.hearth.core.IoReason
 import io.hearth.core.files.OwnFiles
+import io.hearth.core.files.Replaceable.{me, uid}
 import io.hearth.core.json.Json
 
 /**
@@ -27,7 +28,6 @@ final class LeaseRegistry(
     boot: String,
     limitMs: Long = LeaseRegistry.MaxLockWaitMs
 ) {
-  import LeaseFiles.{me, uid}
   import LeaseRegistry._
 
   private val files = new LeaseFiles(directory, boot)
@@ -170,7 +170,6 @@ final class LeaseRegistry(
 }
 
 object LeaseRegistry {
-  import LeaseFiles.{me, uid}
 
   /** Names another directory, such as one that containers share. */
   val Variable = "HEARTH_LEASES"

@@ -46,17 +46,6 @@ object Coexistence {
   private val Source = "kernel: /proc/PID/status"
   private val LeaseSource = "hearth: leases"
 
-  /** As [[fit]], where nobody has leased anything. */
-  def plan(
-      topology: Topology,
-      workload: Workload,
-      limits: Limits,
-      occupied: IdSet,
-      neighbours: Neighbours,
-      scratch: Option[Scratch]
-  ): Either[Unfit, Plan] =
-    fit(topology, workload, limits, occupied, Others(neighbours, Leases.none), scratch).map(_.plan)
-
   /**
    * As [[Planner.plan]]; a reason says what others change.
    *

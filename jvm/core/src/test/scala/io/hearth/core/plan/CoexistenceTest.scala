@@ -8,11 +8,18 @@ import io.hearth.core.topology.{IdSet, MachineSpec, Neighbour, Neighbours, Topol
 class CoexistenceTest extends AnyFunSuite {
   private val machine = MachineSpec.parse("2 packages, 2 nodes of 64 GB, 8 cores")
 
+  private def fit(
+      limits: Limits,
+      leases: Leases,
+      on: Topology = machine,
+      neighbours: Neighbours = Neighbours.none
+  ): Fitted = Coexistence
+    .fit(on, Workload.unknown, limits, IdSet.empty, Others(neighbours, leases), None)
+    .fold(unfit => fail(unfit.message), identity)
+
   private def beside(limits: Limits, theirs: IdSet, hidden: Option[String]): Plan = {
     val executors = Vector(Neighbour(77, "app-1", "alice", theirs)).filter(_ => theirs.nonEmpty)
-    Coexistence
-      .plan(machine, Workload.unknown, limits, IdSet.empty, Neighbours(executors, hidden), None)
-      .fold(unfit => fail(unfit.message), identity)
+    fit(limits, Leases.none, neighbours = Neighbours(executors, hidden)).plan
   }
 
   private def cpus(plan: Plan): IdSet = IdSet.union(plan.executors.map(_.cpus))
@@ -48,16 +55,8 @@ class CoexistenceTest extends AnyFunSuite {
     assert(beside(Limits.none, IdSet(500), None) == alone)
   }
 
-  private def whileFree(availableMb: Long, limits: Limits = Limits.none): Plan = Coexistence
-    .plan(
-      machine,
-      Workload.unknown,
-      limits,
-      IdSet.empty,
-      Neighbours(Vector.empty, None, Some(availableMb)),
-      None
-    )
-    .fold(unfit => fail(unfit.message), identity)
+  private def whileFree(availableMb: Long, limits: Limits = Limits.none): Plan =
+    fit(limits, Leases.none, neighbours = Neighbours(Vector.empty, None, Some(availableMb))).plan
 
   private def taken(plan: Plan): Long =
     plan.executors.map(e => e.heapMb + e.offHeapMb + e.overheadMb).sum
@@ -89,19 +88,13 @@ class CoexistenceTest extends AnyFunSuite {
     "memory that processes without a lease hold on a node is left to them, in steps, and that is said"
   ) {
     def beside(freeGb: Map[Int, Long], leases: Leases = Leases.none, limits: Limits = Limits.none) =
-      Coexistence
-        .fit(
-          machine,
-          Workload.unknown,
-          limits,
-          IdSet.empty,
-          Others(
-            Neighbours(Vector.empty, None, None, freeGb.map { case (n, g) => n -> (g << 30) }),
-            leases
-          ),
-          None
-        )
-        .fold(unfit => fail(unfit.message), _.plan)
+      fit(
+        limits,
+        leases,
+        neighbours =
+          Neighbours(Vector.empty, None, None, freeGb.map { case (n, g) => n -> (g << 30) })
+      ).plan
+
     val alone = beside(Map.empty)
     assert(beside(Map(0 -> 59L, 1 -> 58L)) == alone, "the part that every plan leaves")
     val held = beside(Map(0 -> 20L, 1 -> 60L))
@@ -132,10 +125,6 @@ class CoexistenceTest extends AnyFunSuite {
     val lease = Lease("boot", LeaseState.Holds, "app-9", "job", 77, 1, 1, cpus, memory)
     Leases(Vector(LiveLease(lease, "alice", ours)), Vector.empty)
   }
-
-  private def fit(limits: Limits, leases: Leases, on: Topology = machine): Fitted = Coexistence
-    .fit(on, Workload.unknown, limits, IdSet.empty, Others(Neighbours.none, leases), None)
-    .fold(unfit => fail(unfit.message), identity)
 
   private def memory(plan: Plan): Map[Int, Long] = PlanLease.memoryBytes(plan)
 

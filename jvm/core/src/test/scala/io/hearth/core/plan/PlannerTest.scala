@@ -7,7 +7,7 @@ import org.scalatest.funsuite.AnyFunSuite
 import io.hearth.core.topology.{Device, DeviceKind, IdSet, MachineSpec, Scratch, Topology}
 
 /** What a user gets for what he asks, on machines described in a line. */
-class PlannerTest extends AnyFunSuite {
+class PlannerTest extends AnyFunSuite with Planning {
   private val power8 = "2 packages, 4 nodes of 256 GB, 6 cores x 8 threads"
   private val xeon = "2 packages, 2 nodes of 128 GB, 12 cores x 2 threads"
   private val gigabyte = 1L << 30
@@ -18,8 +18,7 @@ class PlannerTest extends AnyFunSuite {
       workload: Workload = Workload.unknown,
       occupied: IdSet = IdSet.empty,
       change: Topology => Topology = identity
-  ): Either[Unfit, Plan] =
-    Planner.plan(change(MachineSpec.parse(machine)), workload, limits, occupied)
+  ): Either[Unfit, Plan] = Planner.plan(change(described(machine)), workload, limits, occupied)
 
   private def plan(
       machine: String,
@@ -27,7 +26,7 @@ class PlannerTest extends AnyFunSuite {
       workload: Workload = Workload.unknown,
       occupied: IdSet = IdSet.empty,
       change: Topology => Topology = identity
-  ): Plan = tried(machine, limits, workload, occupied, change).fold(u => fail(u.message), identity)
+  ): Plan = planned(change(described(machine)), limits, workload, occupied)
 
   private def refused(machine: String, limits: Limits): Unfit =
     tried(machine, limits).swap.getOrElse(fail("it was planned"))
@@ -38,8 +37,7 @@ class PlannerTest extends AnyFunSuite {
   private def conf(settings: (String, String)*) = Limits.none.copy(conf = settings.toMap)
   private def slots(plan: Plan) = plan.executors.map(_.taskSlots)
   private def nodes(plan: Plan) = plan.executors.map(_.memoryNodes.toString)
-  private def because(plan: Plan, decision: String) =
-    plan.reasons.find(_.decision == decision).fold(fail(s"no reason for $decision"))(_.because)
+  private def because(plan: Plan, decision: String) = reasonOf(plan, decision).because
 
   test(
     "the hand-over's reason says what its mode does by this plan, and nothing where it does nothing"
@@ -576,9 +574,7 @@ class PlannerTest extends AnyFunSuite {
     )
     val apart = machine.copy(allowed = machine.allowed.copy(nodes = IdSet(1, 3)))
     val first = apart.copy(allowed = apart.allowed.copy(cpus = apart.node(0).get.cpus))
-    val got = Planner
-      .plan(first, Workload.unknown, shape(1, 8), IdSet.empty)
-      .fold(u => fail(u.message), identity)
+    val got = planned(first, shape(1, 8))
     assert(got.executors.map(_.memoryNodes) == Vector(IdSet(1)))
     assert(got.executors.map(_.cpus) == Vector(apart.node(0).get.cpus))
   }
@@ -609,9 +605,7 @@ class PlannerTest extends AnyFunSuite {
   test("cores of different widths are dealt out so that executors differ by a core at most") {
     val machine = MachineSpec.parse("1 node of 64 GB, 14 cores x 2 threads")
     val part = machine.allowed.copy(cpus = IdSet.from(0 until 20))
-    val got = Planner
-      .plan(machine.copy(allowed = part), Workload.unknown, executors(3), IdSet.empty)
-      .fold(u => fail(u.message), identity)
+    val got = planned(machine.copy(allowed = part), executors(3))
     assert(slots(got).max - slots(got).min <= 2 && slots(got).sum == 20)
   }
 
@@ -647,9 +641,7 @@ class PlannerTest extends AnyFunSuite {
   test("CPUs without memory of their own use all nodes that are equally near, and that is said") {
     val machine = MachineSpec.parse("5 nodes of 64 GB, 8 cores, 2 memory-only nodes of 64 GB")
     val part = machine.allowed.copy(nodes = IdSet(0, 5, 6))
-    val got = Planner
-      .plan(machine.copy(allowed = part), Workload.unknown, Limits.none, IdSet.empty)
-      .fold(u => fail(u.message), identity)
+    val got = planned(machine.copy(allowed = part))
     assert(IdSet.union(got.executors.map(_.memoryNodes)) == IdSet(0, 5, 6))
     assert(!because(got, "placement").contains("inside one NUMA node"))
     assert(!because(got, "partition").contains("local memory"))
