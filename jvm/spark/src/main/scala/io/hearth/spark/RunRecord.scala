@@ -60,7 +60,7 @@ final case class RunRecord(
     node.put("hosts", hosts.name).put("binding", binding.name).put("launcher", launcher.name)
     RunRecord.pidNamespace.foreach(node.put("pid_namespace", _))
     ui.foreach(node.put("ui", _))
-    node.set[ObjectNode]("scratch", Json.array(scratch)((array, path) => array.add(path.toString)))
+    node.set[ObjectNode]("scratch", Json.texts(scratch.map(_.toString)))
   }
 }
 

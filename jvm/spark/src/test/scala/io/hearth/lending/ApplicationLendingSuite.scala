@@ -12,7 +12,7 @@ import io.hearth.core.leases.{Loan, ActiveLease, Lease, LeaseRegistry, LeaseStat
 import io.hearth.core.plan.{FreeMemory, HandOverMode}
 import io.hearth.core.topology.IdSet
 import io.hearth.spark.{Activity, BestEffort, RunningExecutor}
-import io.hearth.spark.testing.{FakeProcess, HandDriven, HandDrivenBy, Heard, Places, Temporary}
+import io.hearth.spark.testing.{FakeProcess, HandDriven, Heard, Places, Temporary}
 
 /**
  * Applications that lend each other CPUs over one directory, each with its own view of it, on one clock: each has
@@ -97,7 +97,7 @@ class ApplicationLendingSuite extends AnyFunSuite {
         () => now(),
         log
       )
-      val own = new HandDrivenBy(clock)
+      val own = clock.beside
       val lending = new CoreLending(
         plans,
         () => executors,

@@ -9,7 +9,7 @@ import scala.jdk.CollectionConverters._
 import org.scalatest.Outcome
 import org.scalatest.funsuite.FixtureAnyFunSuite
 
-import io.hearth.core.{Redaction, UserError}
+import io.hearth.core.UserError
 import io.hearth.core.affinity.BindingRefused
 import io.hearth.core.json.Json
 import io.hearth.core.launch.{ArchiveUse, JvmStarter, LaunchSpec}
@@ -465,20 +465,9 @@ final class World(
     RunningApplication.Parts(bestEffort, client, run, scratch, ended, drivers, archive),
     log
   )
-  private val launch = ApplicationLaunch(
-    appId = "app-1",
-    java = "/jdk/bin/java",
-    classPath = Vector("/h.jar"),
-    sparkOptions = Vector.empty,
-    userOptions = Vector.empty,
-    environment = Map.empty,
-    driverUrl = "spark://S@h:7",
-    token = "t-1",
-    redaction = Redaction.of(_ => None)
-  )
   val starter = new ExecutorStarter(
     ExecutorSettings(
-      launch,
+      ExecutorSuite.app,
       binding,
       _.host,
       (_, _) => None,

@@ -57,7 +57,7 @@ private[cli] object PlanVerb {
     val document = Json.parse(new String(in.readAllBytes(), UTF_8), "the plan request")
     val seen = new Seen
     PlanRequest.several(document).fold(planned(document, seen)) { requests =>
-      val answers = Json.array(requests)((list, request) => list.add(answered(request, seen)))
+      val answers = Json.array(requests.map(request => answered(request, seen)))
       Json.obj().put("schema", "hearth/plans/1").set[JsonNode]("plans", answers)
     }
   }

@@ -17,15 +17,15 @@ object TopologyJson {
     topology.architecture.foreach(root.put("architecture", _))
     topology.processor.foreach(root.put("processor", _))
     root.put("cpus", topology.cpus.toString)
-    root.set[JsonNode]("packages", Json.array(topology.packages)((a, p) => a.add(writePackage(p))))
-    root.set[JsonNode]("nodes", Json.array(topology.nodes)((a, n) => a.add(writeNode(n))))
-    root.set[JsonNode]("caches", Json.array(topology.caches)((a, c) => a.add(writeCache(c))))
-    root.set[JsonNode]("cores", Json.array(topology.cores)((a, c) => a.add(writeCore(c))))
-    root.set[JsonNode]("devices", Json.array(topology.devices)((a, d) => a.add(writeDevice(d))))
+    root.set[JsonNode]("packages", Json.array(topology.packages.map(writePackage)))
+    root.set[JsonNode]("nodes", Json.array(topology.nodes.map(writeNode)))
+    root.set[JsonNode]("caches", Json.array(topology.caches.map(writeCache)))
+    root.set[JsonNode]("cores", Json.array(topology.cores.map(writeCore)))
+    root.set[JsonNode]("devices", Json.array(topology.devices.map(writeDevice)))
     root.set[JsonNode]("allowed", writeAllowed(topology.allowed))
     if (topology.isolated.nonEmpty) root.put("isolated", topology.isolated.toString)
     if (topology.tickless.nonEmpty) root.put("nohz_full", topology.tickless.toString)
-    root.set[JsonNode]("warnings", Json.array(topology.warnings)((a, w) => a.add(w)))
+    root.set[JsonNode]("warnings", Json.texts(topology.warnings))
     root
   }
 
@@ -95,7 +95,7 @@ object TopologyJson {
   private def writePackage(p: CpuPackage): ObjectNode = {
     val node = Json.obj().put("id", p.id).put("cpus", p.cpus.toString)
     val dies =
-      Json.array(p.dies)((a, d) => a.add(Json.obj().put("id", d.id).put("cpus", d.cpus.toString)))
+      Json.array(p.dies.map(d => Json.obj().put("id", d.id).put("cpus", d.cpus.toString)))
     node.set[ObjectNode]("dies", dies)
   }
 
@@ -198,10 +198,7 @@ object TopologyJson {
       quota.throttledUsec.foreach(entry.put("throttled_usec", _))
     }
     if (a.taskLimits.nonEmpty)
-      node.set[JsonNode](
-        "task_limits",
-        Json.array(a.taskLimits)((list, t) => list.add(writeTasks(t)))
-      )
+      node.set[JsonNode]("task_limits", Json.array(a.taskLimits.map(writeTasks)))
     node
   }
 

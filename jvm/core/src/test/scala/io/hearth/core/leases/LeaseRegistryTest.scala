@@ -301,7 +301,7 @@ class LeaseRegistryTest extends AnyFunSuite {
     val json = Taker.lease("a", IdSet(1)).toJson.toString
     def read(from: String, to: String) = Lease.read(json.replace(from, to).ensuring(_ != json))
     val huge = read(s"${1L << 30}", s"${Long.MaxValue}").toOption.get
-    val all = Leases(Vector.fill(3)(LiveLease(huge, "a", ours = true)), Vector.empty)
+    val all = Leases(Vector.fill(3)(LiveLease(huge, "a", ours = true)))
     assert(all.memoryBytes == Map(0 -> Lease.MaxBytes) && all.ownMemoryBytes == Lease.MaxBytes)
     val wrong = Vector(
       "\"since\":0" -> s"\"since\":${Long.MaxValue}",

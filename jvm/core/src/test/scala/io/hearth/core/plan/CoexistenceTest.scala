@@ -123,7 +123,7 @@ class CoexistenceTest extends AnyFunSuite {
   private def leased(cpus: IdSet, gbOfNode: Map[Int, Long], ours: Boolean = false) = {
     val memory = gbOfNode.map { case (node, gb) => node -> (gb << 30) }
     val lease = Lease("boot", LeaseState.Holds, "app-9", "job", 77, 1, 1, cpus, memory)
-    Leases(Vector(LiveLease(lease, "alice", ours)), Vector.empty)
+    Leases(Vector(LiveLease(lease, "alice", ours)))
   }
 
   private def memory(plan: Plan): Map[Int, Long] = PlanLease.memoryBytes(plan)
@@ -145,27 +145,15 @@ class CoexistenceTest extends AnyFunSuite {
   test("two plans made one around the other's lease never take more than the machine has") {
     val first = fit(eight.copy(cores = Some(4)), Leases.none).plan
     val lease = Lease("b", LeaseState.Holds, "a", "n", 1, 1, 1, cpus(first), memory(first))
-    val second =
-      fit(Limits.none, Leases(Vector(LiveLease(lease, "bob", ours = true)), Vector.empty))
+    val held = Leases(Vector(LiveLease(lease, "bob", ours = true)))
+    val second = fit(Limits.none, held)
     assert(!cpus(second.plan).intersects(cpus(first)))
     for (node <- 0 to 1)
       assert(
         memory(first).getOrElse(node, 0L) + memory(second.plan).getOrElse(node, 0L) <= (64L << 30)
       )
-    assert(
-      !PlanLease.isFree(
-        first,
-        machine,
-        Leases(Vector(LiveLease(lease, "bob", ours = true)), Vector.empty)
-      )
-    )
-    assert(
-      PlanLease.isFree(
-        second.plan,
-        machine,
-        Leases(Vector(LiveLease(lease, "bob", ours = true)), Vector.empty)
-      )
-    )
+    assert(!PlanLease.isFree(first, machine, held))
+    assert(PlanLease.isFree(second.plan, machine, held))
   }
 
   test("where everything is leased the plan is not bound and names whom it runs beside") {
@@ -199,7 +187,7 @@ class CoexistenceTest extends AnyFunSuite {
 
   test("memory of a lease beyond all sums counts for what the machine has, in words too") {
     val one = leased(IdSet.empty, Map(0 -> (Long.MaxValue >> 30), 77 -> 9L)).live.head
-    val got = fit(Limits.none, Leases(Vector.fill(3)(one), Vector.empty))
+    val got = fit(Limits.none, Leases(Vector.fill(3)(one)))
     assert(memory(got.plan).values.forall(_ <= (64L << 30)) && !got.unbound)
     assert(!memory(got.plan).contains(0), "node 0 is full")
     val said = got.plan.reasons.filter(_.decision == Coexistence.Leased).map(_.value)
@@ -238,7 +226,7 @@ class CoexistenceTest extends AnyFunSuite {
   test("memory is free that a plan would use and nobody has leased; a cgroup's limit is shared") {
     val gb = 1L << 30
     val lease = Lease("", LeaseState.Shares, "a", "a", 1, 1, 1, IdSet.empty, Map(1 -> 50 * gb))
-    val leases = Leases(Vector(LiveLease(lease, "alice", ours = true)), Vector.empty)
+    val leases = Leases(Vector(LiveLease(lease, "alice", ours = true)))
     val free = FreeMemory.of(machine, leases)
     def gbEach(of: FreeMemory, nodes: IdSet, processes: Int, all: Int) =
       of.each(nodes, processes, all) / gb

@@ -66,12 +66,6 @@ class PlannerTest extends AnyFunSuite with Planning {
     }
   }
 
-  test("two sockets of 24 threads get an executor each, which stays on its node") {
-    val got = plan(xeon)
-    assert(got.master == "local-numa[2x24]")
-    assert(nodes(got) == Vector("0", "1"))
-  }
-
   test("executors are no more than the machine's GPUs allow, where they are known") {
     val each = "spark.executor.resource.gpu.amount"
     def gpus(n: Int)(t: Topology) =
@@ -90,10 +84,6 @@ class PlannerTest extends AnyFunSuite with Planning {
     assert(got(4, 2, executors(3)).executors.size == 3)
   }
 
-  test("heaps stay below the compressed-oops limit, however much memory there is") {
-    assert(plan(power8).executors.forall(_.heapMb == 31744))
-  }
-
   test("a last-level cache that is wide enough keeps its executors to itself") {
     val got = plan("1 node of 256 GB, 24 cores x 2 threads, l3 of 6 cores")
     val caches = Vector.tabulate(4)(i =>
@@ -104,12 +94,6 @@ class PlannerTest extends AnyFunSuite with Planning {
     val odd = plan("1 node of 256 GB, 21 cores x 2 threads, l3 of 7 cores")
     assert(odd.executors.size == 3)
     assert(odd.executors.forall(_.cpus.toVector.map(_ % 21 / 7).distinct.sizeIs == 1))
-  }
-
-  test("a few cores on one node run native in Spark's own local mode") {
-    val got = plan("1 node of 16 GB, 8 cores x 2 threads")
-    assert(got.mode == PlanMode.Native && got.master == "local[16]")
-    assert(got.conf("spark.driver.memory") == s"${got.executors.head.heapMb}m")
   }
 
   test(
@@ -139,12 +123,6 @@ class PlannerTest extends AnyFunSuite with Planning {
     assert(nodes(plan(power8, executors(2))) == Vector("0-1", "2-3"))
     assert(nodes(plan(xeon, executors(3))) == Vector("0", "0", "1"))
     assert(plan(power8, executors(2)).executors.map(_.cpus.size) == Vector(96, 96))
-  }
-
-  test("four executors of twelve tasks use all six cores of a node each, as in Chiba 2015") {
-    val got = plan(power8, shape(4, 12))
-    assert(slots(got) == Vector(12, 12, 12, 12))
-    assert(nodes(got) == Vector("0", "1", "2", "3") && got.executors.forall(_.cpus.size == 48))
   }
 
   private def inPackages(executors: Int, cores: Int) =
@@ -339,16 +317,6 @@ class PlannerTest extends AnyFunSuite with Planning {
     assert(small.heapMb >= 2048, "a comfortable heap comes first")
   }
 
-  test("SQL with memory to spare works off the heap, other work does not") {
-    val sql = plan(power8, workload = Workload(Some(WorkloadKind.Sql), None))
-    assert(sql.executors.forall(_.offHeapMb >= 4096))
-    assert(sql.conf("spark.memory.offHeap.size") == s"${sql.executors.head.offHeapMb}m")
-    assert(
-      plan(power8, workload = Workload(Some(WorkloadKind.Ml), None)).executors
-        .forall(_.offHeapMb == 0)
-    )
-  }
-
   test("on one or two CPUs a JVM asks for its second compiler later, unless the user has a say") {
     val later = "-XX:Tier4InvocationThreshold=15000"
     def ofExecutors(p: Plan) = p.executors.count(_.javaOptions.contains(later))
@@ -413,21 +381,6 @@ class PlannerTest extends AnyFunSuite with Planning {
     val eight = "8 packages, 8 nodes of 100 GB, 15 cores"
     assert(gain(eight) == ("up to 1.5 times as fast as one JVM" -> "Kyong 2017"))
     assert(gain(eight, Workload(Some(WorkloadKind.Sql), None))._1 == "unknown", "executors span")
-  }
-
-  test("what binding gains is said by the kind of work, with the study that measured it") {
-    def gain(kind: Option[WorkloadKind]) = {
-      val reason = plan(power8, workload = Workload(kind, None)).reasons
-        .find(_.decision == "expected gain")
-        .get
-      (reason.value, reason.source)
-    }
-    val both = "Chiba 2015; Baig 2018"
-    assert(gain(Some(WorkloadKind.Ml)) == ("13 to 15 % faster by binding" -> both))
-    assert(gain(Some(WorkloadKind.Graph)) == ("25 % faster by binding" -> "Baig 2018"))
-    assert(gain(Some(WorkloadKind.Sql)) == ("3 to 7 % faster by binding" -> both))
-    assert(gain(None) == ("3 to 25 % faster by binding" -> both))
-    assert(gain(Some(WorkloadKind.Etl))._1 == "unknown", "no study bound such work")
   }
 
   test("the collector's threads are the executor's, and the user's collector leaves out ours") {

@@ -31,7 +31,7 @@ import io.hearth.spark._
 private[spark] class LocalNumaBackend(
     scheduler: TaskSchedulerImpl,
     sc: SparkContext,
-    parts: LocalNumaParts
+    parts: Wiring
 ) extends CoarseGrainedSchedulerBackend(scheduler, sc.env.rpcEnv) {
   import parts.{appId, application, archive, pool, placement}
 

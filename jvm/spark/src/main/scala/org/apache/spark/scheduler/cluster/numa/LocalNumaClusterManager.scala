@@ -119,7 +119,7 @@ private[spark] class PlannedScheduler(sc: SparkContext, leased: Leased, appId: S
     sc.conf.set(ApplicationToken.Key, UUID.randomUUID.toString)
     val jvm = DriverJvm.here()
     val launch = DriversLaunch.describe(sc, appId, jvm, leased.lease.map(_.file))
-    val parts = Wiring.parts(sc, leased, appId, jvm, launch, lentSlots.set(_))
+    val parts = new Wiring(sc, leased, appId, jvm, launch, lentSlots.set(_))
     new LocalNumaBackend(this, sc, parts)
   }
 }

@@ -37,19 +37,6 @@ import io.hearth.spark._
  */
 private[spark] object Wiring {
 
-  /**
-   * @param launch what all executors have in common
-   * @param lentSlots is given for how many more tasks executors have CPUs of other applications
-   */
-  def parts(
-      sc: SparkContext,
-      leased: Leased,
-      appId: String,
-      jvm: DriverJvm,
-      launch: ApplicationLaunch,
-      lentSlots: Map[String, Int] => Unit
-  ): LocalNumaParts = new Wiring(sc, leased, appId, jvm, launch, lentSlots).parts
-
   /** Spark's own exit codes of executors (SparkExitCode, ExecutorExitCode). */
   private val SparkExitCodes = 50 to 57
 
@@ -62,10 +49,14 @@ private[spark] object Wiring {
   )
 }
 
-private class Wiring(
+/**
+ * @param launch what all executors have in common
+ * @param lentSlots is given for how many more tasks executors have CPUs of other applications
+ */
+private[numa] class Wiring(
     sc: SparkContext,
     leased: Leased,
-    appId: String,
+    val appId: String,
     jvm: DriverJvm,
     launch: ApplicationLaunch,
     lentSlots: Map[String, Int] => Unit
@@ -134,7 +125,7 @@ private class Wiring(
     val options = s"-Xmx${place.heapMb}m" +: (place.javaOptions ++ launch.userOptions)
     new ArchiveCheck(launch.java, options, launch.classPath)
   }
-  private val archive = new ArchiveWriting(
+  val archive = new ArchiveWriting(
     () => archiveUse(),
     archiveCheck.sound,
     reaper,
@@ -180,14 +171,14 @@ private class Wiring(
   )
 
   private val shownPlan = PlanJson.shown(plan, launch.redaction)
-  private val application = new RunningApplication(
+  val application = new RunningApplication(
     () => { jvms.prepare(); resources.open() },
     () => RunSweep.sweep(runs, HearthKeys.RunsKept.in(conf.getOption), remove),
     PlanJson.write(shownPlan),
     RunningApplication.Parts(bestEffort, reaper, run, scratch, ended, drivers, archive),
     log
   )
-  private val pool =
+  val pool =
     new ExecutorPool(
       plan.executors,
       starter.start,
@@ -198,7 +189,7 @@ private class Wiring(
   private val tables = new ApplicationTables(shownPlan, leased, () => pool.running)
   private val handOver = HearthKeys.HandOver.in(conf.getOption)
 
-  private val lending =
+  val lending: Lending =
     if (binding == BindingMode.Off || handOver == HandOverMode.Off) NoLending
     else {
       val masks = new LiveThreadMasks(jvms)
@@ -224,7 +215,7 @@ private class Wiring(
       )
     }
 
-  private val placement = new PlacementWatch(
+  val placement = new PlacementWatch(
     appId,
     () => pool.running,
     TimeUnit.SECONDS.toNanos(HearthKeys.PlacementInterval.in(conf.getOption)),
@@ -246,21 +237,14 @@ private class Wiring(
     log
   )
 
-  def parts: LocalNumaParts = LocalNumaParts(
-    appId,
-    math.min(
-      plan.executors.size,
-      SchedulerBackendUtils.getInitialTargetExecutorNumber(conf, plan.executors.size)
-    ),
-    application,
-    archive,
-    pool,
-    placement,
-    lending,
-    () => announce(),
-    jvms.taskFailed,
-    supervise
+  /** How many are started before the application begins. */
+  def initialExecutors: Int = math.min(
+    plan.executors.size,
+    SchedulerBackendUtils.getInitialTargetExecutorNumber(conf, plan.executors.size)
   )
+
+  /** Given the error of each task that has failed with one. */
+  def taskFailed(error: String): Unit = jvms.taskFailed(error)
 
   private lazy val machine = TopologyReader.load(None)
 
@@ -299,7 +283,8 @@ private class Wiring(
     tables.loansChanged(record)
   }
 
-  private def supervise(scheduler: SchedulerSide) = new ExecutorSupervisor(
+  /** What deals with executors that end. */
+  def supervise(scheduler: SchedulerSide): ExecutorSupervisor = new ExecutorSupervisor(
     Supervision(Wiring.lossHistory(conf)),
     scheduler,
     pool,
@@ -312,7 +297,7 @@ private class Wiring(
   )
 
   /** Executors read these from the driver's settings; the user's shuffle manager stands. People read the UI. */
-  private def announce(): Unit = {
+  def announce(): Unit = {
     conf.set(NumaShuffleManager.RegistryKey, scratch.roots.head.toString)
     conf.setIfMissing(SHUFFLE_MANAGER, classOf[NumaShuffleManager].getName)
     logs.attach()

@@ -93,8 +93,7 @@ class SettingsSuite extends AnyFunSuite {
           "bob",
           ours = false
         )
-      ),
-      Vector.empty
+      )
     )
     assert(fit(Leases.none).plan == made)
     assert(fit(leased(IdSet(65000))).plan == made)
