@@ -35,14 +35,14 @@ maven() {
     jar --create --file "$folder/$name-$version-sources.jar" \
         -C jvm/affinity/src/main/java . -C jvm/transport/src/main/java . \
         -C jvm/core/src/main/scala . -C jvm/spark/src/main/scala . \
-        -C jvm/lending/src/main/scala . -C jvm/shuffle/src/main/scala .
+        -C jvm/shuffle/src/main/scala .
 }
 
 documentation() {
-    mvn -B -q -Dstyle.color=never -f jvm -pl affinity,transport,core,spark,lending,shuffle compile scala:doc
+    mvn -B -q -Dstyle.color=never -f jvm -pl affinity,transport,core,spark,shuffle compile scala:doc
     rm -rf "$out/scaladocs"
     mkdir "$out/scaladocs"
-    for module in core spark lending shuffle; do
+    for module in core spark shuffle; do
         cp -r "jvm/$module/target/site/scaladocs" "$out/scaladocs/$module"
     done
     jar --create --file "$folder/$name-$version-javadoc.jar" -C "$out/scaladocs" .

@@ -4,10 +4,6 @@ import java.io.IOException;
 import java.lang.management.ManagementFactory;
 import java.lang.management.ThreadMXBean;
 import java.lang.reflect.InvocationTargetException;
-import java.net.DatagramSocket;
-import java.net.InetAddress;
-import java.net.InetSocketAddress;
-import java.net.NetworkInterface;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.BitSet;
@@ -126,12 +122,9 @@ public final class Agent {
         return NetworkDevice.choose(machine, settings.device(), settings.peer().flatMap(Agent::carrier));
     }
 
-    /** The interface that the kernel would send through; a connected datagram socket sends nothing. */
     static Optional<String> carrier(String peer) {
-        try (DatagramSocket socket = new DatagramSocket()) {
-            socket.connect(new InetSocketAddress(InetAddress.getByName(peer), 9));
-            return Optional.ofNullable(NetworkInterface.getByInetAddress(socket.getLocalAddress()))
-                    .map(NetworkInterface::getName);
+        try {
+            return NetworkDevice.carrier(peer);
         } catch (IOException | java.io.UncheckedIOException e) {
             say("no route to the peer '" + peer + "' is known: the default route decides");
             return Optional.empty();

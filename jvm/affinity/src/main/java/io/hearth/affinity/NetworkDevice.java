@@ -1,5 +1,10 @@
 package io.hearth.affinity;
 
+import java.io.IOException;
+import java.net.DatagramSocket;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.NetworkInterface;
 import java.util.ArrayList;
 import java.util.BitSet;
 import java.util.Comparator;
@@ -44,6 +49,15 @@ public record NetworkDevice(String name, String why, List<String> lowest, BitSet
                         .thenComparing(adapter -> adapter.place().isEmpty())
                         .thenComparing(Adapter::name))
                 .map(adapter -> of(machine, adapter, fastest(adapter)));
+    }
+
+    /** The interface that the kernel would send through; a connected datagram socket sends nothing. */
+    public static Optional<String> carrier(String peer) throws IOException {
+        try (DatagramSocket socket = new DatagramSocket()) {
+            socket.connect(new InetSocketAddress(InetAddress.getByName(peer), 9));
+            return Optional.ofNullable(NetworkInterface.getByInetAddress(socket.getLocalAddress()))
+                    .map(NetworkInterface::getName);
+        }
     }
 
     private static String fastest(Adapter adapter) {

@@ -2,11 +2,11 @@ package io.hearth.core
 
 /** Foreign text quoted in a message: one line of bounded length. */
 object Brief {
-  private val Most = 120
+  private val Max = 120
 
   /** `text` where it is short and one line; else its beginning and how long it is. */
-  def apply(text: String, most: Int = Most): String = {
+  def apply(text: String, max: Int = Max): String = {
     val line = text.map(c => if (c.isControl) ' ' else c)
-    if (line.length <= most) line else s"${line.take(most)}... (${text.length} characters)"
+    if (line.length <= max) line else s"${line.take(max)}... (${text.length} characters)"
   }
 }

@@ -15,4 +15,15 @@ object Terminal {
     (Character.isISOControl(c) && c != '\n' && c != '\t') || c == '\u061c' ||
       (c >= '\u200e' && c <= '\u200f') || (c >= '\u2028' && c <= '\u202e') ||
       (c >= '\u2066' && c <= '\u2069')
+
+  /** Rows of cells under each other, the header first. */
+  def table(rows: Vector[Vector[String]]): Vector[String] = {
+    val widths = rows.transpose.map(_.map(_.length).max)
+    rows.map(
+      _.zip(widths)
+        .map { case (cell, width) => cell.padTo(width, ' ') }
+        .mkString("  ")
+        .stripTrailing
+    )
+  }
 }

@@ -30,7 +30,7 @@ object BindingReport {
       kernel.set[JsonNode]("anonymous_bytes", bytes)
       node.set[JsonNode]("kernel", kernel)
     }
-    node.set[JsonNode]("warnings", Json.array(outcome.warnings)(_.add(_)))
+    node.set[JsonNode]("warnings", Json.texts(outcome.warnings))
     node
   }
 }

@@ -8,6 +8,7 @@ import scala.util.Using
 
 import com.fasterxml.jackson.databind.JsonNode
 
+import io.hearth.core.Terminal
 import io.hearth.core.files.OwnFiles
 import io.hearth.core.json.Json
 import io.hearth.spark.{BestEffort, Log, UiTable}
@@ -47,7 +48,11 @@ final class BindingReports(
     val fresh = all.filterNot { case (id, _) => shown(id) }
     if (fresh.nonEmpty) {
       shown = all.keySet
-      log.info(BindingReports.table(fresh.values.toVector).mkString("Executors:\n", "\n", ""))
+      log.info(
+        Terminal
+          .table(BindingReports.Columns +: fresh.values.map(BindingReports.row).toVector)
+          .mkString("Executors:\n", "\n", "")
+      )
       fresh.foreach { case (id, report) =>
         report.path("warnings").elements.asScala.foreach { warning =>
           log.warn(s"Executor $id on ${report.path("machine").asText}: ${warning.asText}")
@@ -72,7 +77,7 @@ final class BindingReports(
     OwnFiles.keep(directory)
     val document =
       Json.obj().put("schema", BindingReports.Schema).put("app_id", appId()).put("name", name)
-    document.set[JsonNode]("executors", Json.array(all.values)(_.add(_)))
+    document.set[JsonNode]("executors", Json.array(all.values))
     OwnFiles.write(file, Json.pretty(document))
     forget()
   }
@@ -90,17 +95,6 @@ object BindingReports {
 
   private val Columns =
     Vector("executor", "machine", "pid", "state", "CPUs allowed", "anonymous memory", "")
-
-  private[binding] def table(reports: Vector[JsonNode]): Vector[String] = {
-    val rows = Columns +: reports.map(row)
-    val widths = rows.transpose.map(_.map(_.length).max)
-    rows.map(
-      _.zip(widths)
-        .map { case (cell, width) => cell.padTo(width, ' ') }
-        .mkString("  ")
-        .stripTrailing
-    )
-  }
 
   private def row(report: JsonNode): Vector[String] = {
     val kernel = report.path("kernel")

@@ -7,7 +7,7 @@ import scala.util.Try
 import io.hearth.core.IoReason
 import io.hearth.core.affinity.BindingRefused
 import io.hearth.core.launch.Binding
-import io.hearth.core.leases.{HeldLease, Lease, LeaseRegistry, LeaseState}
+import io.hearth.core.leases.{ActiveLease, Lease, LeaseRegistry}
 import io.hearth.core.placement.{PlacementCheck, ProcessPlacement}
 import io.hearth.core.plan.ExecutorPlan
 import io.hearth.core.topology.IdSet
@@ -43,7 +43,7 @@ final case class Outcome(
     place: Binding,
     advice: Vector[String],
     kernel: Either[String, ProcessPlacement],
-    lease: Option[HeldLease]
+    lease: Option[ActiveLease]
 ) {
 
   /**
@@ -103,7 +103,7 @@ final class ExecutorBinding(
     else if (!sharedLeases) loose(BindingState.Unbound, NoSharedLeases)
     else claim().fold(loose(BindingState.Unbound, _), { case (place, lease) => bind(place, lease) })
 
-  private def claim(): Either[String, (ExecutorPlan, HeldLease)] =
+  private def claim(): Either[String, (ExecutorPlan, ActiveLease)] =
     try
       registry().exclusively(say) { leased =>
         Partition.find(view, leased.leases).map { place =>
@@ -117,7 +117,7 @@ final class ExecutorBinding(
     place.memoryNodes.iterator.map(_ -> all / place.memoryNodes.size).toMap
   }
 
-  private def bind(place: ExecutorPlan, lease: HeldLease): Outcome =
+  private def bind(place: ExecutorPlan, lease: ActiveLease): Outcome =
     try {
       process.bindCpus(place.cpus)
       val lost = bindMemory(place.memoryNodes)
@@ -156,36 +156,14 @@ final class ExecutorBinding(
       place: Binding,
       because: Option[String] = None,
       lost: Vector[String] = Vector.empty,
-      lease: Option[HeldLease] = None
+      lease: Option[ActiveLease] = None
   ): Outcome =
     Outcome(state, because, lost, place, Advice.of(view, place.cpus), process.placement(), lease)
 }
 
 object ExecutorBinding {
-  val Key = "spark.hearth.binding"
 
   private val NoSharedLeases =
     "it runs in a container, where it cannot see the leases of others: mount one directory of the host, " +
       s"open to all and sticky, into all containers, and name it in spark.executorEnv.${LeaseRegistry.Variable}"
-
-  /** @param name of the application, without secrets */
-  def describe(
-      appId: String,
-      name: String,
-      executorId: String,
-      pid: Long,
-      ticks: Long,
-      now: Long
-  ): Lease =
-    Lease(
-      "",
-      LeaseState.Holds,
-      s"$appId/$executorId",
-      name,
-      pid,
-      ticks,
-      now,
-      IdSet.empty,
-      Map.empty
-    )
 }

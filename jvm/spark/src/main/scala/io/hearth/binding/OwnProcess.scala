@@ -2,7 +2,7 @@ package io.hearth.binding
 
 import java.nio.file.Path
 
-import io.hearth.core.affinity.{LinuxScheduling, NativeCode, PageMigration}
+import io.hearth.core.affinity.{LinuxScheduling, NativeCode}
 import io.hearth.core.placement.ProcessPlacement
 import io.hearth.core.topology.IdSet
 
@@ -29,7 +29,7 @@ object LiveProcess extends OwnProcess {
   override def problem: Option[String] = NativeCode.problem
   override def bindCpus(cpus: IdSet): Unit = LinuxScheduling.bindProcessToCpus(cpus)
   override def bindMemory(nodes: IdSet): Unit = LinuxScheduling.confineThreadToNodes(nodes)
-  override def moveMemory(from: IdSet, to: IdSet): Long = PageMigration.moveProcess(from, to)
+  override def moveMemory(from: IdSet, to: IdSet): Long = LinuxScheduling.movePages(from, to)
   override def placement(): Either[String, ProcessPlacement] = ProcessPlacement
     .read(Path.of("/"), ProcessHandle.current.pid)
     .getOrElse(Left("/proc does not show this process"))

@@ -8,6 +8,7 @@ import org.apache.spark.{SparkConf, SparkContext}
 import org.apache.spark.api.plugin.{DriverPlugin, ExecutorPlugin, PluginContext, SparkPlugin}
 
 import io.hearth.affinity.{Agent, JnaScheduling, Settings}
+import io.hearth.core.plan.HearthKeys
 
 /**
  * `spark.plugins=io.hearth.plugin.AffinityPlugin`: communication threads of the driver and of each executor
@@ -32,7 +33,7 @@ private object AffinityPlugin {
 
   /** @throws io.hearth.affinity.Refused where the settings cannot be followed: Spark ends with it */
   def begin(conf: SparkConf): Unit = {
-    val text = conf.get("spark.hearth.affinity", "")
+    val text = conf.get(HearthKeys.Affinity.name, "")
     Agent.begin(
       Settings.parse(text, sys.env.asJava, sys.props.getOrElse("os.arch", "")),
       () => new JnaScheduling

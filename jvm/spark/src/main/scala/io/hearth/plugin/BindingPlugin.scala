@@ -1,6 +1,5 @@
 package io.hearth.plugin
 
-import java.time.Instant
 import java.util.concurrent.TimeUnit
 import java.util.{Collections, Map => JMap}
 
@@ -11,9 +10,10 @@ import org.apache.spark.ui.numa.HearthTab
 
 import io.hearth.binding._
 import io.hearth.core.files.Homes
-import io.hearth.core.leases.{HeldLease, LeaseRegistry}
+import io.hearth.core.leases.{ActiveLease, Lease, LeaseRegistry}
 import io.hearth.core.{Redaction, UserError}
-import io.hearth.spark.{BestEffort, BindingMode, DaemonThread, DriverJvm, Log}
+import io.hearth.core.plan.{BindingMode, HearthKeys}
+import io.hearth.spark.{BestEffort, DaemonThread, DriverJvm, Log}
 
 /**
  * `spark.plugins=io.hearth.plugin.BindingPlugin`: each executor binds itself to a partition of its machine, whatever
@@ -78,7 +78,7 @@ final private class BindingDriver extends DriverPlugin {
 
 /** Binds the executor whose threads are about to be started, and tells the driver. */
 final private class BindingExecutor extends ExecutorPlugin {
-  private var lease = Option.empty[HeldLease]
+  private var lease = Option.empty[ActiveLease]
 
   override def init(context: PluginContext, extraConf: JMap[String, String]): Unit = {
     val mode = BindingPlugin.mode(context.conf)
@@ -102,13 +102,11 @@ final private class BindingExecutor extends ExecutorPlugin {
       LiveProcess,
       () => LeaseRegistry.here(sys.env.get),
       !view.ownProcesses || sys.env.contains(LeaseRegistry.Variable),
-      ExecutorBinding.describe(
-        conf.get("spark.app.id", "?"),
+      Lease.of(
+        s"${conf.get("spark.app.id", "?")}/${context.executorID}",
         Redaction.of(conf.getOption)(conf.get("spark.app.name", "?")),
-        context.executorID,
         jvm.pid,
-        jvm.startTicks,
-        Instant.now().getEpochSecond
+        jvm.startTicks
       ),
       BindingPlugin.warn
     ).run()
@@ -126,7 +124,7 @@ final private class BindingExecutor extends ExecutorPlugin {
   private def observeOnly(context: PluginContext, mode: BindingMode): Option[String] =
     if (context.executorID == "driver")
       Some("in local mode one JVM is driver and executor, and has the whole machine")
-    else Option.when(mode == BindingMode.Off)(s"${ExecutorBinding.Key}=off")
+    else Option.when(mode == BindingMode.Off)(s"${HearthKeys.Binding.name}=off")
 
   override def shutdown(): Unit =
     BindingPlugin.guarded("The lease is only released when this process ends") {
@@ -141,19 +139,11 @@ private object BindingPlugin extends Log with Logging {
   val Kept = 50
 
   /** `preferred` unless it is set: a cluster's executors run also where one cannot be bound. */
-  def mode(conf: SparkConf): BindingMode = {
-    val set = conf.get(ExecutorBinding.Key, BindingMode.Preferred.name)
-    BindingMode.all
-      .find(_.name == set)
-      .getOrElse(
-        throw new UserError(
-          s"${ExecutorBinding.Key}: '$set' is not one of ${BindingMode.all.map(_.name).mkString(", ")}"
-        )
-      )
-  }
+  def mode(conf: SparkConf): BindingMode =
+    HearthKeys.Binding.set(conf.getOption).getOrElse(BindingMode.Preferred)
 
   def refusal(why: String): String =
-    s"${ExecutorBinding.Key}: 'required', and an executor cannot be bound: $why"
+    s"${HearthKeys.Binding.name}: 'required', and an executor cannot be bound: $why"
 
   /** Nothing of the plugin's ends what Spark does. */
   def guarded(failing: String)(work: => Unit): Unit =

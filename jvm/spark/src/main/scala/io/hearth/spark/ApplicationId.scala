@@ -8,7 +8,7 @@ import io.hearth.core.{Terminal, UserError}
 object ApplicationId {
 
   /** Directories put something before it; a name has 255 bytes at most (path_resolution(7), NAME_MAX). */
-  private val MostBytes = 200
+  private val MaxBytes = 200
 
   /** @throws UserError where no directory can have that name, or it leads elsewhere */
   def checked(id: String): String = {
@@ -17,7 +17,7 @@ object ApplicationId {
       else if (id == "." || id == "..") Some("leads to another directory")
       else if (id.contains('/')) Some("contains '/'")
       else if (id.exists(_.isControl)) Some("contains a control character")
-      else if (id.getBytes(UTF_8).length > MostBytes) Some(s"has more than $MostBytes bytes")
+      else if (id.getBytes(UTF_8).length > MaxBytes) Some(s"has more than $MaxBytes bytes")
       else None
     val shown = Terminal.escaped(id).replace("\n", "\\n").replace("\t", "\\t")
     problem.foreach(why =>

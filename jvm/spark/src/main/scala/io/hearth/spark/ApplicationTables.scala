@@ -142,9 +142,9 @@ object ApplicationTables {
         rows("lent_out")(loan => (s"place ${loan.path("place").asText}", application(loan)))
     UiTable(
       "Loans of idle CPUs",
-      if (all.isEmpty) "None." else s"At most the latest $MostLoans, newest first.",
+      if (all.isEmpty) "None." else s"At most the latest $MaxLoans, newest first.",
       Vector("CPUs", "From", "To", "Since (UTC)", "Until (UTC)"),
-      all.sortBy(_(3)).reverse.take(MostLoans)
+      all.sortBy(_(3)).reverse.take(MaxLoans)
     )
   }
 
@@ -157,5 +157,5 @@ object ApplicationTables {
   private def application(other: JsonNode): String =
     s"application ${other.path("app_id").asText} of ${other.path("user").asText}"
 
-  private val MostLoans = 20
+  private val MaxLoans = 20
 }

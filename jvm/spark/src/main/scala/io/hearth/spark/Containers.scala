@@ -8,6 +8,7 @@ import io.hearth.core.launch.{
   ContainerFiles,
   Docker,
   HostPaths,
+  JvmStarter,
   LaunchSpec,
   Mount,
   Mounts,

@@ -5,7 +5,7 @@ import java.nio.file.Path
 import io.hearth.core.Redaction
 import io.hearth.core.launch.{Binding, LaunchSpec}
 import io.hearth.core.plan.ExecutorPlan
-import io.hearth.core.topology.{IdSet, Neighbours}
+import io.hearth.core.topology.Neighbours
 
 /**
  * What all executors of an application have in common.
@@ -30,7 +30,7 @@ final case class ApplicationLaunch(
 /**
  * @param id Spark's executor id; a replacement has a new one in the same place
  * @param host the name under which it registers
- * @param memoryBound whether its memory is bound too, where it is bound
+ * @param binding to what it is bound, where it is
  * @param startsIn the directory in which it starts
  * @param workDirectory its own: files that the application sends it, files of hearth's
  * @param localDirs where its blocks go (`SPARK_EXECUTOR_DIRS`)
@@ -40,8 +40,7 @@ final case class ExecutorLaunch(
     id: String,
     place: ExecutorPlan,
     host: String,
-    bound: Boolean,
-    memoryBound: Boolean,
+    binding: Option[Binding],
     startsIn: Path,
     workDirectory: Path,
     temporary: Path,
@@ -88,7 +87,6 @@ object ExecutorLaunch {
       arguments(app, executor, resources),
       environment(app.environment),
       executorEnvironment(app, executor),
-      binding(executor),
       hidden(app)
     ).foldLeft(empty(app, executor))((spec, step) => step(spec))
 
@@ -111,12 +109,12 @@ object ExecutorLaunch {
     ownDirectory = executor.workDirectory,
     stdout = executor.logs.resolve("stdout"),
     stderr = executor.logs.resolve("stderr"),
-    binding = None
+    binding = executor.binding
   )
 
   /** First of all options, where other applications look for it. */
   private def mark(app: ApplicationLaunch, executor: ExecutorLaunch): Step =
-    options(Option.when(executor.bound)(Neighbours.mark(app.appId)).toVector)
+    options(executor.binding.map(_ => Neighbours.mark(app.appId)).toVector)
 
   private def memory(executor: ExecutorLaunch): Step =
     options(Vector(s"-Xmx${executor.place.heapMb}m", s"-Djava.io.tmpdir=${executor.temporary}"))
@@ -175,10 +173,5 @@ object ExecutorLaunch {
         "SPARK_EXECUTOR_ATTRIBUTE_LOG_FILES" -> LogFiles.mkString(",")
       ) ++ logs
     )
-  }
-
-  private def binding(executor: ExecutorLaunch): Step = spec => {
-    val nodes = if (executor.memoryBound) executor.place.memoryNodes else IdSet.empty
-    spec.copy(binding = Option.when(executor.bound)(Binding(executor.place.cpus, nodes)))
   }
 }

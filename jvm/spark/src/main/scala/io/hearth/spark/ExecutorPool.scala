@@ -6,23 +6,25 @@ import java.util.concurrent.{ScheduledExecutorService, ScheduledFuture, TimeUnit
 import scala.annotation.tailrec
 import scala.jdk.CollectionConverters._
 
+import io.hearth.core.launch.Binding
 import io.hearth.core.plan.ExecutorPlan
 
 /**
  * An executor that runs in a place of the plan.
  *
  * @param startTicks field 22 of `/proc/PID/stat`
- * @param bound whether its CPUs are bound as planned
- * @param memoryBound whether its memory is too
+ * @param binding to what it is bound: the CPUs of its place, and memory nodes where its memory is bound too
  */
 final case class RunningExecutor(
     id: String,
     place: ExecutorPlan,
     process: Process,
     startTicks: Long,
-    bound: Boolean,
-    memoryBound: Boolean = true
-)
+    binding: Option[Binding]
+) {
+  def bound: Boolean = binding.nonEmpty
+  def memoryBound: Boolean = binding.exists(_.memoryNodes.nonEmpty)
+}
 
 /** What the pool tells its owner; called on the pool's one thread. */
 trait PoolListener {

@@ -3,7 +3,8 @@ package io.hearth.spark
 import java.nio.file.Path
 
 import io.hearth.core.UserError
-import io.hearth.core.plan.ExecutorPlan
+import io.hearth.core.launch.{Binding, JvmStarter}
+import io.hearth.core.plan.{BindingMode, ExecutorPlan}
 import io.hearth.core.topology.TaskLimits
 
 /**
@@ -69,10 +70,10 @@ final class ExecutorStarter(
   private def launch(id: String, place: ExecutorPlan, logs: Path): RunningExecutor = {
     val options = archive.optionsFor(id)
     val resources = settings.resourcesFile(place, scratch.workDirectory(id))
-    def spec(held: Held) = ExecutorLaunch
+    def spec(binding: Option[Binding]) = ExecutorLaunch
       .compose(
         settings.application,
-        describe(id, place, logs, held),
+        describe(id, place, logs, binding),
         options,
         resources
       )
@@ -80,13 +81,12 @@ final class ExecutorStarter(
     launcher.start(id, place)(spec)
   }
 
-  private def describe(id: String, place: ExecutorPlan, logs: Path, held: Held) =
+  private def describe(id: String, place: ExecutorPlan, logs: Path, binding: Option[Binding]) =
     ExecutorLaunch(
       id = id,
       place = place,
       host = settings.hostOf(place),
-      bound = held.cpus,
-      memoryBound = held.memory,
+      binding = binding,
       startsIn = settings.startsIn(scratch.workDirectory(id)),
       workDirectory = scratch.workDirectory(id),
       temporary = scratch.temporary(id),

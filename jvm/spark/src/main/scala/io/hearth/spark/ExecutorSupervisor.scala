@@ -65,20 +65,22 @@ final class ExecutorSupervisor(
 
   private def running: Set[String] = pool.running.map(_.id).toSet
 
-  private def decide(step: Supervision => (Supervision, Vector[Measure])): Vector[Measure] =
+  private def decide(
+      step: Supervision => (Supervision, Vector[SupervisionAction])
+  ): Vector[SupervisionAction] =
     synchronized {
-      val (next, measures) = step(state)
+      val (next, actions) = step(state)
       state = next
-      measures
+      actions
     }
 
-  private def carryOut(measures: Vector[Measure]): Unit = measures.foreach {
-    case Measure.Note(sentence) => log.info(sentence)
-    case Measure.Complain(sentence) => log.error(sentence)
-    case Measure.RemoveEnded(id) => scheduler.removeEnded(id)
-    case Measure.RemoveLost(id, code, byApplication, reason) =>
+  private def carryOut(actions: Vector[SupervisionAction]): Unit = actions.foreach {
+    case SupervisionAction.LogInfo(sentence) => log.info(sentence)
+    case SupervisionAction.LogError(sentence) => log.error(sentence)
+    case SupervisionAction.RemoveEnded(id) => scheduler.removeEnded(id)
+    case SupervisionAction.RemoveLost(id, code, byApplication, reason) =>
       scheduler.removeLost(id, code, byApplication, reason)
-    case Measure.GiveUp(reason) =>
+    case SupervisionAction.GiveUp(reason) =>
       log.error(s"The application ends: $reason")
       pool.startNoMore()
       scheduler.giveUp(reason)

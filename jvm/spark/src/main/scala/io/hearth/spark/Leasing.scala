@@ -6,8 +6,8 @@ import scala.annotation.tailrec
 
 import io.hearth.core.UserError
 import io.hearth.core.affinity.NativeCode
-import io.hearth.core.leases.{HeldLease, Lease, LeaseRegistry, LeaseState, Leases}
-import io.hearth.core.plan.{Fitted, HearthKeys, Plan, PlanLease}
+import io.hearth.core.leases.{ActiveLease, Lease, LeaseRegistry, LeaseState, Leases}
+import io.hearth.core.plan.{Fitted, HearthKeys, Plan, PlanLease, WhenFull}
 
 /**
  * A plan with the lease of what it takes.
@@ -15,7 +15,7 @@ import io.hearth.core.plan.{Fitted, HearthKeys, Plan, PlanLease}
  * @param lease absent where it could not be kept
  * @param unbound whether its executors are not to be bound: its CPUs belong to others
  */
-final case class Leased(plan: Plan, lease: Option[HeldLease], unbound: Boolean) {
+final case class Leased(plan: Plan, lease: Option[ActiveLease], unbound: Boolean) {
   def release(bestEffort: BestEffort): Unit =
     lease.foreach(held => bestEffort.attempt(held.close()))
 }
@@ -41,7 +41,7 @@ final class Leasing(
   import Leasing._
 
   /** A turn among those that wait: it stays in the queue until its file is closed. */
-  private case class Turn(number: Long, ticket: HeldLease)
+  private case class Turn(number: Long, ticket: ActiveLease)
   private var turn = Option.empty[Turn]
 
   /** @throws UserError where nothing is free, or leases fail, and that is refused */
@@ -63,15 +63,15 @@ final class Leasing(
     case Left(hindered) =>
       val now = clock()
       val since = Option.when(hindered.failing)(failingSince.getOrElse(now))
-      since.filter(now - _ > LongestFailing).foreach(_ => throw givenUp(hindered.why))
+      since.filter(now - _ > MaxFailingNanos).foreach(_ => throw givenUp(hindered.why))
       val due = said.forall { case (why, at) => why != hindered.why || now - at > SayAgain }
-      if (due) log.warn(s"Waiting for a lease: ${hindered.why} (${HearthKeys.WhenFullKey}=wait)")
+      if (due) log.warn(s"Waiting for a lease: ${hindered.why} (${HearthKeys.WhenFull.name}=wait)")
       sleep(PollMs)
       wait(fit, if (due) Some(hindered.why -> now) else said, since)
   }
 
   private def givenUp(why: String) = new UserError(
-    s"${HearthKeys.WhenFullKey}: 'wait', and for 10 min $why; correct that, or set it to 'share'"
+    s"${HearthKeys.WhenFull.name}: 'wait', and for 10 min $why; correct that, or set it to 'share'"
   )
 
   private def attempt(fit: Leases => Fitted): Either[Hindered, Leased] =
@@ -118,12 +118,8 @@ final class Leasing(
     )
   }
 
-  private def published(registry: LeaseRegistry#Exclusive, fitted: Fitted): Option[HeldLease] = {
-    val lease = describe.copy(
-      state = if (fitted.full.isEmpty) LeaseState.Holds else LeaseState.Shares,
-      cpus = if (fitted.full.isEmpty) PlanLease.cpus(fitted.plan) else describe.cpus,
-      memoryBytes = PlanLease.memoryBytes(fitted.plan)
-    )
+  private def published(registry: LeaseRegistry#Exclusive, fitted: Fitted): Option[ActiveLease] = {
+    val lease = PlanLease.of(fitted, describe)
     if (whenFull == WhenFull.Share) bestEffort.attempt(registry.take(lease))
     else Some(registry.take(lease))
   }
@@ -136,7 +132,7 @@ object Leasing {
     "Other applications cannot see what this one takes of the machine, because it has no lease"
   private val PollMs = 500L
   private val SayAgain = TimeUnit.MINUTES.toNanos(1)
-  private val LongestFailing = TimeUnit.MINUTES.toNanos(10)
+  private val MaxFailingNanos = TimeUnit.MINUTES.toNanos(10)
 
   /**
    * Why an application has to wait.

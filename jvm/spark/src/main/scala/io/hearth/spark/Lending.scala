@@ -1,13 +1,5 @@
 package io.hearth.spark
 
-import java.util.ServiceLoader
-
-import scala.jdk.OptionConverters._
-
-import com.fasterxml.jackson.databind.JsonNode
-
-import io.hearth.core.leases.{Lease, LeaseRegistry, Leases}
-import io.hearth.core.plan.{ExecutorPlan, FreeMemory, HearthKeys}
 import io.hearth.core.topology.IdSet
 
 /**
@@ -48,59 +40,4 @@ object NoLending extends Lending {
   override def lentTo(executorId: String, since: Long): IdSet = IdSet.empty
   override def away(since: Long): IdSet = IdSet.empty
   override def close(): Unit = ()
-}
-
-/**
- * An application whose CPUs may be lent.
- *
- * @param running executors of the pool, one in each place at most
- * @param jvms what else holds an executor to its CPUs
- * @param lease the name of the application's lease; absent where it has none
- * @param registry of the machine; may fail where there is none
- * @param allowed CPUs that executors may have at all
- * @param free memory that nobody has leased
- * @param leaseOf describes a lease of the application's, of memory alone, in bytes by node
- * @param keep is given the record of all loans, anew after each change
- * @param slots is given how many more tasks each executor may run
- */
-final case class LendingContext(
-    appId: String,
-    places: Vector[ExecutorPlan],
-    running: () => Vector[RunningExecutor],
-    jvms: JvmStarter,
-    mode: HandOverMode,
-    lease: Option[String],
-    registry: () => LeaseRegistry,
-    allowed: () => IdSet,
-    free: Leases => FreeMemory,
-    leaseOf: Map[Int, Long] => Lease,
-    slotsPerTask: Double,
-    keep: JsonNode => Unit,
-    slots: Map[String, Int] => Unit,
-    log: Log
-)
-
-/** Makes the lending of an application: a service (`java.util.ServiceLoader`) of the module `lending`. */
-trait LendingProvider {
-  def open(application: LendingContext): Lending
-}
-
-object LendingProvider {
-
-  /** By the provider in this jar, where lending is wanted. */
-  def open(application: LendingContext): Lending =
-    if (application.mode == HandOverMode.Off) NoLending
-    else
-      find.fold[Lending] {
-        application.log.warn(
-          s"${HearthKeys.HandOverKey}=${application.mode.name}: each executor keeps to its own CPUs, because the " +
-            "module hearth-lending is not on the class path"
-        )
-        NoLending
-      }(_.open(application))
-
-  private def find: Option[LendingProvider] = ServiceLoader
-    .load(classOf[LendingProvider], classOf[LendingProvider].getClassLoader)
-    .findFirst
-    .toScala
 }

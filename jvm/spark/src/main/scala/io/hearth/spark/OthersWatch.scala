@@ -21,7 +21,7 @@ final class OthersWatch(
   import OthersWatch._
 
   private var last = Option.empty[ProcessLook]
-  private var pause = LeastPause
+  private var pause = MinPause
   private var warnings = 0
   private var kept = Map.empty[(Long, Long), OtherUse]
 
@@ -35,7 +35,7 @@ final class OthersWatch(
     if (bound.isEmpty) last = None
     else if (last.forall(start - _.nanos >= pause)) {
       val now = kernel.processes(last)
-      pause = math.max(LeastPause, CostPause * (nanoTime() - start))
+      pause = math.max(MinPause, CostPause * (nanoTime() - start))
       val own = bound.map(_.process.pid).toSet + driver
       val cpus = IdSet.union(bound.map(_.place.cpus))
       last.foreach { before =>
@@ -48,18 +48,18 @@ final class OthersWatch(
   private def keep(uses: Vector[OtherUse]): Unit = {
     val fresh = uses.filterNot(use => kept.contains(key(use)))
     kept ++= uses.map(use => key(use) -> kept.get(key(use)).fold(use)(use.after))
-    kept = kept.toVector.sortBy(_._2.to).takeRight(MostKept).toMap
-    if (fresh.nonEmpty && warnings < MostWarnings) {
+    kept = kept.toVector.sortBy(_._2.to).takeRight(MaxKept).toMap
+    if (fresh.nonEmpty && warnings < MaxWarnings) {
       warnings += 1
       log.warn(warning(fresh))
     }
   }
 
   private def warning(uses: Vector[OtherUse]): String = {
-    val more = uses.size - MostNamed
-    val named = uses.take(MostNamed).map(_.sentence) ++ Option.when(more > 0)(s"so did $more more")
+    val more = uses.size - MaxNamed
+    val named = uses.take(MaxNamed).map(_.sentence) ++ Option.when(more > 0)(s"so did $more more")
     val last =
-      if (warnings == MostWarnings) ". Later ones are in the placement report only" else ""
+      if (warnings == MaxWarnings) ". Later ones are in the placement report only" else ""
     s"Other programs use CPUs to which this application's executors are bound: ${named.mkString("; ")}. " +
       s"`hearth status --leases` shows which CPUs are free$last"
   }
@@ -68,13 +68,13 @@ final class OthersWatch(
 object OthersWatch {
 
   /** Between two looks at least, in ns. */
-  private val LeastPause = 10000000000L
+  private val MinPause = 10000000000L
 
   /** And this many times as long as the last one took: a thousandth of one CPU at most. */
   private val CostPause = 1000L
-  private val MostKept = 50
-  private val MostNamed = 3
-  private val MostWarnings = 10
+  private val MaxKept = 50
+  private val MaxNamed = 3
+  private val MaxWarnings = 10
 
   private def key(use: OtherUse) = (use.pid, use.startTicks)
 }

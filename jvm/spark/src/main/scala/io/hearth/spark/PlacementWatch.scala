@@ -169,10 +169,7 @@ object PlacementWatch {
     executor.place.host,
     executor.process.pid,
     executor.startTicks,
-    Binding(
-      executor.place.cpus,
-      if (executor.memoryBound) executor.place.memoryNodes else IdSet.empty
-    ),
+    executor.binding.getOrElse(Binding(executor.place.cpus, IdSet.empty)),
     executor.bound
   )
 }

@@ -13,7 +13,7 @@ object PythonSockets {
   private val Directory = "spark.python.unix.domain.socket.dir"
 
   /** Spark's own limit (`PYTHON_UNIX_DOMAIN_SOCKET_DIR`): 104 bytes without `/.UUID.sock`. */
-  private val MostBytes = 61
+  private val MaxBytes = 61
 
   /**
    * @param parents where it may be, best first
@@ -30,7 +30,7 @@ object PythonSockets {
       settings(Enabled).orElse(environment("PYSPARK_UDS_MODE")).exists(_.equalsIgnoreCase("true"))
     val name = f"hearth-${appId.hashCode}%08x"
     if (!enabled || settings(Directory).nonEmpty) None
-    else parents.map(_.resolve(name)).find(_.toString.getBytes(UTF_8).length <= MostBytes)
+    else parents.map(_.resolve(name)).find(_.toString.getBytes(UTF_8).length <= MaxBytes)
   }
 
   /** The JVM option of executors that names it; what the driver sends them goes before. */

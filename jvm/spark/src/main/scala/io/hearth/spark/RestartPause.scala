@@ -18,10 +18,10 @@ final case class RestartPause(atOnce: Int, seconds: Long = 0, short: Int = 0) {
 
   /** What refused the start (a full disk, a container engine that restarts) may pass. */
   def afterFailedStart: RestartPause =
-    copy(seconds = math.min(math.max(1L, seconds * 2), LongestSeconds), short = short + 1)
+    copy(seconds = math.min(math.max(1L, seconds * 2), MaxSeconds), short = short + 1)
 }
 
 object RestartPause {
   private val SoundMs = 60000L
-  private val LongestSeconds = 60L
+  private val MaxSeconds = 60L
 }

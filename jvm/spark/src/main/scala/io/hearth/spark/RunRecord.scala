@@ -16,6 +16,18 @@ import io.hearth.core.files.OwnFiles
 import io.hearth.core.json.Json
 import io.hearth.core.leases.DirectoryUse
 import io.hearth.core.placement.PlacementReport
+import io.hearth.core.plan.{BindingMode, HostNames, Launcher}
+
+/** How far a run has come, in its record. */
+sealed abstract class RunState(val name: String)
+
+object RunState {
+  case object Running extends RunState("running")
+  case object Finished extends RunState("finished")
+
+  /** The driver was killed. */
+  case object Abandoned extends RunState("abandoned")
+}
 
 /**
  * `run.json` of a [[RunDirectory]].
@@ -48,7 +60,7 @@ final case class RunRecord(
     node.put("hosts", hosts.name).put("binding", binding.name).put("launcher", launcher.name)
     RunRecord.pidNamespace.foreach(node.put("pid_namespace", _))
     ui.foreach(node.put("ui", _))
-    node.set[ObjectNode]("scratch", Json.array(scratch)((array, path) => array.add(path.toString)))
+    node.set[ObjectNode]("scratch", Json.texts(scratch.map(_.toString)))
   }
 }
 
@@ -152,7 +164,7 @@ object RunSweep {
   /** None for what is no record that hearth wrote: it is left alone. */
   private def record(dir: Path): Option[ObjectNode] = {
     val file = dir.resolve("run.json")
-    val read = Try(Option.when(Files.isRegularFile(file) && Files.size(file) < MostBytes) {
+    val read = Try(Option.when(Files.isRegularFile(file) && Files.size(file) < MaxBytes) {
       Json.parse(Files.readString(file), dir.toString)
     }).toOption.flatten
     read.collect {
@@ -161,5 +173,5 @@ object RunSweep {
   }
 
   /** A record has some kilobytes. */
-  private val MostBytes = 1L << 20
+  private val MaxBytes = 1L << 20
 }

@@ -31,14 +31,14 @@ final case class ExecutorExit(
 }
 
 /** What is to be done about executors. */
-sealed trait Measure
+sealed trait SupervisionAction
 
-object Measure {
-  final case class Note(sentence: String) extends Measure
-  final case class Complain(sentence: String) extends Measure
+object SupervisionAction {
+  final case class LogInfo(sentence: String) extends SupervisionAction
+  final case class LogError(sentence: String) extends SupervisionAction
 
   /** It ended because it was asked to. */
-  final case class RemoveEnded(executorId: String) extends Measure
+  final case class RemoveEnded(executorId: String) extends SupervisionAction
 
   /** @param byApplication whether its tasks are to blame, and counted as failed */
   final case class RemoveLost(
@@ -46,9 +46,9 @@ object Measure {
       code: Int,
       byApplication: Boolean,
       reason: String
-  ) extends Measure
+  ) extends SupervisionAction
 
-  final case class GiveUp(reason: String) extends Measure
+  final case class GiveUp(reason: String) extends SupervisionAction
 }
 
 /**
@@ -56,7 +56,7 @@ object Measure {
  * happens to one. Pure.
  */
 final case class Supervision(losses: LossHistory, givenUp: Boolean = false) {
-  import Measure._
+  import SupervisionAction._
 
   def finishedTask(executorId: String): Supervision = copy(losses = losses.finishedTask(executorId))
 
@@ -65,7 +65,7 @@ final case class Supervision(losses: LossHistory, givenUp: Boolean = false) {
       exit: ExecutorExit,
       running: Set[String],
       nowMs: Long
-  ): (Supervision, Vector[Measure]) =
+  ): (Supervision, Vector[SupervisionAction]) =
     if (exit.asked) (this, ended(exit))
     else {
       val counted = copy(losses = losses.lost(exit.id, nowMs))
@@ -73,7 +73,7 @@ final case class Supervision(losses: LossHistory, givenUp: Boolean = false) {
         .exhausted(running)
         .map(reason => s"$reason; the last was ${exit.what}: ${exit.quoted}")
       val (next, end) = counted.giveUp(why)
-      (next, Vector(Complain(s"Lost ${exit.what}: ${exit.quoted}"), lost(exit)) ++ end)
+      (next, Vector(LogError(s"Lost ${exit.what}: ${exit.quoted}"), lost(exit)) ++ end)
     }
 
   /** It counts as a loss. @param running as of [[exited]] */
@@ -83,26 +83,26 @@ final case class Supervision(losses: LossHistory, givenUp: Boolean = false) {
       againInSeconds: Long,
       running: Set[String],
       nowMs: Long
-  ): (Supervision, Vector[Measure]) = {
+  ): (Supervision, Vector[SupervisionAction]) = {
     val what = s"the executor of place ${place.id} could not be started: ${cause.getMessage}"
     val counted = copy(losses = losses.notStarted(nowMs))
     counted.giveUp(counted.losses.exhausted(running).map(reason => s"$reason; $what")) match {
       case (next, Vector()) =>
-        (next, Vector(Complain(s"${what.capitalize}; it is tried again in $againInSeconds s")))
+        (next, Vector(LogError(s"${what.capitalize}; it is tried again in $againInSeconds s")))
       case end => end
     }
   }
 
   /** A decommissioned one has said why itself; to be removed again would tell listeners twice. */
-  private def ended(exit: ExecutorExit): Vector[Measure] =
-    Note(s"${exit.what} ended as requested, exit ${exit.code}") +:
+  private def ended(exit: ExecutorExit): Vector[SupervisionAction] =
+    LogInfo(s"${exit.what} ended as requested, exit ${exit.code}") +:
       Option.when(exit.registered)(RemoveEnded(exit.id)).toVector
 
   /** Somebody's `kill` is no fault of the tasks that ran. */
-  private def lost(exit: ExecutorExit): Measure =
+  private def lost(exit: ExecutorExit): SupervisionAction =
     RemoveLost(exit.id, exit.code, byApplication = exit.code != 143, exit.quoted)
 
-  private def giveUp(reason: Option[String]): (Supervision, Vector[Measure]) =
+  private def giveUp(reason: Option[String]): (Supervision, Vector[SupervisionAction]) =
     if (givenUp || reason.isEmpty) (this, Vector.empty)
     else (copy(givenUp = true), reason.map(GiveUp(_)).toVector)
 }

@@ -39,7 +39,7 @@ object QuerySizedShuffles {
 
   /** Names the rule before all that the user and an engine's plugin name, in their order. */
   def name(conf: SparkConf): Unit =
-    if (!isNamed(conf) && conf.getBoolean(HearthKeys.PartitionsByQuery, true)) {
+    if (!isNamed(conf) && conf.getBoolean(HearthKeys.PartitionsByQuery.name, true)) {
       conf.set(StaticSQLConf.SPARK_SESSION_EXTENSIONS.key, (Name +: named(conf)).mkString(","))
       ()
     }

@@ -70,7 +70,7 @@ private[sql] object Rows {
     case literal: Literal if literal.dataType == StringType =>
       Some(Parts(Nil, bytesOf(literal.value)))
     case text: Cast if text.dataType == StringType && isAtom(text.child.dataType) =>
-      Some(Parts(Nil, LongestNumber))
+      Some(Parts(Nil, MaxNumberBytes))
     case longer if isNoLonger(longer) => together(longer.children.map(partsOf))
     case _ => None
   }
@@ -114,7 +114,7 @@ private[sql] object Rows {
   }
 
   /** A decimal of 38 digits, a time with its zone, an interval in words. */
-  private val LongestNumber = 64
+  private val MaxNumberBytes = 64
 
   /** Its length and which of its elements are null, as a row keeps it. */
   private val ArrayHeader = 24

@@ -20,7 +20,7 @@ import io.hearth.core.plan.{Engine, HearthKeys}
 final private[sql] class SizeShuffles(sc: SparkContext) extends Rule[SparkPlan] {
   private val settings = sc.getConf
   private val on =
-    settings.getBoolean(HearthKeys.PartitionsByQuery, sc.master.startsWith("local-numa")) &&
+    settings.getBoolean(HearthKeys.PartitionsByQuery.name, sc.master.startsWith("local-numa")) &&
       Engine.of(settings.getOption).forall(_.sized)
 
   def apply(plan: SparkPlan): SparkPlan =

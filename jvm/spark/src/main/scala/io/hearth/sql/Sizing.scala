@@ -105,7 +105,7 @@ private object Sizing extends Logging {
   def warn(fault: Throwable): Unit =
     if (warned.compareAndSet(false, true))
       logWarning(
-        s"Shuffles keep Spark's number of partitions: $fault; ${HearthKeys.PartitionsByQuery}=false " +
+        s"Shuffles keep Spark's number of partitions: $fault; ${HearthKeys.PartitionsByQuery.name}=false " +
           "turns this rule of hearth's off"
       )
 

@@ -12,8 +12,18 @@ import org.apache.spark.scheduler.cluster.numa.WorkerResources
 import sun.misc.Signal
 
 import io.hearth.core.files.OwnFiles
-import io.hearth.core.leases.{Lease, LeaseRegistry, LeaseState, Leases}
-import io.hearth.core.plan.{Coexistence, Fitted, Others, Plan, PlanMode}
+import io.hearth.core.launch.Processes
+import io.hearth.core.leases.{Lease, LeaseRegistry, Leases}
+import io.hearth.core.plan.{
+  BindingMode,
+  Coexistence,
+  Fitted,
+  HearthKeys,
+  Others,
+  Plan,
+  PlanMode,
+  WhenFull
+}
 import io.hearth.core.topology._
 import io.hearth.core.{Brief, UserError}
 import io.hearth.spark._
@@ -25,7 +35,7 @@ import io.hearth.spark._
  * Exit codes: 0 stopped; 2 the user can correct it, one line on standard error; 70 a fault of hearth.
  */
 object Main {
-  private val Longest = 1500
+  private val MaxChars = 1500
   private val GraceSeconds = 20L
 
   def main(args: Array[String]): Unit = {
@@ -35,7 +45,7 @@ object Main {
         0
       } catch {
         case e: UserError =>
-          Console.err.println(Brief(e.getMessage, Longest))
+          Console.err.println(Brief(e.getMessage, MaxChars))
           2
         case e: Throwable =>
           e.printStackTrace(Console.err)
@@ -138,17 +148,7 @@ object Main {
   /** One JVM of plain Spark has the whole machine: there is nothing to bind. */
   private def binding(request: WorkersRequest, leased: Leased): BindingMode =
     if (leased.unbound || leased.plan.mode == PlanMode.Native) BindingMode.Off
-    else chosen(request, "spark.hearth.binding", BindingMode.all, BindingMode.Required)(_.name)
-
-  private def chosen[A](request: WorkersRequest, key: String, all: Vector[A], otherwise: A)(
-      name: A => String
-  ): A = request.plan.limits.conf.get(key).fold(otherwise) { word =>
-    all
-      .find(name(_) == word)
-      .getOrElse(
-        throw new UserError(s"$key: '$word' is not one of ${all.map(name).mkString(", ")}")
-      )
-  }
+    else HearthKeys.Binding.in(request.plan.limits.conf.get)
 
   /** Workers stay for days: on CPUs that somebody else holds they start only where the user says so. */
   private def lease(
@@ -156,19 +156,8 @@ object Main {
       jvm: DriverJvm,
       id: String
   ): Leased = {
-    val whenFull =
-      chosen(request, "spark.hearth.lease.whenFull", WhenFull.all, WhenFull.Refuse)(_.name)
-    val mine = Lease(
-      boot = "",
-      state = LeaseState.Holds,
-      appId = id,
-      name = s"workers of ${request.master}",
-      pid = jvm.pid,
-      startTicks = jvm.startTicks,
-      since = Instant.now().getEpochSecond,
-      cpus = IdSet.empty,
-      memoryBytes = Map.empty
-    )
+    val whenFull = HearthKeys.WhenFull.set(request.plan.limits.conf.get).getOrElse(WhenFull.Refuse)
+    val mine = Lease.of(id, s"workers of ${request.master}", jvm.pid, jvm.startTicks)
     val bestEffort = new BestEffort(Leasing.NotSeen, ConsoleLog.warn)
     new Leasing(() => LeaseRegistry.here(sys.env.get), whenFull, mine, bestEffort, ConsoleLog)
       .take(fit(request, _))

@@ -6,8 +6,7 @@ import org.apache.spark.launcher.JavaModuleOptions
 
 import io.hearth.core.launch.{Binding, LaunchSpec}
 import io.hearth.core.plan.ExecutorPlan
-import io.hearth.core.topology.{IdSet, Neighbours}
-import io.hearth.spark.Held
+import io.hearth.core.topology.Neighbours
 
 /**
  * Composes the command of Spark's own Worker in a place of the plan; its executors inherit the binding.
@@ -28,12 +27,11 @@ final class WorkerLaunch(
 
   def directory(place: ExecutorPlan): Path = request.folder(place.id)
 
-  def compose(place: ExecutorPlan, held: Held): LaunchSpec = {
+  def compose(place: ExecutorPlan, binding: Option[Binding]): LaunchSpec = {
     val own = directory(place)
-    val nodes = if (held.memory) place.memoryNodes else IdSet.empty
     LaunchSpec(
       java = request.java,
-      javaOptions = Option.when(held.cpus)(Neighbours.mark(set)).toVector ++
+      javaOptions = binding.map(_ => Neighbours.mark(set)).toVector ++
         Vector(s"-Xmx${request.memoryMb}m", Decommissions) ++
         JavaModuleOptions.defaultModuleOptionArray ++ request.javaOptions ++ shuffleService(
           place
@@ -48,7 +46,7 @@ final class WorkerLaunch(
       ownDirectory = own,
       stdout = own.resolve("stdout"),
       stderr = own.resolve("stderr"),
-      binding = Option.when(held.cpus)(Binding(place.cpus, nodes))
+      binding = binding
     )
   }
 

@@ -27,10 +27,8 @@ final class WorkersRecord(
       .put("started_at", startedAt)
       .put("pid", supervisor.pid)
       .put("start_ticks", supervisor.startTicks)
-    document.set[com.fasterxml.jackson.databind.JsonNode](
-      "places",
-      Json.array(places)((list, place) => list.add(described(place)))
-    )
+    document
+      .set[com.fasterxml.jackson.databind.JsonNode]("places", Json.array(places.map(described)))
     OwnFiles.write(file, Json.pretty(document))
   }
 

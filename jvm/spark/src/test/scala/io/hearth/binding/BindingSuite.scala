@@ -10,7 +10,7 @@ import org.scalatest.funsuite.AnyFunSuite
 
 import io.hearth.core.affinity.BindingRefused
 import io.hearth.core.json.Json
-import io.hearth.core.leases.{LeaseRegistry, Leases, LiveLease}
+import io.hearth.core.leases.{Lease, LeaseRegistry, Leases, LiveLease}
 import io.hearth.core.placement.{ProcessPlacement, ThreadPlacement}
 import io.hearth.core.topology.{IdSet, MachineSpec, Neighbours, Topology}
 import io.hearth.spark.BestEffort
@@ -43,7 +43,7 @@ class BindingSuite extends AnyFunSuite {
 
   private def leased(cpus: String*): Leases = Leases(
     cpus.toVector.map { held =>
-      val lease = ExecutorBinding.describe("app", "n", held, 7, 1, 1)
+      val lease = Lease.of(s"app/$held", "n", 7, 1)
       LiveLease(lease.copy(cpus = ids(held)), "ann", ours = true)
     },
     Vector.empty
@@ -93,7 +93,7 @@ class BindingSuite extends AnyFunSuite {
     process,
     () => registry,
     !seen.ownProcesses,
-    ExecutorBinding.describe("app", "n", id, 7, 1, 1),
+    Lease.of(s"app/$id", "n", 7, 1),
     _ => ()
   ).run()
 

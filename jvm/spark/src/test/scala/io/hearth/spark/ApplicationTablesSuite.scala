@@ -27,7 +27,9 @@ class ApplicationTablesSuite extends AnyFunSuite {
   /** The first place has an executor, the second none. */
   private val running = {
     val process = new FakeProcess(101)
-    Vector(RunningExecutor("7", plan.executors.head, process, process.pid, bound = true))
+    Vector(
+      RunningExecutor("7", plan.executors.head, process, 101, Some(plan.executors.head.binding))
+    )
   }
 
   private def tables(leased: Leased = Leased(plan, None, unbound = false)) =

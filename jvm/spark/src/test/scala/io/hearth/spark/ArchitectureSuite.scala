@@ -23,7 +23,6 @@ class ArchitectureSuite extends AnyFunSuite {
     "scheduler.cluster.numa.DriversLog",
     "scheduler.cluster.numa.ExecutorLogs",
     "scheduler.cluster.numa.ExecutorResources",
-    "scheduler.cluster.numa.HearthConfig",
     "scheduler.cluster.numa.LocalNumaBackend",
     "scheduler.cluster.numa.LocalNumaClusterManager",
     "scheduler.cluster.numa.LocalNumaScheduler",
@@ -71,14 +70,17 @@ class ArchitectureSuite extends AnyFunSuite {
     assert(needy.toSet == inSpark)
   }
 
-  test("io.hearth.spark knows core, the JDK and libraries, but no class of Spark's") {
+  test(
+    "io.hearth.spark and io.hearth.lending know core, the JDK and libraries, but no class of Spark's"
+  ) {
     classes()
       .that()
-      .resideInAPackage("io.hearth.spark..")
+      .resideInAnyPackage("io.hearth.spark..", "io.hearth.lending..")
       .should()
       .onlyDependOnClassesThat()
       .resideInAnyPackage(
         "io.hearth.spark..",
+        "io.hearth.lending..",
         "io.hearth.core..",
         "java..",
         "scala..",

@@ -8,23 +8,13 @@ import scala.util.Random
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.hearth.core.json.Json
+import io.hearth.spark.testing.Temporary
 
 /** What hearth keeps for itself may be damaged, or the disk full: the application goes on. */
 class BestEffortSuite extends AnyFunSuite {
 
-  private def inDirectory[A](body: Path => A): A = {
-    val directory = Files.createTempDirectory("bookkeeping")
-    try body(directory)
-    finally delete(directory)
-  }
-
-  private def delete(path: Path): Unit = {
-    new ProcessBuilder("rm", "-rf", path.toString).start().waitFor()
-    ()
-  }
-
   test("many things that cannot be kept are one warning with the reason, and none is thrown") {
-    inDirectory { root =>
+    Temporary.directory { root =>
       val warnings = ArrayBuffer.empty[String]
       val bestEffort = new BestEffort("Not all is kept", warnings += _)
       val file = Files.writeString(root.resolve("file"), "")
@@ -38,7 +28,7 @@ class BestEffortSuite extends AnyFunSuite {
   }
 
   test("a document that cannot be written leaves the one before") {
-    inDirectory { root =>
+    Temporary.directory { root =>
       val run = RunDirectory.create(root, "app")
       run.writeRun(Json.obj().put("state", "running"))
       Files.createDirectories(run.path.resolve(".run.json.partial/in-the-way"))
@@ -58,7 +48,7 @@ class BestEffortSuite extends AnyFunSuite {
   }
 
   test("what an executor published and nobody can read is as if it had published nothing") {
-    inDirectory { root =>
+    Temporary.directory { root =>
       val registry = new LocalDirsRegistry(root)
       for ((id, bytes) <- Vector("1" -> Array[Byte](-1, -2), "2" -> Array.emptyByteArray)) {
         Files.createDirectory(root.resolve(id))
@@ -84,7 +74,7 @@ class BestEffortSuite extends AnyFunSuite {
     "records of any shape beside good ones: the good are swept, the others left, nothing is thrown"
   ) {
     val random = new Random(4)
-    inDirectory { root =>
+    Temporary.directory { root =>
       val outside = Files.createDirectory(root.resolve("precious"))
       val runs = root.resolve("runs")
       def put(id: String, text: String) = {
@@ -108,7 +98,7 @@ class BestEffortSuite extends AnyFunSuite {
       new ProcessBuilder("mkfifo", runs.resolve("fifo/run.json").toString).start().waitFor()
       Files.createSymbolicLink(runs.resolve("link"), outside)
       put("good", """{"state": "finished", "started_at": "2"}""")
-      RunSweep.sweep(runs, kept = 0, delete)
+      RunSweep.sweep(runs, kept = 0, Temporary.delete)
       assert(!Files.exists(runs.resolve("good")))
       assert(Files.exists(outside))
       wrong.indices.take(9).foreach(i => assert(Files.exists(runs.resolve(s"wrong$i")), i))
@@ -116,13 +106,14 @@ class BestEffortSuite extends AnyFunSuite {
   }
 
   test("a run that cannot be deleted is a sentence, and the others go") {
-    inDirectory { runs =>
+    Temporary.directory { runs =>
       for (id <- Vector("a", "b"))
         RunDirectory
           .create(runs, id)
           .writeRun(Json.obj().put("state", "finished").put("started_at", id))
       def refuse(path: Path): Unit =
-        if (path.endsWith("a")) throw new java.io.IOException("not today") else delete(path)
+        if (path.endsWith("a")) throw new java.io.IOException("not today")
+        else Temporary.delete(path)
       val said = RunSweep.sweep(runs, kept = 0, refuse)
       assert(said.head == "cannot remove the record of a: not today")
       assert(Files.exists(runs.resolve("a")) && !Files.exists(runs.resolve("b")))

@@ -26,7 +26,7 @@ class ExecutorPoolSuite extends AnyFunSuite {
       whenStarting(id)
       val process = make(1000 + id.toInt)
       processes += id -> process
-      RunningExecutor(id, place, process, startTicks = 1, bound = true)
+      RunningExecutor(id, place, process, startTicks = 1, Some(place.binding))
     }
 
     def begin(executors: Int): CompletableFuture[Unit] = {

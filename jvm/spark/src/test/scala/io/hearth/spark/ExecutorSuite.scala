@@ -8,7 +8,7 @@ import io.hearth.core.{Redaction, UserError}
 import io.hearth.core.launch.Binding
 import io.hearth.core.plan.ExecutorPlan
 import io.hearth.core.topology.IdSet
-import io.hearth.spark.testing.Places
+import io.hearth.spark.testing.{Places, Temporary}
 import io.hearth.spark.testing.Places.place
 
 class ExecutorSuite extends AnyFunSuite {
@@ -143,8 +143,8 @@ class ExecutorSuite extends AnyFunSuite {
   }
 
   test("the report of a crash is named where it stays, a per cent sign in its path and all") {
-    val directory = Files.createTempDirectory("100%p logs")
-    try {
+    Temporary.directory { root =>
+      val directory = Files.createDirectory(root.resolve("100%p logs"))
       val where = launch(place(0, "a")).copy(logs = directory)
       val options = ExecutorLaunch.compose(app, where, Vector.empty, None).javaOptions
       val crash = Vector("-Xmx16m", "-XX:+UseSerialGC", "-Xshare:auto") ++
@@ -155,9 +155,6 @@ class ExecutorSuite extends AnyFunSuite {
       assert(process.waitFor() == 134, new String(process.getErrorStream.readAllBytes()))
       val report = ExitStatus.crashReport(directory)
       assert(report.contains(directory.resolve(s"hs_err_pid${process.pid}.log")))
-    } finally {
-      new ProcessBuilder("rm", "-rf", directory.toString).start().waitFor()
-      ()
     }
   }
 
@@ -204,8 +201,7 @@ object ExecutorSuite {
     id = "5",
     place = place,
     host = place.host,
-    bound = bound,
-    memoryBound = true,
+    binding = Option.when(bound)(place.binding),
     startsIn = Path.of("/project"),
     workDirectory = Path.of("/w"),
     temporary = Path.of("/t"),

@@ -5,6 +5,8 @@ import java.nio.file.{Files, Path}
 
 import org.scalatest.funsuite.AnyFunSuite
 
+import io.hearth.spark.testing.Temporary
+
 /** What real JVMs say of their own end. */
 class LastWordsSuite extends AnyFunSuite {
   private val java = s"${sys.props("java.home")}/bin/java"
@@ -20,13 +22,6 @@ class LastWordsSuite extends AnyFunSuite {
   }
 
   private def run(logs: Path, command: String*): Int = run(logs, "-Dlicence.key=hush", command)
-
-  private def inDirectory(test: Path => Any): Unit = {
-    val directory = Files.createTempDirectory("last-words")
-    try {
-      val _ = test(directory)
-    } finally World.delete(directory)
-  }
 
   test(
     "why an executor cannot listen is told by its error, which Spark's advice does not look at"
@@ -47,7 +42,7 @@ class LastWordsSuite extends AnyFunSuite {
   test(
     "why a JVM does not even begin, which it says on standard output, is an executor's last word"
   ) {
-    inDirectory { logs =>
+    Temporary.directory { logs =>
       assert(run(logs, java, "-XX:+UseG1GC", "-XX:+UseSerialGC", "-version") == 1)
       val words = ExitStatus.lastWordsIn(logs)
       assert(
@@ -61,7 +56,7 @@ class LastWordsSuite extends AnyFunSuite {
   }
 
   test("options that a JVM has picked up are not quoted, on how many lines they may stand") {
-    inDirectory { logs =>
+    Temporary.directory { logs =>
       val options = "-Dlicence.key=hush\n  -Dpassword=hush\n\n-Dtext='two\nhush\nlines' -Xss1m"
       assert(run(logs, options, Seq(java, "-XX:+UseG1GC", "-XX:+UseSerialGC", "-version")) == 1)
       val words = ExitStatus.lastWordsIn(logs)
@@ -73,7 +68,7 @@ class LastWordsSuite extends AnyFunSuite {
   }
 
   test("a program's standard output is no last word where standard error has one") {
-    inDirectory { logs =>
+    Temporary.directory { logs =>
       run(logs, "sh", "-c", "echo result; echo the reason >&2; exit 1")
       assert(ExitStatus.lastWordsIn(logs) == "the reason")
       run(logs, "sh", "-c", "echo nothing but this; exit 1")
@@ -82,7 +77,7 @@ class LastWordsSuite extends AnyFunSuite {
   }
 
   test("a JVM that could make no more threads is said to, first, with the limits that there are") {
-    inDirectory { logs =>
+    Temporary.directory { logs =>
       val user = Seq("setpriv", "--reuid=54321", "--regid=54321", "--clear-groups")
       assume(run(logs, user :+ "true": _*) == 0, "only root can become another user")
       // A source file, which another user can read where it cannot read the class path of this test.

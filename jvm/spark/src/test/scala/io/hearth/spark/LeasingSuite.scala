@@ -10,7 +10,7 @@ import org.scalatest.funsuite.AnyFunSuite
 
 import io.hearth.core.UserError
 import io.hearth.core.leases.{Lease, LeaseRegistry, LeaseState, Leases}
-import io.hearth.core.plan.{Coexistence, Fitted, Limits, Others, Workload}
+import io.hearth.core.plan.{Coexistence, Fitted, Limits, Others, WhenFull, Workload}
 import io.hearth.core.topology.{IdSet, MachineSpec, Neighbours}
 
 /** What an application does that finds CPUs leased, over a registry in a directory. */

@@ -5,22 +5,20 @@ import java.nio.file.{Files, Path}
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.hearth.core.launch.{HostPaths, Mount}
+import io.hearth.spark.testing.Temporary
 
 class NamedPathsSuite extends AnyFunSuite {
   private val submit = "org.apache.spark.deploy.SparkSubmit"
 
   /** In a home with a project, from which the driver runs, data and keys. */
-  private def in(use: Path => Unit): Unit = {
-    val root = Files.createTempDirectory("hearth-named").toRealPath()
-    try {
-      Seq("project", "data/2026-11", "keys").foreach(name =>
-        Files.createDirectories(root.resolve(name))
-      )
-      Seq("data/list.csv", "keys/key", "project/relative.csv").foreach(name =>
-        Files.writeString(root.resolve(name), "")
-      )
-      use(root)
-    } finally new ProcessBuilder("rm", "-rf", root.toString).start().waitFor()
+  private def in(use: Path => Unit): Unit = Temporary.directory { root =>
+    Seq("project", "data/2026-11", "keys").foreach(name =>
+      Files.createDirectories(root.resolve(name))
+    )
+    Seq("data/list.csv", "keys/key", "project/relative.csv").foreach(name =>
+      Files.writeString(root.resolve(name), "")
+    )
+    use(root)
   }
 
   private def seen(root: Path, settings: Map[String, String], words: String*): Set[String] =

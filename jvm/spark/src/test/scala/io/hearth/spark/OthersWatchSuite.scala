@@ -19,7 +19,7 @@ class OthersWatchSuite extends AnyFunSuite {
     val place = Places.of(4).head
     private val process = new FakeProcess(100)
     def executors(bound: Boolean = true): Vector[RunningExecutor] =
-      Vector(RunningExecutor("0", place, process, process.pid, bound))
+      Vector(RunningExecutor("0", place, process, process.pid, Option.when(bound)(place.binding)))
 
     /** Processes that keep a CPU of the executor's place busy all the time, from now on. */
     def busy(pids: Long*): Unit = kernel.shown = nanos => {

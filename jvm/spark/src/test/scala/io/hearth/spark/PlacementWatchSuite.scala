@@ -35,7 +35,9 @@ class PlacementWatchSuite extends AnyFunSuite {
     /** An executor in a place, where it should be. */
     def starts(id: String, place: Int, bound: Boolean = true): RunningExecutor = {
       val process = new FakeProcess(100 + id.toLong)
-      val executor = RunningExecutor(id, Places.of(4)(place), process, process.pid, bound)
+      val at = Places.of(4)(place)
+      val executor =
+        RunningExecutor(id, at, process, process.pid, Option.when(bound)(at.binding))
       kernel.run(process.pid, executor.place.cpus)
       running :+= executor
       executor

@@ -10,19 +10,9 @@ import org.scalatest.funsuite.AnyFunSuite
 import io.hearth.core.json.Json
 import io.hearth.core.leases.DirectoryUse
 import io.hearth.core.placement.PlacementReport
+import io.hearth.spark.testing.Temporary
 
 class RecordsSuite extends AnyFunSuite {
-
-  private def delete(path: Path): Unit = {
-    new ProcessBuilder("rm", "-rf", path.toString).start().waitFor()
-    ()
-  }
-
-  private def inDirectory[A](body: Path => A): A = {
-    val directory = Files.createTempDirectory("records")
-    try body(directory)
-    finally delete(directory)
-  }
 
   private def writeRun(
       root: Path,
@@ -41,7 +31,7 @@ class RecordsSuite extends AnyFunSuite {
     Json.parse(Files.readString(root.resolve(id).resolve("run.json")), id).path("state").asText
 
   test("what a killed driver and its killed reaper left behind is swept; a living driver's is not") {
-    inDirectory { root =>
+    Temporary.directory { root =>
       val mine = ProcessHandle.current.pid
       val ticks = PlacementReport.startTicks(Path.of("/proc"), mine).get
       val left = Files.createDirectory(root.resolve("hearth-left"))
@@ -49,7 +39,7 @@ class RecordsSuite extends AnyFunSuite {
       val runs = root.resolve("runs")
       writeRun(runs, "dead", "running", mine, ticks - 1, left)
       writeRun(runs, "alive", "running", mine, ticks, used)
-      val said = RunSweep.sweep(runs, kept = 10, delete)
+      val said = RunSweep.sweep(runs, kept = 10, Temporary.delete)
       assert(!Files.exists(left) && Files.exists(used))
       assert(state(runs, "dead") == "abandoned" && state(runs, "alive") == "running")
       assert(said == Vector(s"removed $left, left behind by dead, whose driver was killed"))
@@ -57,13 +47,13 @@ class RecordsSuite extends AnyFunSuite {
   }
 
   test("what another application of the same id uses by now is neither swept nor reaped") {
-    inDirectory { root =>
+    Temporary.directory { root =>
       val used = Files.createDirectory(root.resolve("hearth-used"))
       val left = Files.createDirectory(root.resolve("hearth-left"))
       val other = DirectoryUse.take(used).fold(fail(_), identity)
       val runs = root.resolve("runs")
       writeRun(runs, "dead", "running", 1, -1, used)
-      val said = RunSweep.sweep(runs, kept = 10, delete)
+      val said = RunSweep.sweep(runs, kept = 10, Temporary.delete)
       assert(said.sizeIs == 1 && said.head.startsWith(s"$used stays: process "))
       val reaper = Reaper.start()
       Vector(used, left).foreach(reaper.removeLater)
@@ -75,13 +65,13 @@ class RecordsSuite extends AnyFunSuite {
   }
 
   test("the driver's own temporary directories, which Spark named, are swept too") {
-    inDirectory { root =>
+    Temporary.directory { root =>
       val unique = "0b9f3a52-77c4-4ab5-9f1e-5d1a6c0f2e11"
       val left =
         Seq("spark", "blockmgr").map(name => Files.createDirectory(root.resolve(s"$name-$unique")))
       val runs = root.resolve("runs")
       left.foreach(dir => writeRun(runs, dir.getFileName.toString, "running", 1, -1, dir))
-      RunSweep.sweep(runs, kept = 10, delete)
+      RunSweep.sweep(runs, kept = 10, Temporary.delete)
       assert(!left.exists(Files.exists(_)))
     }
   }
@@ -89,46 +79,46 @@ class RecordsSuite extends AnyFunSuite {
   test(
     "a driver that another PID namespace hides, under this machine's name, is not taken for dead"
   ) {
-    inDirectory { root =>
+    Temporary.directory { root =>
       val used = Files.createDirectory(root.resolve("hearth-used"))
       writeRun(root, "hidden", "running", 1, -1, used)
       val file = root.resolve("hidden").resolve("run.json")
       val run = Json.parse(Files.readString(file), "hidden").asInstanceOf[ObjectNode]
       Files.writeString(file, Json.pretty(run.put("pid_namespace", "pid:[1]")))
-      assert(RunSweep.sweep(root, kept = 10, delete).isEmpty && Files.exists(used))
+      assert(RunSweep.sweep(root, kept = 10, Temporary.delete).isEmpty && Files.exists(used))
       Files.writeString(file, Json.pretty(run.put("pid_namespace", RunRecord.pidNamespace.get)))
-      assert(RunSweep.sweep(root, kept = 10, delete).nonEmpty && !Files.exists(used))
+      assert(RunSweep.sweep(root, kept = 10, Temporary.delete).nonEmpty && !Files.exists(used))
     }
   }
 
   test(
     "a run of another machine that shares the home directory is none of this machine's business"
   ) {
-    inDirectory { root =>
+    Temporary.directory { root =>
       val used = Files.createDirectory(root.resolve("hearth-used"))
       writeRun(root, "elsewhere", "running", 1, -1, used)
       val file = root.resolve("elsewhere").resolve("run.json")
       val run = Json.parse(Files.readString(file), "run").deepCopy[ObjectNode]()
       Files.writeString(file, Json.pretty(run.put("machine", "another-machine")))
-      RunSweep.sweep(root, kept = 10, delete)
+      RunSweep.sweep(root, kept = 10, Temporary.delete)
       assert(Files.exists(used) && state(root, "elsewhere") == "running")
     }
   }
 
   test("a record that names a directory of somebody else's does not get it removed") {
-    inDirectory { root =>
+    Temporary.directory { root =>
       val other = Files.createDirectory(root.resolve("precious"))
       val runs = root.resolve("runs")
       writeRun(runs, "dead", "running", 1, -1, other)
-      RunSweep.sweep(runs, kept = 10, delete)
+      RunSweep.sweep(runs, kept = 10, Temporary.delete)
       assert(Files.exists(other))
     }
   }
 
   test("the newest ended runs are kept, older ones go") {
-    inDirectory { root =>
+    Temporary.directory { root =>
       for (id <- Seq("1", "2", "3")) writeRun(root, id, "finished", 1, 1, root.resolve("hearth-x"))
-      RunSweep.sweep(root, kept = 2, delete)
+      RunSweep.sweep(root, kept = 2, Temporary.delete)
       assert(Files.list(root).iterator.asScala.map(_.getFileName.toString).toSet == Set("2", "3"))
     }
   }
@@ -147,7 +137,7 @@ class RecordsSuite extends AnyFunSuite {
   }
 
   test("an executor's directories are known to all others once published, and unknown before") {
-    inDirectory { root =>
+    Temporary.directory { root =>
       val registry = new LocalDirsRegistry(root)
       assert(registry.dirsOf("1").isEmpty)
       new LocalDirsRegistry(root).publish("1", Seq("/a/x", "/b/y"))
@@ -157,7 +147,7 @@ class RecordsSuite extends AnyFunSuite {
   }
 
   test("a log's last words are its end, from the beginning of a line") {
-    inDirectory { root =>
+    Temporary.directory { root =>
       val log = Files.write(root.resolve("stderr"), (1 to 500).map(n => s"line $n").asJava)
       val words = ExitStatus.lastWords(log, 40)
       assert(words.startsWith("line 4") && words.endsWith("line 500"))
@@ -167,7 +157,7 @@ class RecordsSuite extends AnyFunSuite {
   }
 
   test("last words are messages: a long stack trace does not hide the error above it") {
-    inDirectory { root =>
+    Temporary.directory { root =>
       val frames = (1 to 100).map(n => s"\tat some.where.deep.Inside.of$n(Inside.scala:$n)")
       val lines = Seq("java.io.IOException: No space left on device") ++ frames :+ "\t... 3 more"
       val words = ExitStatus.lastWords(Files.write(root.resolve("stderr"), lines.asJava))
@@ -180,7 +170,7 @@ class RecordsSuite extends AnyFunSuite {
   test(
     "the reaper ends a process and removes a directory when its owner's pipe closes, and only then"
   ) {
-    inDirectory { root =>
+    Temporary.directory { root =>
       val scratch = Files.createDirectory(root.resolve("scratch with blanks"))
       val record = Files.writeString(root.resolve("run.json"), """{ "state" : "running" }""")
       val victim = new ProcessBuilder("sleep", "60").start()
@@ -209,7 +199,7 @@ class RecordsSuite extends AnyFunSuite {
   test(
     "what a container that was being started puts into a removed directory goes with its client"
   ) {
-    inDirectory { root =>
+    Temporary.directory { root =>
       val scratch = Files.createDirectory(root.resolve("scratch"))
       // As an engine does: it makes a mount point after the reaper has removed what was there.
       val engine =
@@ -228,7 +218,7 @@ class RecordsSuite extends AnyFunSuite {
   }
 
   test("a reaper that is told to quit removes nothing") {
-    inDirectory { root =>
+    Temporary.directory { root =>
       val scratch = Files.createDirectory(root.resolve("scratch"))
       val reaper = Reaper.start()
       reaper.removeLater(scratch)

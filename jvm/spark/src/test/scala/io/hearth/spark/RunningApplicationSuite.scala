@@ -5,28 +5,25 @@ import java.nio.file.{Files, Path}
 import java.time.Instant
 
 import scala.jdk.CollectionConverters._
-import scala.util.Using
 
 import org.scalatest.Outcome
 import org.scalatest.funsuite.FixtureAnyFunSuite
 
-import io.hearth.core.{Redaction, UserError}
+import io.hearth.core.UserError
 import io.hearth.core.affinity.BindingRefused
 import io.hearth.core.json.Json
-import io.hearth.core.launch.{ArchiveUse, LaunchSpec}
+import io.hearth.core.launch.{ArchiveUse, JvmStarter, LaunchSpec}
+import io.hearth.core.plan.{BindingMode, HostNames, Launcher}
 import io.hearth.core.topology.IdSet
-import io.hearth.spark.testing.{FakeKernel, FakeProcess, HandDriven, Heard, Places}
+import io.hearth.spark.testing.{FakeKernel, FakeProcess, HandDriven, Heard, Places, Temporary}
 
 /** An application is opened, its executors are started, it is closed: in a directory, with no process. */
 class RunningApplicationSuite extends FixtureAnyFunSuite {
 
   override type FixtureParam = World
 
-  override def withFixture(test: OneArgTest): Outcome = {
-    val root = Files.createTempDirectory("application")
-    try withFixture(test.toNoArgTest(new World(root)))
-    finally World.delete(root)
-  }
+  override def withFixture(test: OneArgTest): Outcome =
+    Temporary.directory(root => withFixture(test.toNoArgTest(new World(root))))
 
   test("while an application runs its record says so, and a reaper knows what is to go") { world =>
     world.application.open()
@@ -390,11 +387,6 @@ class RunningApplicationSuite extends FixtureAnyFunSuite {
 }
 
 object World {
-  def delete(path: Path): Unit = if (Files.exists(path)) {
-    val all = Using.resource(Files.walk(path))(_.iterator.asScala.toVector)
-    all.reverse.foreach(Files.delete)
-  }
-
   final class FakeJvms(kernel: FakeKernel) extends JvmStarter {
     var specs: Vector[LaunchSpec] = Vector.empty
 
@@ -458,13 +450,13 @@ final class World(
       noexec,
       client,
       bestEffort,
-      World.delete
+      Temporary.delete
     )
   val thread = new HandDriven
   val ended = new EndedExecutors(scratch, thread, log)
   private val drivers = new DriverDirectories(() => temporary, client)
   private val run =
-    new KeptRun(() => runs, "app-1", scratch, describe, client, bestEffort, World.delete)
+    new KeptRun(() => runs, "app-1", scratch, describe, client, bestEffort, Temporary.delete)
   val archive = new ArchiveWriting(() => archiveUse(), _ => archiveSound, client, bestEffort, log)
   val application = new RunningApplication(
     () => check(),
@@ -473,20 +465,9 @@ final class World(
     RunningApplication.Parts(bestEffort, client, run, scratch, ended, drivers, archive),
     log
   )
-  private val launch = ApplicationLaunch(
-    appId = "app-1",
-    java = "/jdk/bin/java",
-    classPath = Vector("/h.jar"),
-    sparkOptions = Vector.empty,
-    userOptions = Vector.empty,
-    environment = Map.empty,
-    driverUrl = "spark://S@h:7",
-    token = "t-1",
-    redaction = Redaction.of(_ => None)
-  )
   val starter = new ExecutorStarter(
     ExecutorSettings(
-      launch,
+      ExecutorSuite.app,
       binding,
       _.host,
       (_, _) => None,

@@ -4,7 +4,7 @@ import java.nio.file.{Files, Path}
 
 import org.scalatest.funsuite.AnyFunSuite
 
-import io.hearth.spark.testing.Heard
+import io.hearth.spark.testing.{Heard, Temporary}
 
 class StartDirectorySuite extends AnyFunSuite {
   private val own = Path.of("/scratch/0/work")
@@ -21,14 +21,8 @@ class StartDirectorySuite extends AnyFunSuite {
     (of(own), log.of("warn"))
   }
 
-  private def in(use: Path => Unit): Unit = {
-    val directory = Files.createTempDirectory("hearth-start")
-    try use(directory)
-    finally new ProcessBuilder("rm", "-rf", directory.toString).start().waitFor()
-  }
-
   test("executors start where their driver did, and nothing is said of it") {
-    in { directory =>
+    Temporary.directory { directory =>
       assert(start(directory) == ((directory, Vector.empty)))
       assert(start(directory, Some("python3")) == ((directory, Vector.empty)))
       assert(start(directory, Some("/usr/bin/python3")) == ((directory, Vector.empty)))
@@ -36,7 +30,7 @@ class StartDirectorySuite extends AnyFunSuite {
   }
 
   test("a Python of an archive that the application sends is found in their own directories") {
-    in { directory =>
+    Temporary.directory { directory =>
       val (where, said) = start(directory, Some("./environment/bin/python"))
       assert(where == own && said.size == 1)
       assert(said.head.contains("'./environment/bin/python', which is to run Python workers"))
@@ -47,7 +41,7 @@ class StartDirectorySuite extends AnyFunSuite {
   }
 
   test("a directory that is gone, or that no container sees, is named once with what to do") {
-    in { directory =>
+    Temporary.directory { directory =>
       val (gone, said) = start(directory.resolve("gone"))
       assert(
         gone == own && said.size == 1 && said.head.contains("gone), because it cannot be entered")

@@ -2,7 +2,7 @@ package io.hearth.spark
 
 import org.scalatest.funsuite.AnyFunSuite
 
-import io.hearth.spark.Measure._
+import io.hearth.spark.SupervisionAction._
 import io.hearth.spark.testing.Places
 
 /** What follows from the end of an executor. */
@@ -20,8 +20,8 @@ class SupervisionSuite extends AnyFunSuite {
     lastWords = ""
   )
 
-  private def after(state: Supervision, ids: String*): (Supervision, Vector[Measure]) =
-    ids.foldLeft((state, Vector.empty[Measure])) { case ((now, _), id) =>
+  private def after(state: Supervision, ids: String*): (Supervision, Vector[SupervisionAction]) =
+    ids.foldLeft((state, Vector.empty[SupervisionAction])) { case ((now, _), id) =>
       now.exited(exit(id), running = Set.empty, nowMs = id.toLong)
     }
 
@@ -35,20 +35,20 @@ class SupervisionSuite extends AnyFunSuite {
         "one; its last output:\njava.io.IOException: No space left on device"
     assert(
       fresh.exited(end, Set.empty, 0)._2 == Vector(
-        Complain(s"Lost executor 4 (place 0, process 104): $reason"),
+        LogError(s"Lost executor 4 (place 0, process 104): $reason"),
         RemoveLost("4", 137, byApplication = true, reason)
       )
     )
   }
 
   test("tasks of an executor that somebody ended with SIGTERM are not to blame") {
-    val (_, measures) = fresh.exited(exit("4", 143), Set.empty, 0)
-    assert(measures.collect { case r: RemoveLost => r.byApplication } == Vector(false))
+    val (_, actions) = fresh.exited(exit("4", 143), Set.empty, 0)
+    assert(actions.collect { case r: RemoveLost => r.byApplication } == Vector(false))
   }
 
   test("an executor that was asked to end is no loss, and is removed unless it is already") {
     val asked = exit("4", 0).copy(asked = true)
-    val note = Note("executor 4 (place 0, process 104) ended as requested, exit 0")
+    val note = LogInfo("executor 4 (place 0, process 104) ended as requested, exit 0")
     assert(fresh.exited(asked, Set.empty, 0) == ((fresh, Vector(note, RemoveEnded("4")))))
     val decommissioned = asked.copy(registered = false)
     assert(fresh.exited(decommissioned, Set.empty, 0) == ((fresh, Vector(note))))
@@ -57,8 +57,8 @@ class SupervisionSuite extends AnyFunSuite {
   test("too many losses end the application once, with the reason and the last loss") {
     val (second, before) = after(fresh, "1", "2")
     assert(!before.exists(_.isInstanceOf[GiveUp]))
-    val (third, measures) = after(second, "3")
-    val reasons = measures.collect { case GiveUp(reason) => reason }
+    val (third, actions) = after(second, "3")
+    val reasons = actions.collect { case GiveUp(reason) => reason }
     assert(reasons.size == 1)
     assert(
       reasons.head.startsWith("3 executors were lost in a row and no task was finished in between")
@@ -93,7 +93,7 @@ class SupervisionSuite extends AnyFunSuite {
   ) {
     assert(
       notStarted(fresh)._2 == Vector(
-        Complain(
+        LogError(
           "The executor of place 2 could not be started: the disk is full; it is tried again in 4 s"
         )
       )
@@ -105,9 +105,9 @@ class SupervisionSuite extends AnyFunSuite {
   ) {
     val (second, _) = notStarted(after(fresh.finishedTask("8"), "1")._1)
     assert(notStarted(second, running = Set("8"))._2.size == 1)
-    val (state, measures) = notStarted(second)
-    assert(measures.size == 1)
-    val reason = measures.collect { case GiveUp(why) => why }.head
+    val (state, actions) = notStarted(second)
+    assert(actions.size == 1)
+    val reason = actions.collect { case GiveUp(why) => why }.head
     assert(reason.startsWith("3 executors were lost in a row and no task was finished in between"))
     assert(reason.endsWith("the executor of place 2 could not be started: the disk is full"))
     assert(state.givenUp)

@@ -7,7 +7,6 @@ import org.scalatest.funsuite.AnyFunSuite
 import io.hearth.core.launch.LaunchSpec
 import io.hearth.core.plan.{ExecutorPlan, Limits, PlanRequest, Workload}
 import io.hearth.core.topology.IdSet
-import io.hearth.spark.Held
 import io.hearth.spark.testing.Places
 
 class WorkerLaunchSuite extends AnyFunSuite {
@@ -30,7 +29,7 @@ class WorkerLaunchSuite extends AnyFunSuite {
       resources: Map[Int, Vector[String]] = Map.empty
   ): Vector[LaunchSpec] = {
     val launch = new WorkerLaunch(request, "set", Some("/a,/b"), environment, 0, resources)
-    places.map(launch.compose(_, Held(cpus = true, memory = true)))
+    places.map(place => launch.compose(place, Some(place.binding)))
   }
 
   test("one worker of a machine runs the user's shuffle service, and keeps whom it serves") {

@@ -6,13 +6,13 @@ import java.nio.file.{Files, Path}
 import org.scalatest.BeforeAndAfterAll
 import org.scalatest.funsuite.AnyFunSuite
 
-import io.hearth.spark.World
+import io.hearth.spark.testing.Temporary
 
 class WorkerLogsSuite extends AnyFunSuite with BeforeAndAfterAll {
   private val root = Files.createTempDirectory("logs")
   private def folder(): Path = Files.createTempDirectory(root, "worker")
 
-  override def afterAll(): Unit = World.delete(root)
+  override def afterAll(): Unit = Temporary.delete(root)
 
   test("a worker's log that is too long is set aside while the worker goes on writing it") {
     val place = folder()

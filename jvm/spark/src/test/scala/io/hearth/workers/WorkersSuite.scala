@@ -34,7 +34,7 @@ class WorkersSuite extends AnyFunSuite {
         throw new OutOfMemoryError("unable to create native thread")
       }
       val process = new ProcessBuilder("sh", "-c", command).start()
-      val running = RunningExecutor(s"worker-${place.id}", place, process, 1, bound = true)
+      val running = RunningExecutor(s"worker-${place.id}", place, process, 1, Some(place.binding))
       started.put(running)
       running
     }

@@ -5,10 +5,11 @@ import java.nio.file.Path
 import scala.jdk.CollectionConverters._
 import scala.jdk.OptionConverters._
 
-import com.sun.jna.{LastErrorException, Library, NativeLong, Platform}
+import com.sun.jna.{LastErrorException, NativeLong, Platform}
 
 import io.hearth.affinity.{JnaScheduling, Scheduling}
 import io.hearth.core.procfs.ProcFs
+import io.hearth.core.syscalls.LibC
 import io.hearth.core.topology.{IdSet, SysTree}
 
 /**
@@ -36,15 +37,24 @@ object LinuxScheduling {
 
   /** From now on allocates only on `nodes` (MPOL_BIND of set_mempolicy(2)). @throws BindingRefused */
   def bindThreadToNodes(nodes: IdSet): Unit = {
-    val mask = bitmap(nodes, NodeMaskBytes)
-    // The kernel reads one bit fewer than given (set_mempolicy(2), BUGS).
-    def bits = new NativeLong(mask.length * 8L + 1)
+    val mask = bitmap(nodes)
     call(SetMempolicy, s"memory nodes $nodes") {
-      libc
-        .syscall(new NativeLong(setMempolicyNumber), new NativeLong(MpolBind), mask, bits)
-        .intValue
+      libc.syscall(number(SetMempolicy), new NativeLong(MpolBind), mask, maskBits).intValue
     }
   }
+
+  /**
+   * Moves what this process has on nodes `from` to nodes `to` (migrate_pages(2)): a policy holds for new pages only. It
+   * takes as long as copying takes.
+   *
+   * @return the number of pages that could not be moved, such as those that other processes share
+   * @throws BindingRefused
+   */
+  def movePages(from: IdSet, to: IdSet): Long =
+    call(MigratePages, s"memory nodes $from to $to") {
+      val process = new NativeLong(0)
+      libc.syscall(number(MigratePages), process, maskBits, bitmap(from), bitmap(to)).longValue
+    }
 
   /**
    * Whether the calling thread's memory comes from `nodes` whatever its policy is: no other node has memory
@@ -119,7 +129,11 @@ object LinuxScheduling {
   /** 4,096 nodes: the kernel has at most 1,024, and refuses a mask longer than a page (mm/mempolicy.c). */
   private val NodeMaskBytes = 512
 
+  /** The kernel reads one bit fewer than given (set_mempolicy(2), BUGS). */
+  private def maskBits = new NativeLong(NodeMaskBytes * 8L + 1)
+
   private[affinity] val SetMempolicy = "set_mempolicy"
+  private val MigratePages = "migrate_pages"
   private val SetAffinity = "sched_setaffinity"
   private val MemsAllowed = "Mems_allowed_list:"
 
@@ -128,9 +142,9 @@ object LinuxScheduling {
     case (SetMempolicy, 1) =>
       "EPERM: a seccomp profile (a container's does without CAP_SYS_NICE: docker run --cap-add SYS_NICE) " +
         "or a security module refuses it"
-    case (PageMigration.Call, 1) =>
+    case (MigratePages, 1) =>
       "EPERM: a node is outside the cpuset of this process, or a seccomp profile or a security module refuses it"
-    case (PageMigration.Call, 22) =>
+    case (MigratePages, 22) =>
       "EINVAL: no node to move to has memory and is inside the cpuset of this process (see `hearth topology`)"
     case (_, 1) =>
       "EPERM: the thread is another user's, or a seccomp profile or a security module refuses it"
@@ -144,43 +158,33 @@ object LinuxScheduling {
     case _ => s"see $call(2)"
   }
 
-  private trait LibC extends Library {
-    @throws(classOf[LastErrorException])
-    def syscall(
-        number: NativeLong,
-        mode: NativeLong,
-        mask: Array[Byte],
-        bits: NativeLong
-    ): NativeLong
-  }
-
-  private lazy val libc: LibC = NativeCode.libc(classOf[LibC])
-
   /** hearth's Java side, which communication threads are bound by too. */
   private lazy val scheduling: Scheduling = {
-    val _ = libc // says what is wrong where there is no native code
+    NativeCode.check()
     new JnaScheduling
   }
 
-  /** Bit `id` of byte `id / 8`, which is the kernel's layout on little-endian machines only. */
-  private def bitmap(ids: IdSet, size: Int): Array[Byte] = {
-    val bytes = new Array[Byte](size)
-    ids.iterator.foreach(id => bytes(id / 8) = (bytes(id / 8) | (1 << (id % 8))).toByte)
-    bytes
+  /** The kernel's layout on little-endian machines. */
+  private def bitmap(nodes: IdSet): Array[Byte] =
+    nodes.toBitSet.toByteArray.padTo(NodeMaskBytes, 0.toByte)
+
+  private def libc: LibC = {
+    NativeCode.check()
+    LibC.instance
   }
 
-  /** The number of set_mempolicy(2), which has no wrapper in glibc (kernel: unistd.h, syscall.tbl). */
-  private def setMempolicyNumber: Long = Platform.ARCH match {
-    case "x86-64" => 238
-    case "aarch64" => 237
-    case "ppc64le" => 261
-    case "riscv64" => 237
-    case other =>
-      throw new BindingRefused(
-        SetMempolicy,
-        0,
-        s"memory nodes cannot be bound on architecture '$other': its system call number is not known"
-      )
+  /** Of a call that has no wrapper in glibc (kernel: unistd.h, syscall.tbl). */
+  private def number(call: String): NativeLong = {
+    val (setMempolicy, migratePages) = Platform.ARCH match {
+      case "x86-64" => (238L, 256L)
+      case "aarch64" | "riscv64" => (237L, 238L)
+      case "ppc64le" => (261L, 258L)
+      case other =>
+        val why =
+          s"memory nodes cannot be bound on architecture '$other': its system call numbers are not known"
+        throw new BindingRefused(call, 0, why)
+    }
+    new NativeLong(if (call == SetMempolicy) setMempolicy else migratePages)
   }
 
   private def call[A](name: String, what: String)(body: => A): A =

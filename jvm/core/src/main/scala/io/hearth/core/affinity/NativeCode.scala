@@ -2,7 +2,7 @@ package io.hearth.core.affinity
 
 import java.nio.file.Path
 
-import com.sun.jna.{Library, Native}
+import com.sun.jna.Native
 
 import io.hearth.core.files.Mountpoint
 
@@ -20,10 +20,8 @@ object NativeCode {
     }
 
   /** @throws BindingRefused with [[problem]], where there is one */
-  private[affinity] def libc[A <: Library](functions: Class[A]): A = {
+  private[affinity] def check(): Unit =
     problem.foreach(why => throw new BindingRefused("", 0, why))
-    Native.load("c", functions)
-  }
 
   private val Remedy =
     "name a directory from which programs may be run with the Java option -Djna.tmpdir=DIRECTORY " +

@@ -1,21 +1,15 @@
 package io.hearth.core.cli
 
 import java.io.{IOException, UncheckedIOException}
-import java.net.{
-  DatagramSocket,
-  InetAddress,
-  InetSocketAddress,
-  NetworkInterface,
-  UnknownHostException
-}
+import java.net.UnknownHostException
 
 import java.nio.file.Path
 
 import scala.annotation.tailrec
 import scala.jdk.CollectionConverters._
-import scala.util.Using
+import scala.jdk.OptionConverters._
 
-import io.hearth.affinity.{Defaults, Policy}
+import io.hearth.affinity.{Defaults, NetworkDevice, Policy}
 import io.hearth.core.{Brief, UserError}
 import io.hearth.core.communication.{CommunicationPlan, CommunicationThreads}
 import io.hearth.core.json.Json
@@ -86,14 +80,9 @@ private[cli] object AffinityVerbs {
     Json.pretty(document)
   }
 
-  /** The interface that the kernel would send through: a connected datagram socket sends nothing. */
   private def carrier(peer: String): String = {
     val found =
-      try
-        Using.resource(new DatagramSocket()) { socket =>
-          socket.connect(new InetSocketAddress(InetAddress.getByName(peer), 9))
-          Option(NetworkInterface.getByInetAddress(socket.getLocalAddress)).map(_.getName)
-        }
+      try NetworkDevice.carrier(peer).toScala
       catch {
         case _: UnknownHostException =>
           throw new UserError(s"--peer '${Brief(peer)}' is not a host that this machine can find")

@@ -23,26 +23,18 @@ private[cli] object LeasesVerb {
       .put("directory", directory.toString)
     document.set[JsonNode](
       "leases",
-      Json.array(leases.live.sortBy(one => (one.lease.since, one.lease.appId)))((list, one) =>
-        list.add(shown(one))
-      )
+      Json.array(leases.live.sortBy(one => (one.lease.since, one.lease.appId)).map(shown))
     )
-    document.set[JsonNode](
-      "offers",
-      Json.array(lendings.offers.sortBy(_.offer.cpus.head))((list, one) => list.add(offered(one)))
-    )
+    document
+      .set[JsonNode]("offers", Json.array(lendings.offers.sortBy(_.offer.cpus.head).map(offered)))
     document.set[JsonNode](
       "loans",
-      Json.array(lendings.loans.sortBy(_.loan.cpus.head))((list, one) =>
-        list.add(lent(one, lendings.offered(one)))
+      Json.array(
+        lendings.loans.sortBy(_.loan.cpus.head).map(one => lent(one, lendings.offered(one)))
       )
     )
-    document.set[JsonNode](
-      "problems",
-      Json.array(leases.problems ++ leases.unknown ++ lendings.problems)((list, text) =>
-        list.add(text)
-      )
-    )
+    document
+      .set[JsonNode]("problems", Json.texts(leases.problems ++ leases.unknown ++ lendings.problems))
     document.set[JsonNode]("topology", TopologyJson.write(TopologyReader.load(None)))
     Json.pretty(document)
   }

@@ -32,7 +32,7 @@ object Main {
     TopologyVerbs.topology(Vector.empty) + PlanVerb.plan(args)
 
   /** The most characters in an error line, whatever it quotes. */
-  private[cli] val LongestError = 1500
+  private[cli] val MaxErrorChars = 1500
 
   def main(args: Array[String]): Unit = sys.exit(run(args.toVector))
 
@@ -49,7 +49,7 @@ object Main {
       0
     } catch {
       case e @ (_: UserError | _: BindingRefused) =>
-        Console.err.println(Brief(e.getMessage, LongestError))
+        Console.err.println(Brief(e.getMessage, MaxErrorChars))
         2
       case e: Throwable =>
         e.printStackTrace(Console.err)

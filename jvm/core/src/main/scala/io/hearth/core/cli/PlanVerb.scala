@@ -3,7 +3,6 @@ package io.hearth.core.cli
 import java.io.{IOException, InputStream}
 import java.nio.charset.StandardCharsets.UTF_8
 import java.nio.file.Path
-import java.time.Instant
 
 import scala.collection.mutable
 
@@ -11,7 +10,7 @@ import com.fasterxml.jackson.databind.JsonNode
 
 import io.hearth.core.{Brief, IoReason, Redaction, UserError}
 import io.hearth.core.json.Json
-import io.hearth.core.leases.{Lease, LeaseRegistry, Leases, LeaseState, OpenFile}
+import io.hearth.core.leases.{Lease, LeaseRegistry, Leases, OpenFile}
 import io.hearth.core.plan.{Coexistence, Fitted, LaunchSettings, Others, Plan, PlanJson}
 import io.hearth.core.plan.{PlanLease, PlanMode, PlanRequest}
 import io.hearth.core.topology.{IdSet, Neighbours, Scratch, Topology}
@@ -50,24 +49,15 @@ private[cli] object PlanVerb {
       try OpenFile.tell(tell, s"hearth: $sentence\n")
       catch { case _: IOException => () } // nobody listens
 
-    def lease(fitted: Fitted): Lease = Lease(
-      boot = "",
-      state = if (fitted.full.isEmpty) LeaseState.Holds else LeaseState.Shares,
-      appId = s"one-jvm-$pid",
-      name = name,
-      pid = pid,
-      startTicks = 0,
-      since = Instant.now().getEpochSecond,
-      cpus = if (fitted.full.isEmpty) PlanLease.cpus(fitted.plan) else IdSet.empty,
-      memoryBytes = PlanLease.memoryBytes(fitted.plan)
-    )
+    def lease(fitted: Fitted): Lease =
+      PlanLease.of(fitted, Lease.of(s"one-jvm-$pid", name, pid, startTicks = 0))
   }
 
   private[core] def answer(in: InputStream): JsonNode = {
     val document = Json.parse(new String(in.readAllBytes(), UTF_8), "the plan request")
     val seen = new Seen
     PlanRequest.several(document).fold(planned(document, seen)) { requests =>
-      val answers = Json.array(requests)((list, request) => list.add(answered(request, seen)))
+      val answers = Json.array(requests.map(request => answered(request, seen)))
       Json.obj().put("schema", "hearth/plans/1").set[JsonNode]("plans", answers)
     }
   }
@@ -75,7 +65,9 @@ private[cli] object PlanVerb {
   /** The plan, or why there is none: one request that cannot be met does not take others with it. */
   private def answered(request: JsonNode, seen: Seen): JsonNode =
     try Json.obj().set[JsonNode]("plan", planned(request, seen))
-    catch { case e: UserError => Json.obj().put("refused", Brief(e.getMessage, Main.LongestError)) }
+    catch {
+      case e: UserError => Json.obj().put("refused", Brief(e.getMessage, Main.MaxErrorChars))
+    }
 
   /** Machines and neighbours, looked at once for all requests: their plans then fit together. */
   private class Seen {

@@ -70,17 +70,11 @@ object CommunicationPlan {
     plan.device.toScala.foreach { d =>
       val device = document.putObject("device")
       device.put("name", d.name).put("why", d.why)
-      device.set[ObjectNode]("lowest", Json.array(d.lowest.asScala)((list, name) => list.add(name)))
+      device.set[ObjectNode]("lowest", Json.texts(d.lowest.asScala))
       device.put("nodes", Ids.show(d.nodes)).put("cpus", Ids.show(d.cpus)).put("place", d.source)
     }
-    document.set[ObjectNode](
-      "groups",
-      Json.array(plan.groups.asScala)((list, group) => list.add(Ids.show(group)))
-    )
-    document.set[ObjectNode](
-      "remarks",
-      Json.array(plan.remarks.asScala)((list, remark) => list.add(remark))
-    )
+    document.set[ObjectNode]("groups", Json.texts(plan.groups.asScala.map(Ids.show)))
+    document.set[ObjectNode]("remarks", Json.texts(plan.remarks.asScala))
     document
   }
 }

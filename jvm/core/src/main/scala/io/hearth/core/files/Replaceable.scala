@@ -6,7 +6,9 @@ import java.nio.file.{Files, Path}
 
 import scala.util.Try
 
-import com.sun.jna.{LastErrorException, Library, Native, Pointer}
+import com.sun.jna.{LastErrorException, Pointer}
+
+import io.hearth.core.syscalls.LibC
 
 /**
  * Who can replace a file by one of theirs: who can rename entries of a directory above it. That is the owner
@@ -15,7 +17,7 @@ import com.sun.jna.{LastErrorException, Library, Native, Pointer}
  *
  * A user's private group, of the same name, is nobody else, and the group of root has root's rights anyway.
  */
-private[files] object Replaceable {
+private[core] object Replaceable {
   private val OthersWrite = 0x002
   private val GroupWrites = 0x010
   private val Sticky = 0x200
@@ -81,13 +83,4 @@ private[files] object Replaceable {
   def me: Int = uid(Path.of("/proc/self"))
 
   def uid(path: Path): Int = Files.getAttribute(path, "unix:uid", NOFOLLOW_LINKS).asInstanceOf[Int]
-}
-
-private trait LibC extends Library {
-  @throws(classOf[LastErrorException])
-  def getxattr(path: String, name: String, value: Pointer, size: Long): Long
-}
-
-private object LibC {
-  lazy val instance: LibC = Native.load("c", classOf[LibC])
 }

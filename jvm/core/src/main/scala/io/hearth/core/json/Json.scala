@@ -1,7 +1,9 @@
 package io.hearth.core.json
 
+import scala.jdk.CollectionConverters._
+
 import com.fasterxml.jackson.core.JsonProcessingException
-import com.fasterxml.jackson.databind.node.{ArrayNode, ObjectNode}
+import com.fasterxml.jackson.databind.node.{ArrayNode, ObjectNode, TextNode}
 import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 
 import io.hearth.core.UserError
@@ -11,13 +13,10 @@ object Json {
   private val mapper = new ObjectMapper()
 
   def obj(): ObjectNode = mapper.createObjectNode()
-  def arr(): ArrayNode = mapper.createArrayNode()
+  def array(items: IterableOnce[JsonNode]): ArrayNode =
+    mapper.createArrayNode().addAll(items.iterator.to(Vector).asJava)
 
-  def array[A](items: IterableOnce[A])(add: (ArrayNode, A) => Any): ArrayNode = {
-    val node = arr()
-    items.iterator.foreach(add(node, _))
-    node
-  }
+  def texts(items: IterableOnce[String]): ArrayNode = array(items.iterator.map(TextNode.valueOf))
 
   /** @throws UserError where `text` is not JSON; `what` names it in the message */
   def parse(text: String, what: String): JsonNode =

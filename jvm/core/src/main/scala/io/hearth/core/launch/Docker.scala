@@ -124,7 +124,7 @@ object Docker {
       words: Vector[String],
       starting: Process => Unit
   ): Process = {
-    val client = BoundLauncher.unbound(spec, words)
+    val client = Processes.unbound(spec, words)
     starting(client)
     try new ContainerProcess(client, awaitJvm(spec, container, client))
     catch {

@@ -3,7 +3,7 @@ package io.hearth.core.launch
 import java.nio.file.{Files, Path}
 
 object Mounts {
-  private val MostLinks = 40 // path_resolution(7)
+  private val MaxLinks = 40 // path_resolution(7)
 
   /**
    * What is mounted so that all of it can be reached: what is there, the places to which links lead, and
@@ -38,6 +38,6 @@ object Mounts {
       .map(link =>
         link.resolveSibling(Files.readSymbolicLink(link)).resolve(link.relativize(at)).normalize
       )
-    Vector.unfold(Option(path))(_.map(at => at -> next(at))).take(MostLinks)
+    Vector.unfold(Option(path))(_.map(at => at -> next(at))).take(MaxLinks)
   }
 }

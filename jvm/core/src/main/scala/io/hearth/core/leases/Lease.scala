@@ -1,5 +1,7 @@
 package io.hearth.core.leases
 
+import java.time.Instant
+
 import com.fasterxml.jackson.databind.JsonNode
 
 import io.hearth.core.json.Json
@@ -68,8 +70,14 @@ final case class Lease(
 object Lease {
   val Schema = "hearth/lease/1"
 
+  /** Of an application that takes nothing yet, from now on; the registry knows the boot. */
+  def of(appId: String, name: String, pid: Long, startTicks: Long): Lease = {
+    val now = Instant.now().getEpochSecond
+    Lease("", LeaseState.Holds, appId, name, pid, startTicks, now, IdSet.empty, Map.empty)
+  }
+
   /** More than any machine has, and few enough that the sum of all leases is a number. */
-  private[leases] val MostBytes = 1L << 50
+  private[leases] val MaxBytes = 1L << 50
 
   /** @return why it is none; anybody can have written anything there */
   def read(text: String): Either[String, Lease] = RegistryDocument.read(text, Schema)(d =>
@@ -92,7 +100,7 @@ object Lease {
       val entries = document.names
       val read = entries.flatMap { node =>
         val id = node.toIntOption.filter(id => id >= 0 && id <= IdSet.MaxId)
-        id.zip(document.number(node).map(math.min(_, MostBytes)))
+        id.zip(document.number(node).map(math.min(_, MaxBytes)))
       }
       Option.when(read.sizeIs == entries.size)(read.toMap)
     }
@@ -116,7 +124,7 @@ final case class LiveLease(lease: Lease, user: String, ours: Boolean) {
  */
 final case class Leases(
     live: Vector[LiveLease],
-    problems: Vector[String],
+    problems: Vector[String] = Vector.empty,
     unknown: Vector[String] = Vector.empty
 ) {
   def isEmpty: Boolean = live.isEmpty && unknown.isEmpty
@@ -152,7 +160,7 @@ final case class Leases(
 }
 
 object Leases {
-  val none: Leases = Leases(Vector.empty, Vector.empty)
+  val none: Leases = Leases(Vector.empty)
 
   /** Where leases cannot be read or taken. */
   def failing(why: String): Leases = none.copy(unknown =
@@ -165,5 +173,5 @@ object Leases {
 
   /** Of numbers that anybody may have written. */
   private def sum(bytes: Iterable[Long]): Long =
-    bytes.foldLeft(0L)((sum, next) => math.min(sum + next, Lease.MostBytes))
+    bytes.foldLeft(0L)((sum, next) => math.min(sum + next, Lease.MaxBytes))
 }

@@ -7,6 +7,8 @@ import java.nio.file.{AccessDeniedException, Files, LinkOption, Path}
 import scala.jdk.CollectionConverters._
 import scala.util.{Try, Using}
 
+import io.hearth.core.files.Replaceable.{me, uid}
+
 /**
  * Documents of the registry that are alike.
  *
@@ -60,14 +62,14 @@ final private[leases] class LeaseFiles(directory: Path, boot: String) {
   def read[A](kind: Kind[A], holds: OpenFile => Boolean): ReadFiles[A] = {
     val names = listed(isOf(kind.prefix))
     val parts = names
-      .take(MostNames)
+      .take(MaxNames)
       .flatMap(file => uidOf(file).map(_ -> file))
       .groupMap(_._1)(_._2)
       .toVector
       .sortBy(_._1)
       .map { case (uid, files) => new Owner(uid, files.sorted, kind, holds).read }
-    val many = Option.when(names.sizeIs > MostNames)(
-      s"$directory holds more than $MostNames names '${kind.prefix}*', and the rest is not read: remove those " +
+    val many = Option.when(names.sizeIs > MaxNames)(
+      s"$directory holds more than $MaxNames names '${kind.prefix}*', and the rest is not read: remove those " +
         "that nobody needs"
     )
     ReadFiles(
@@ -83,7 +85,7 @@ final private[leases] class LeaseFiles(directory: Path, boot: String) {
   private def listed(wanted: Path => Boolean): Vector[Path] =
     try
       Using.resource(Files.list(directory))(
-        _.iterator.asScala.filter(wanted).take(MostNames + 1).toVector
+        _.iterator.asScala.filter(wanted).take(MaxNames + 1).toVector
       )
     catch { case e: UncheckedIOException => throw e.getCause }
 
@@ -100,22 +102,22 @@ final private[leases] class LeaseFiles(directory: Path, boot: String) {
       var held = 0
       val said = Vector.newBuilder[Either[String, Found[A]]]
       val rest = files.iterator
-      while (held <= MostHeld && rest.hasNext) look(rest.next()) match {
+      while (held <= MaxHeld && rest.hasNext) look(rest.next()) match {
         case Free => ()
         case Odd(problem) => said += Left(problem)
         case Held(document) =>
           held += 1
-          if (held <= MostHeld) said ++= document
+          if (held <= MaxHeld) said ++= document
       }
       val (problems, found) = said.result().partitionMap(identity)
-      val more = problems.size - MostProblems
+      val more = problems.size - MaxProblems
       ReadFiles(
         found,
-        problems.take(MostProblems) ++
+        problems.take(MaxProblems) ++
           Option.when(more > 0)(s"$more more files of user $user in $directory are not counted"),
         Option
-          .when(held > MostHeld)(
-            s"user $user holds more than $MostHeld files '${kind.prefix}*' in $directory, and the rest is not read"
+          .when(held > MaxHeld)(
+            s"user $user holds more than $MaxHeld files '${kind.prefix}*' in $directory, and the rest is not read"
           )
           .toVector
       )
@@ -161,12 +163,12 @@ private[leases] object LeaseFiles {
   private val Name = "[A-Za-z0-9-]{1,64}".r
 
   /** Names of a kind that are looked at. */
-  val MostNames = 65536
+  val MaxNames = 65536
 
   /** Files of one user that are held at the same time: each is an application that runs. */
-  val MostHeld = 1024
-  private val MostProblems = 8
-  private val LongestText = 65536
+  val MaxHeld = 1024
+  private val MaxProblems = 8
+  private val MaxTextBytes = 65536
   private val NoFollow = LinkOption.NOFOLLOW_LINKS
 
   sealed private trait Look[+A]
@@ -190,17 +192,13 @@ private[leases] object LeaseFiles {
 
   def text(open: OpenFile): String =
     Using.resource(Files.newInputStream(open.itself))(in =>
-      new String(in.readNBytes(LongestText), UTF_8)
+      new String(in.readNBytes(MaxTextBytes), UTF_8)
     )
 
   /** Absent for a file that is gone, and for one of which its user lets nobody know anything (FUSE). */
   private def uidOf(file: Path): Option[Int] =
     try Some(uid(file))
     catch { case _: IOException => None }
-
-  def uid(file: Path): Int = Files.getAttribute(file, "unix:uid", NoFollow).asInstanceOf[Int]
-
-  def me: Int = Files.getAttribute(Path.of("/proc/self"), "unix:uid").asInstanceOf[Int]
 
   private def userOf(file: Path, uid: Int): String =
     RegistryDocument.printable(Try(Files.getOwner(file, NoFollow).getName).getOrElse(s"$uid"))

@@ -11,6 +11,7 @@ import com.fasterxml.jackson.databind.JsonNode
 
 import io.hearth.core.IoReason
 import io.hearth.core.files.OwnFiles
+import io.hearth.core.files.Replaceable.{me, uid}
 import io.hearth.core.json.Json
 
 /**
@@ -25,9 +26,8 @@ import io.hearth.core.json.Json
 final class LeaseRegistry(
     directory: Path,
     boot: String,
-    limitMs: Long = LeaseRegistry.LongestMs
+    limitMs: Long = LeaseRegistry.MaxLockWaitMs
 ) {
-  import LeaseFiles.{me, uid}
   import LeaseRegistry._
 
   private val files = new LeaseFiles(directory, boot)
@@ -56,7 +56,7 @@ final class LeaseRegistry(
     Option.when(LeaseFiles.isName(prefix, name))(directory.resolve(name))
 
   /** Publishes a document of this process's. @throws IOException where there is no room, or no right to write */
-  private[leases] def publish(document: JsonNode, prefix: String): HeldLease = {
+  private[leases] def publish(document: JsonNode, prefix: String): ActiveLease = {
     val partial = directory.resolve(s".$Prefix${UUID.randomUUID}.new")
     publish(document, prefix, partial, LinuxLocks.create(partial, OwnersOnly))
   }
@@ -67,7 +67,7 @@ final class LeaseRegistry(
       prefix: String,
       partial: Path,
       open: OpenFile
-  ): HeldLease = {
+  ): ActiveLease = {
     val file = directory.resolve(s"$prefix${UUID.randomUUID}${LeaseFiles.Suffix}")
     try {
       OwnFiles.replace(file, partial) {
@@ -75,7 +75,7 @@ final class LeaseRegistry(
         open.write(Json.pretty(document).getBytes(UTF_8))
         open.setMode(ReadableByAll) // whatever the umask
       }
-      new HeldLease(file, open)
+      new ActiveLease(file, open)
     } catch {
       case e: IOException =>
         open.close()
@@ -118,7 +118,7 @@ final class LeaseRegistry(
     }
 
     /** Publishes a lease. @throws IOException where there is no room, or no right to write */
-    def take(lease: Lease): HeldLease = publish(document(lease), Prefix)
+    def take(lease: Lease): ActiveLease = publish(document(lease), Prefix)
 
     /**
      * Publishes a lease whose file another process has made here and holds open: it ends with that one.
@@ -137,7 +137,7 @@ final class LeaseRegistry(
     }
 
     def nextTicket: Long =
-      leases.waiting.flatMap(_.lease.ticket).maxOption.fold(1L)(t => math.min(t, MostTickets) + 1)
+      leases.waiting.flatMap(_.lease.ticket).maxOption.fold(1L)(t => math.min(t, MaxTickets) + 1)
   }
 
   /** Removes files of this user whose holders are gone; what it cannot remove does no harm. */
@@ -170,7 +170,6 @@ final class LeaseRegistry(
 }
 
 object LeaseRegistry {
-  import LeaseFiles.{me, uid}
 
   /** Names another directory, such as one that containers share. */
   val Variable = "HEARTH_LEASES"
@@ -188,9 +187,9 @@ object LeaseRegistry {
   private[leases] val LoanPrefix = "hearth-loan-"
   private[leases] val Kinds = Vector(Prefix, OfferPrefix, LoanPrefix)
   private[leases] val LeaseKind = Kind[Lease](Prefix, Lease.read, _.boot)
-  private val MostTickets = 1L << 52
-  private val LongestMs = 30000L
-  private val LongestMakingMs = 600000L
+  private val MaxTickets = 1L << 52
+  private val MaxLockWaitMs = 30000L
+  private val MaxMakingMs = 600000L
   private val NoFollow = LinkOption.NOFOLLOW_LINKS
 
   // inode(7)
@@ -228,7 +227,7 @@ object LeaseRegistry {
   private def isBeingMade(file: Path): Boolean =
     !Kinds.exists(LeaseFiles.isOf(_)(file)) && Try(
       System.currentTimeMillis - Files.getLastModifiedTime(file, NoFollow).toMillis
-    ).toOption.forall(_ < LongestMakingMs)
+    ).toOption.forall(_ < MaxMakingMs)
 
   /**
    * Keeps an application's lease while this process lives.
@@ -250,7 +249,7 @@ object LeaseRegistry {
 }
 
 /** A lease of this process; it ends when it is closed, or when this process and all that joined have ended. */
-final class HeldLease private[leases] (val file: Path, open: OpenFile) extends AutoCloseable {
+final class ActiveLease private[leases] (val file: Path, open: OpenFile) extends AutoCloseable {
   def name: String = file.getFileName.toString
 
   /** At once for all who ask the kernel, also where a child that is just being made has inherited the file. */

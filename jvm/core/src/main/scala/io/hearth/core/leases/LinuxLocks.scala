@@ -4,10 +4,11 @@ import java.io.{FileNotFoundException, IOException}
 import java.nio.charset.StandardCharsets.UTF_8
 import java.nio.file.{AccessDeniedException, Files, Path}
 
-import com.sun.jna.{LastErrorException, Library, Memory, Native, Platform, Pointer}
+import com.sun.jna.{LastErrorException, Memory, Platform}
 
 import io.hearth.core.affinity.NativeCode
 import io.hearth.core.leases.LinuxLocks.libc
+import io.hearth.core.syscalls.LibC
 
 /**
  * An open file with the locks that are held by it: they belong to the open file description, not to the
@@ -157,23 +158,9 @@ private[leases] object LinuxLocks {
     try call
     catch { case e: LastErrorException => throw new IOException(s"$name: ${e.getMessage}", e) }
 
-  private[leases] trait LibC extends Library {
-    @throws(classOf[LastErrorException])
-    def open(path: String, flags: Int, mode: Int): Int
-    @throws(classOf[LastErrorException])
-    def fcntl(fd: Int, command: Int, lock: Pointer): Int
-    @throws(classOf[LastErrorException])
-    def flock(fd: Int, operation: Int): Int
-    @throws(classOf[LastErrorException])
-    def write(fd: Int, bytes: Array[Byte], count: Long): Long
-    @throws(classOf[LastErrorException])
-    def fchmod(fd: Int, mode: Int): Int
-    def close(fd: Int): Int
-  }
-
   /** @throws IOException where JNA's native code cannot be loaded */
-  private[leases] lazy val libc: LibC = {
+  private[leases] def libc: LibC = {
     NativeCode.problem.foreach(why => throw new IOException(why))
-    Native.load("c", classOf[LibC])
+    LibC.instance
   }
 }

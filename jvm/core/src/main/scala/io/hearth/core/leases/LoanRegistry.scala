@@ -183,7 +183,7 @@ final class LoanRegistry(registry: LeaseRegistry) {
     Loan.read(LeaseFiles.text(open)).exists(loan => registry.isHeld(loan.lease))
 
   /** It ends when it is closed, or this process ends. @throws IOException */
-  def offer(offer: Offer): HeldLease =
+  def offer(offer: Offer): ActiveLease =
     registry.publish(offer.copy(boot = registry.bootHere).toJson, OfferPrefix)
 
   /**
@@ -195,15 +195,15 @@ final class LoanRegistry(registry: LeaseRegistry) {
    * @return what is borrowed; not what was withdrawn meanwhile, and nothing where somebody keeps it longer
    * @throws IOException
    */
-  def borrow(waitMs: Long, reserve: (Vector[Loan], Lease => HeldLease) => Unit = (_, _) => ())(
+  def borrow(waitMs: Long, reserve: (Vector[Loan], Lease => ActiveLease) => Unit = (_, _) => ())(
       choose: OffersAndLoans => Vector[Loan]
-  ): Vector[HeldLoan] =
+  ): Vector[ActiveLoan] =
     registry
       .ifFree(waitMs) { exclusive =>
         val now = read()
         val chosen = choose(now)
         reserve(chosen, exclusive.take)
-        chosen.foldLeft(Vector.empty[HeldLoan]) { (taken, wanted) =>
+        chosen.foldLeft(Vector.empty[ActiveLoan]) { (taken, wanted) =>
           val gone = IdSet.union(taken.map(_.loan.cpus))
           val free = now.offers
             .find(_.file == wanted.offer)
@@ -213,11 +213,11 @@ final class LoanRegistry(registry: LeaseRegistry) {
       }
       .getOrElse(Vector.empty)
 
-  private def hold(offer: LiveOffer, wanted: Loan): Option[HeldLoan] = watched(offer.file)
+  private def hold(offer: LiveOffer, wanted: Loan): Option[ActiveLoan] = watched(offer.file)
     .flatMap { watch =>
       val document = wanted.copy(boot = registry.bootHere).toJson
       val held =
-        try new HeldLoan(wanted, offer, registry.publish(document, LoanPrefix), watch)
+        try new ActiveLoan(wanted, offer, registry.publish(document, LoanPrefix), watch)
         catch { case e: IOException => watch.close(); throw e }
       // The lender looks for loans after it has withdrawn an offer: one of the two sees the other.
       if (held.stands) Some(held) else { held.close(); None }
@@ -238,10 +238,10 @@ private[leases] object LoanRegistry {
 }
 
 /** CPUs that this process has borrowed for an executor; it ends when it is closed, or the process ends. */
-final class HeldLoan private[leases] (
+final class ActiveLoan private[leases] (
     val loan: Loan,
     val offer: LiveOffer,
-    file: HeldLease,
+    file: ActiveLease,
     watch: OpenFile
 ) extends AutoCloseable {
 

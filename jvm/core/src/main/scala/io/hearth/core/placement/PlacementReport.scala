@@ -9,7 +9,7 @@ import scala.util.Try
 import com.fasterxml.jackson.databind.JsonNode
 import com.fasterxml.jackson.databind.node.ObjectNode
 
-import io.hearth.core.UserError
+import io.hearth.core.{Terminal, UserError}
 import io.hearth.core.json.Json
 import io.hearth.core.launch.Binding
 import io.hearth.core.procfs.ProcStat
@@ -83,11 +83,8 @@ final case class PlacementReport(
   def toJson: ObjectNode = {
     val node = Json.obj().put("schema", PlacementReport.Schema).put("app_id", appId)
     node.put("taken_at", takenAt.toString)
-    node.set[ObjectNode](
-      "executors",
-      Json.array(findings)((array, finding) => array.add(PlacementReport.findingJson(finding)))
-    )
-    node.set[ObjectNode]("others", Json.array(others)((array, use) => array.add(use.toJson)))
+    node.set[ObjectNode]("executors", Json.array(findings.map(PlacementReport.findingJson)))
+    node.set[ObjectNode]("others", Json.array(others.map(_.toJson)))
   }
 
   /** Executors that run and are to be bound. */
@@ -98,14 +95,7 @@ final case class PlacementReport(
   def table: Vector[String] = {
     val header =
       Vector("executor", "place", "pid", "CPUs allowed", "policy", "anonymous memory", "verdict")
-    val rows = header +: findings.map(PlacementReport.row)
-    val widths = rows.transpose.map(_.map(_.length).max)
-    rows.map(
-      _.zip(widths)
-        .map { case (cell, width) => cell.padTo(width, ' ') }
-        .mkString("  ")
-        .stripTrailing
-    )
+    Terminal.table(header +: findings.map(PlacementReport.row))
   }
 }
 
@@ -195,8 +185,8 @@ object PlacementReport {
     node.put("planned_memory_nodes", s.planned.memoryNodes.toString)
     if (s.lent.nonEmpty) node.put("lent_cpus", s.lent.toString)
     node.put("verdict", finding.verdict.text)
-    node.set[ObjectNode]("drift", Json.array(finding.drift)((array, d) => array.add(d.sentence)))
-    node.set[ObjectNode]("notes", Json.array(finding.notes)(_.add(_)))
+    node.set[ObjectNode]("drift", Json.texts(finding.drift.map(_.sentence)))
+    node.set[ObjectNode]("notes", Json.texts(finding.notes))
     finding.reading match {
       case Some(Right(actual)) => node.set[ObjectNode]("kernel", kernelJson(actual))
       case Some(Left(why)) => node.put("unreadable", why)

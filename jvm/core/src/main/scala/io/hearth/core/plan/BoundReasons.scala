@@ -93,9 +93,9 @@ final private[plan] class BoundReasons(draft: PlanDraft) {
   private def unused: Option[Reason] =
     Option.when(
       heapsMb.min == Memory.CompressedOopsMb && constraints.heapMb.isEmpty &&
-        spareMb / layout.placements.size >= OffHeap.LeastRestMb
+        spareMb / layout.placements.size >= OffHeap.MinRestMb
     ) {
-      val most = math.min(layout.slots / Widths.LeastSlots, layout.placements.size + moreHeaps)
+      val most = math.min(layout.slots / Widths.MinSlots, layout.placements.size + moreHeaps)
       val more = most / layout.placements.size * layout.placements.size
       val uses = Vector(
         Option.when(constraints.offHeapMb.isEmpty && !workload.kind.exists(OffHeap.takes))(

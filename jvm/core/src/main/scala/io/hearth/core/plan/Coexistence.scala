@@ -25,7 +25,7 @@ final case class Fitted(plan: Plan, full: Option[String], unbound: Boolean) {
 
   /** What `spark.hearth.lease.whenFull=refuse` says. */
   def refusal: Option[String] = full.map(why =>
-    s"${HearthKeys.WhenFullKey}: 'refuse', and nothing that fits is known to be free: $why; set it to 'wait' or " +
+    s"${HearthKeys.WhenFull.name}: 'refuse', and nothing that fits is known to be free: $why; set it to 'wait' or " +
       "'share', or ask for less (hearth status --leases shows who holds what)"
   )
 }
@@ -45,17 +45,6 @@ object Coexistence {
 
   private val Source = "kernel: /proc/PID/status"
   private val LeaseSource = "hearth: leases"
-
-  /** As [[fit]], where nobody has leased anything. */
-  def plan(
-      topology: Topology,
-      workload: Workload,
-      limits: Limits,
-      occupied: IdSet,
-      neighbours: Neighbours,
-      scratch: Option[Scratch]
-  ): Either[Unfit, Plan] =
-    fit(topology, workload, limits, occupied, Others(neighbours, Leases.none), scratch).map(_.plan)
 
   /**
    * As [[Planner.plan]]; a reason says what others change.
@@ -79,7 +68,7 @@ object Coexistence {
     }
     def of(machine: Topology) = {
       val ours = (machine.allowed.cpus & machine.cpus) &~ occupied
-      val waits = limits.conf.get(HearthKeys.WhenFullKey).contains("wait")
+      val waits = limits.conf.get(HearthKeys.WhenFull.name).contains("wait")
       new Coexistence(ours, occupied, others, machine, waits).fit(planned(machine))
     }
     of(topology).map { whole =>

@@ -36,9 +36,9 @@ object DerivedSettings {
     "spark.executor.extraJavaOptions",
     "spark.executor.instances",
     "spark.executor.memory",
-    HearthKeys.BindingScopeKey,
-    HearthKeys.HandOverKey,
-    HearthKeys.WireMemoryKey,
+    HearthKeys.BindingScope.name,
+    HearthKeys.HandOver.name,
+    HearthKeys.ShuffleMemory.name,
     "spark.locality.wait",
     "spark.task.cpus",
     "spark.yarn.driver.memoryOverhead"
@@ -130,12 +130,12 @@ object DerivedSettings {
   private[plan] def ofAll(
       partitions: Option[Int],
       driverHeapMb: Long,
-      leastHeapMb: Long,
+      minHeapMb: Long,
       localDir: Option[String],
       constraints: UserConstraints
   ): Map[String, String] =
     Map("spark.driver.memory" -> s"${driverHeapMb}m") ++ ShuffleFiles.settings(constraints) ++
-      GeneratedClasses.settings(leastHeapMb, constraints) ++
+      GeneratedClasses.settings(minHeapMb, constraints) ++
       partitions.map(ShufflePartitions.Key -> _.toString) ++
       localDir.map("spark.local.dir" -> _)
 }

@@ -27,12 +27,12 @@ private[plan] object DriverHeap {
 final private[plan] case class DriverPlacement(plan: DriverPlan, reason: Reason)
 
 private[plan] object DriverPlacement {
-  private val LeastMb = 512L
-  private val MostMb = 4096L
+  private val MinMb = 512L
+  private val MaxMb = 4096L
 
   /** One sixteenth of the usable memory, between 512 MB and 4 GB, unless the user fixed it. */
   def heap(constraints: UserConstraints, usableMb: Long): Long =
-    constraints.driverHeapMb.fold(math.max(LeastMb, math.min(MostMb, usableMb / 16)))(_.value)
+    constraints.driverHeapMb.fold(math.max(MinMb, math.min(MaxMb, usableMb / 16)))(_.value)
 
   /** The heap plus what a JVM needs in addition. */
   def footprint(constraints: UserConstraints, usableMb: Long): Long = {

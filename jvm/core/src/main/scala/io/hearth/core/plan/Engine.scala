@@ -88,7 +88,7 @@ object Engine {
       .toSet + PluginsKey + ShuffleManagerKey
 
   /** Least off-heap memory of an executor's engine; hearth's own figure. */
-  private[plan] val LeastOffHeapMb = 512L
+  private[plan] val MinOffHeapMb = 512L
 
   /** Of an executor's memory, the heap where the engine's data are off it; hearth's own figure. */
   private[plan] val HeapsPart = 4L
@@ -98,7 +98,7 @@ object Engine {
    * guide advises more than Spark's tenth, as much of what it allocates is in no pool; hearth's own figures.
    */
   private[plan] val OverheadFactor = 0.2
-  private[plan] val LeastOverheadMb = 1024L
+  private[plan] val MinOverheadMb = 1024L
 
   /** The engine that these settings name, by its plugin or by its shuffle manager. */
   def of(conf: String => Option[String]): Option[Engine] = {

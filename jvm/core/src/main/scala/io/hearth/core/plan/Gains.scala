@@ -34,8 +34,8 @@ private[plan] object Gains {
 
   /** Kyong 2017: word count, grep, naive Bayes and K-Means on 8 sockets of 15 cores. */
   private def many(layout: Layout, workload: Workload) = {
-    val alike = layout.slots >= Widths.ManySlots && layout.narrowest >= Widths.WideLeast &&
-      layout.widest <= Widths.MostSlots
+    val alike = layout.slots >= Widths.ManySlots && layout.narrowest >= Widths.WideMin &&
+      layout.widest <= Widths.MaxSlots
     val kinds: Set[WorkloadKind] = Set(WorkloadKind.Etl, WorkloadKind.Ml)
     Option.when(alike && workload.kind.forall(kinds))(
       Measured(

@@ -9,11 +9,11 @@ private[plan] object GeneratedClasses {
   val Key = "spark.sql.codegen.cache.maxEntries"
 
   private val Sparks = 100
-  private val Most = 1000
+  private val Max = 1000
 
   /** A class is kept with its source, some tens of KB, so a small heap keeps fewer: one for each MB. */
   private def number(heapMb: Long): Option[Long] =
-    Option(math.min(heapMb, Most.toLong)).filter(_ > Sparks)
+    Option(math.min(heapMb, Max.toLong)).filter(_ > Sparks)
 
   /** None under a native engine, which runs queries without most of them. */
   def settings(heapMb: Long, constraints: UserConstraints): Map[String, String] =

@@ -6,7 +6,7 @@ import io.hearth.core.topology.{Neighbours, NumaNode, Topology}
 private[plan] object HeldMemory {
 
   /** With less, a node's plan is not changed: what comes and goes would make every plan another one. */
-  private val LeastBytes = 2L << 30
+  private val MinBytes = 2L << 30
 
   /** Parts of a node in which it is counted, for the same reason. */
   private val Steps = 8
@@ -27,7 +27,7 @@ private[plan] object HeldMemory {
   private def beyond(node: NumaNode, heldBytes: Long): Long = {
     val total = node.memoryBytes - node.hugePageBytes
     val left = total * (100 - Pools.UsablePercent) / 100
-    if (heldBytes <= math.max(left, LeastBytes)) 0L
+    if (heldBytes <= math.max(left, MinBytes)) 0L
     else {
       // The plan takes a part of what it is given: so much less makes it end where the held memory begins.
       val without = (heldBytes - left) * 100 / Pools.UsablePercent

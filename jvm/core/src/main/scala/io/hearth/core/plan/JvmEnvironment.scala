@@ -67,7 +67,7 @@ object JvmEnvironment {
       case (_, Some(asked)) => Right(Some(asked))
       case (found, None) =>
         lazy val other = before.reverse.flatMap(heapIn(environment, _)).headOption
-        Right(found.orElse(other.filter(_.value >= Memory.LeastHeapMb)))
+        Right(found.orElse(other.filter(_.value >= Memory.MinHeapMb)))
     }
 
   private def heapIn(environment: Map[String, String], variable: String): Option[UserValue[Long]] =

@@ -10,7 +10,7 @@ object LaunchSettings {
 
   /** @param users the user's settings */
   def of(plan: Plan, users: Map[String, String]): Map[String, String] =
-    if (waits(plan)) Map(HearthKeys.WhenFullKey -> "wait")
+    if (waits(plan)) Map(HearthKeys.WhenFull.name -> "wait")
     else if (plan.mode == PlanMode.Native) sizedByQuery(plan, users)
     else beforeAnEngine(users)
 
@@ -23,7 +23,7 @@ object LaunchSettings {
     if (users.contains(ShufflePartitions.Key) || !isOn(users)) Map.empty
     else {
       val planned = plan.conf.get(ShufflePartitions.Key).map(HearthKeys.PlannedPartitions -> _)
-      Map(HearthKeys.PartitionsByQuery -> "true") ++ planned ++ beforeAnEngine(users)
+      Map(HearthKeys.PartitionsByQuery.name -> "true") ++ planned ++ beforeAnEngine(users)
     }
 
   /** Names the rule before the user's extensions: an engine that puts its own behind them would replace the shuffles. */
@@ -35,5 +35,5 @@ object LaunchSettings {
   }
 
   private def isOn(users: Map[String, String]): Boolean =
-    users.get(HearthKeys.PartitionsByQuery).forall(_.trim.toLowerCase == "true")
+    users.get(HearthKeys.PartitionsByQuery.name).forall(_.trim.toLowerCase == "true")
 }

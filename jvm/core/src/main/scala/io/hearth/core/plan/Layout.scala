@@ -118,7 +118,7 @@ final private[plan] class Layouts(
 
   private def narrowed(found: Layout) =
     s"${found.slots} of ${usable.slots} worthwhile threads have a task slot, as each needs " +
-      s"${Memory.LeastTaskMb} MB of heap beyond the ${Memory.ReservedMb} MB that Spark reserves"
+      s"${Memory.MinTaskMb} MB of heap beyond the ${Memory.ReservedMb} MB that Spark reserves"
 
   private def automatic: Either[Unfit, Layout] = {
     val counts = widths.perPool.map(_.zip(pools.all).map { case (n, pool) =>

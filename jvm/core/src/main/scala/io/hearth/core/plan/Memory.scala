@@ -57,7 +57,7 @@ private[plan] object Room {
       .zip(roomsMb)
       .map { case (placement, mb) =>
         val first = constraints.footprintOf(
-          math.max(Memory.SoftHeapMb, Memory.ReservedMb + Memory.LeastTaskMb * placement.slots) + 1
+          math.max(Memory.SoftHeapMb, Memory.ReservedMb + Memory.MinTaskMb * placement.slots) + 1
         )
         val wanted = inputOfSlot.fold(mb / 6)(each => math.min(each * placement.slots, mb / 4))
         math.max(0L, math.min(wanted, mb - first)) / placement.slots
@@ -87,25 +87,25 @@ private[plan] object Memory {
   val ReservedMb = 300L
 
   /** Heap, as the JVM counts it, below which Spark refuses to start: 1.5 times what it keeps. */
-  val SparkLeastMb: Long = ReservedMb * 3 / 2
+  val SparkMinMb: Long = ReservedMb * 3 / 2
 
   /**
    * Least -Xmx that a plan chooses. The parallel collector counts eight ninths of -Xmx as heap (one
    * survivor space is left out), so Spark's 450 MB need 507.
    */
-  val LeastHeapMb = 512L
+  val MinHeapMb = 512L
 
   /** The least -Xmx with which Spark starts, given JVM options that may choose a collector. */
-  def leastHeapMb(options: Vector[String]): Long = {
+  def minHeapMb(options: Vector[String]): Long = {
     val whole = Set("-XX:+UseG1GC", "-XX:+UseZGC", "-XX:+UseShenandoahGC")
-    if (options.exists(whole)) SparkLeastMb else LeastHeapMb
+    if (options.exists(whole)) SparkMinMb else MinHeapMb
   }
 
   /**
    * Heap beyond Spark's own for which a task slot is planned: the size of the part of a file that
    * one task reads ([[DerivedSettings.PartitionBytes]]). With less, there are fewer slots.
    */
-  val LeastTaskMb: Long = DerivedSettings.PartitionBytes >> 20
+  val MinTaskMb: Long = DerivedSettings.PartitionBytes >> 20
 
   /** Heap below which fewer, larger executors are planned. */
   val SoftHeapMb = 2048L
@@ -122,7 +122,7 @@ private[plan] object Memory {
       // Of whichever map, the order in which shares are added must not change: sums are rounded.
       HashMap.from(counts).map { case (i, own) => i -> own.toDouble / placement.cpus.size }
     }
-    val base = constraints.footprintOf(LeastHeapMb).toDouble
+    val base = constraints.footprintOf(MinHeapMb).toDouble
     val weights =
       placements.map(placement => if (constraints.heapMb.isEmpty) placement.slots.toDouble else 1.0)
     val bases = parts.flatten.groupMapReduce(_._1)(_._2 * base)(_ + _)
@@ -139,7 +139,7 @@ private[plan] object Memory {
   /** Task slots for which there is memory, tasks of more than one slot counted whole. */
   def slotsIn(constraints: UserConstraints, memoryMb: Long): Int =
     math
-      .min(Int.MaxValue.toLong, (memoryMb - ReservedMb) / LeastTaskMb * constraints.taskCpus)
+      .min(Int.MaxValue.toLong, (memoryMb - ReservedMb) / MinTaskMb * constraints.taskCpus)
       .toInt
 
   /**
@@ -162,13 +162,13 @@ private[plan] object Memory {
     else heap(constraints, room)
 
   def fits(constraints: UserConstraints, roomMb: Long): Boolean =
-    constraints.heapMb.fold(constraints.heapWithin(roomMb) >= LeastHeapMb)(h =>
+    constraints.heapMb.fold(constraints.heapWithin(roomMb) >= MinHeapMb)(h =>
       constraints.footprintOf(h.value) <= roomMb
     )
 
   /** The least memory of an executor that a plan may contain. */
   def least(constraints: UserConstraints): Long =
-    constraints.footprintOf(constraints.heapMb.fold(LeastHeapMb)(_.value))
+    constraints.footprintOf(constraints.heapMb.fold(MinHeapMb)(_.value))
 
   /** An executor's memory below which the plan makes fewer executors. */
   def comfortable(constraints: UserConstraints): Long =

@@ -58,9 +58,9 @@ private[plan] object Heaps {
     }
     val tasks = math.max(1, slots / constraints.taskCpus)
     val each = math.max(0L, heapMb - Memory.ReservedMb) / tasks
-    Option.when(each < Memory.LeastTaskMb && tasks > 1)(
+    Option.when(each < Memory.MinTaskMb && tasks > 1)(
       s"warning: after Spark's reserve, each of $tasks concurrent tasks has $each MB, less than the " +
-        s"${Memory.LeastTaskMb} MB that a task reads: expect spilling, or give fewer cores or more memory"
+        s"${Memory.MinTaskMb} MB that a task reads: expect spilling, or give fewer cores or more memory"
     )
   }
 }
@@ -71,7 +71,7 @@ final private[plan] case class OffHeap(mb: Long, reason: Reason)
 private[plan] object OffHeap {
 
   /** Memory beside the heap below which none is planned. */
-  val LeastRestMb = 8192L
+  val MinRestMb = 8192L
 
   private val Guide = "Spark: memory management"
 
@@ -101,7 +101,7 @@ private[plan] object OffHeap {
             "all that is left beside heap and page cache, for the native engine",
             "hearth"
           )
-        else if (!workload.kind.exists(takes) || rest < LeastRestMb)
+        else if (!workload.kind.exists(takes) || rest < MinRestMb)
           decided(0L, "only for sql and etl, where at least 8 GB are left after the heap", Guide)
         else {
           val (mb, size) = part(constraints, workload, heapsMb, rest)

@@ -135,7 +135,7 @@ private[plan] object Partitioning {
       pools: Pools
   ): Boolean =
     HeapNeed.of(workload).mb.exists(_ > Memory.CompressedOopsMb) && constraints.heapMb.isEmpty &&
-      HeapNeed.heapsIn(pools.memoryMb, constraints) > 1 && slotsOf(usable) >= 2 * Widths.LeastSlots
+      HeapNeed.heapsIn(pools.memoryMb, constraints) > 1 && slotsOf(usable) >= 2 * Widths.MinSlots
 
   private def dataFits(
       usable: UsableMachine,
@@ -199,7 +199,7 @@ private[plan] object Partitioning {
     val slots = Counted(usable.slots, "task slot")
     val because =
       if (
-        usable.slots <= Widths.MostSlots && constraints.heapMb.isEmpty && constraints.taskCpus == 1
+        usable.slots <= Widths.MaxSlots && constraints.heapMb.isEmpty && constraints.taskCpus == 1
       )
         s"$cores ${if (count == 1) "makes" else "make"} $slots, enough for one executor, so one JVM runs everything"
       else if (constraints.heapMb.nonEmpty || constraints.taskCpus > 1)

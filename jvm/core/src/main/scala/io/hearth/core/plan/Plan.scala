@@ -1,5 +1,6 @@
 package io.hearth.core.plan
 
+import io.hearth.core.launch.Binding
 import io.hearth.core.topology.IdSet
 
 /**
@@ -110,6 +111,8 @@ final case class ExecutorPlan(
     javaOptions: Vector[String],
     host: String
 ) {
+
+  def binding: Binding = Binding(cpus, memoryNodes)
 
   /** The most memory that its processes may take. */
   def memoryMb: Long = heapMb + offHeapMb + overheadMb + pysparkMb

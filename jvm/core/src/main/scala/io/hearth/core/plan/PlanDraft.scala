@@ -39,7 +39,7 @@ final private[plan] class PlanDraft(
     if (native) DriverHeap.ofOneJvm(constraints, heapMb)
     else DriverHeap.ofItsOwn(constraints, pools.usableMb)
   val driverHeapMb: Long = driverHeap.mb
-  val leastHeapMb: Long = math.min(heapMb, driverHeapMb)
+  val minHeapMb: Long = math.min(heapMb, driverHeapMb)
 
   val driver: DriverPlacement =
     if (native) DriverPlacement.ofOneJvm(usable, pools, heapMb, overhead.mb.min)
@@ -120,7 +120,7 @@ final private[plan] class PlanDraft(
     (DerivedSettings.ofAll(
       partitions.number,
       driverHeapMb,
-      leastHeapMb,
+      minHeapMb,
       localDir.path,
       constraints
     ) ++ ours ++ Engine.settings(

@@ -18,12 +18,12 @@ object PlanJson {
       .put("schema", Schema)
       .put("mode", plan.mode.name)
       .put("master", plan.master)
-    root.set[JsonNode]("executors", Json.array(plan.executors)((a, e) => a.add(writeExecutor(e))))
+    root.set[JsonNode]("executors", Json.array(plan.executors.map(writeExecutor)))
     root.set[JsonNode]("driver", writeDriver(plan.driver))
     val conf = Json.obj()
     plan.conf.toVector.sorted.foreach { case (key, value) => conf.put(key, value) }
     root.set[JsonNode]("conf", conf)
-    root.set[JsonNode]("reasons", Json.array(plan.reasons)((a, r) => a.add(writeReason(r))))
+    root.set[JsonNode]("reasons", Json.array(plan.reasons.map(writeReason)))
     root.set[JsonNode]("workload", writeWorkload(plan.workload))
     root.set[ObjectNode]("asked", writeAsked(plan.asked))
   }
@@ -39,7 +39,7 @@ object PlanJson {
       .put("off_heap_mb", e.offHeapMb)
       .put("overhead_mb", e.overheadMb)
     if (e.pysparkMb > 0) node.put("pyspark_mb", e.pysparkMb)
-    node.set[JsonNode]("java_options", Json.array(e.javaOptions)((a, o) => a.add(o)))
+    node.set[JsonNode]("java_options", Json.texts(e.javaOptions))
     node.put("host", e.host)
   }
 

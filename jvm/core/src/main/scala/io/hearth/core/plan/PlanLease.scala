@@ -1,6 +1,6 @@
 package io.hearth.core.plan
 
-import io.hearth.core.leases.Leases
+import io.hearth.core.leases.{Lease, Leases, LeaseState}
 import io.hearth.core.topology.{IdSet, Topology}
 
 /** What of a machine an application takes by its plan, and whether others hold it. */
@@ -19,6 +19,13 @@ object PlanLease {
       .flatMap { case (nodes, mb) => nodes.iterator.map(_ -> (mb << 20) / nodes.size) }
       .groupMapReduce(_._1)(_._2)(_ + _)
   }
+
+  /** The lease of what a plan takes: of memory alone, where its CPUs are others'. */
+  def of(fitted: Fitted, application: Lease): Lease = application.copy(
+    state = if (fitted.full.isEmpty) LeaseState.Holds else LeaseState.Shares,
+    cpus = if (fitted.full.isEmpty) cpus(fitted.plan) else IdSet.empty,
+    memoryBytes = memoryBytes(fitted.plan)
+  )
 
   /** Whether a plan that was made earlier has its CPUs and its memory still to itself, and it is its turn. */
   def isFree(plan: Plan, machine: Topology, leases: Leases): Boolean = {

@@ -22,10 +22,10 @@ final case class PlanRequest(
 ) {
 
   /** `spark.hearth.lease.whenFull`, where the user set it. */
-  def whenFull: Option[String] = limits.conf.get(HearthKeys.WhenFullKey)
+  def whenFull: Option[String] = limits.conf.get(HearthKeys.WhenFull.name)
 
   /** Whether the plan is to be made as if the machine were idle. */
-  def ignoresOthers: Boolean = limits.conf.get("spark.hearth.neighbours").contains("ignore")
+  def ignoresOthers: Boolean = limits.conf.get(HearthKeys.Neighbours.name).contains("ignore")
 }
 
 object PlanRequest {
@@ -88,14 +88,10 @@ object PlanRequest {
   /** What the workload leaves open may be set by hearth's keys; wrong values are refused later. */
   private def settled(said: Workload, conf: Map[String, String]): Workload = Workload(
     said.kind.orElse(
-      conf.get("spark.hearth.workload").flatMap(name => WorkloadKind.all.find(_.name == name))
+      conf.get(HearthKeys.WorkloadKind.name).flatMap(HearthKeys.WorkloadKind.form.read)
     ),
     said.inputBytes.orElse(
-      conf
-        .get("spark.hearth.input")
-        .flatMap(Sizes.bytes(_, 'b'))
-        .filter(_.isValidLong)
-        .map(_.toLong)
+      conf.get(HearthKeys.InputSize.name).flatMap(HearthKeys.InputSize.form.read)
     ),
     said.python
   )

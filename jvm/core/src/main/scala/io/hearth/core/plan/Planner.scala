@@ -180,5 +180,5 @@ object Planner {
   }
 
   private def leastOf(constraints: UserConstraints): Long =
-    constraints.footprintOf(Memory.LeastHeapMb)
+    constraints.footprintOf(Memory.MinHeapMb)
 }

@@ -21,7 +21,7 @@ final private[plan] class Reasons(draft: PlanDraft) {
         localDir.reason,
         partitions.reason
       ) ++ ShuffleFiles.reason(constraints) ++
-      GeneratedClasses.reason(leastHeapMb, constraints) ++ scheduling ++ users
+      GeneratedClasses.reason(minHeapMb, constraints) ++ scheduling ++ users
 
   private def placement = Option.unless(native)(Locality.reason(usable, layout))
 
@@ -36,7 +36,7 @@ final private[plan] class Reasons(draft: PlanDraft) {
 
   /** What the mode does by this plan; nothing where it can do nothing. */
   private def handOver: Option[Reason] = {
-    val mode = constraints.conf.getOrElse(HearthKeys.HandOverKey, "off")
+    val mode = constraints.conf.getOrElse(HearthKeys.HandOver.name, "off")
     val within = Option.when(layout.placements.sizeIs > 1)(
       "CPUs of idle executors are opened, while no task is pending, to executors whose threads wait for CPUs, as " +
         "native threads in a stage's last tasks do"
@@ -48,7 +48,7 @@ final private[plan] class Reasons(draft: PlanDraft) {
       case "off" if layout.shared =>
         Some("executors share the CPUs of their package, so an idle one's are in use")
       case "off" =>
-        val tail = within.map(does => s"; with ${HearthKeys.HandOverKey}=tail $does")
+        val tail = within.map(does => s"; with ${HearthKeys.HandOver.name}=tail $does")
         Some(
           s"each executor keeps to its own CPUs${tail.getOrElse("")}; with =applications $between"
         )

@@ -27,14 +27,14 @@ final private[plan] class RefusalAdvice(
         asked.name,
         Sizes.asked(asked),
         s"driver and executors share ${Sizes.show(all)}",
-        remedy(most.filter(_ >= Memory.LeastHeapMb).map(Sizes.exact))
+        remedy(most.filter(_ >= Memory.MinHeapMb).map(Sizes.exact))
       )
     }
 
   private def bounded(unfit: Unfit): Unfit = {
     val heap = constraints.heapMb.filter(_.name == unfit.name).map { asked =>
       largest(asked.value)(mb => constraints.copy(heapMb = Some(asked.copy(value = mb))))
-        .filter(_ >= Memory.LeastHeapMb) // Spark does not start with less
+        .filter(_ >= Memory.MinHeapMb) // Spark does not start with less
         .map(Sizes.exact)
     }
     val executors = constraints.executors.filter(_.name == unfit.name).map { asked =>

@@ -17,27 +17,29 @@ private[plan] object RequestChecks {
         "fix the heap with --memory or spark.executor.memory"
       )
       _ <- HearthKeys.check(conf)
-      _ <- refuse(conf, HearthKeys.HandOverKey)(_ != "off" && conf.get(Scope).contains("package"))(
+      _ <- refuse(conf, HearthKeys.HandOver.name)(
+        _ != "off" && conf.get(Scope).contains("package")
+      )(
         s"with $Scope=package executors share the CPUs of their package, so an idle one's are in use",
         "leave one of the two out"
       )
     } yield ()
 
-  private val Scope = HearthKeys.BindingScopeKey
+  private val Scope = HearthKeys.BindingScope.name
 
   /** The driver's JVM has its own collector, usually G1, unless it is the only JVM of a plan. */
   val AnyCollector: Vector[String] = Vector("-XX:+UseG1GC")
 
   /** A heap with which Spark would refuse to start. */
   def checkHeap(heapMb: Option[UserValue[Long]], options: Vector[String]): Either[Unfit, Unit] = {
-    val least = Memory.leastHeapMb(options)
+    val least = Memory.minHeapMb(options)
     heapMb
       .filter(_.value < least)
       .map { asked =>
         Unfit(
           asked.name,
           Sizes.asked(asked),
-          s"Spark needs ${Memory.SparkLeastMb} MB of heap, which takes -Xmx${least}m with this collector",
+          s"Spark needs ${Memory.SparkMinMb} MB of heap, which takes -Xmx${least}m with this collector",
           s"give at least ${least}m"
         )
       }

@@ -99,10 +99,10 @@ final private[plan] case class UsableMachine(
       Reason("threads per core", value, because + hybrid, source)
     constraints.cores match {
       case Some(asked) => reason("as asked", s"${asked.name} fixes the tasks", "user")
-      case None if most > UsableMachine.MostTasksPerCore =>
+      case None if most > UsableMachine.MaxTasksPerCore =>
         reason(
-          s"${UsableMachine.MostTasksPerCore}",
-          s"of $most hardware threads ${UsableMachine.MostTasksPerCore} are worth a task: memory bandwidth " +
+          s"${UsableMachine.MaxTasksPerCore}",
+          s"of $most hardware threads ${UsableMachine.MaxTasksPerCore} are worth a task: memory bandwidth " +
             "saturates before threads run out; the others are for the collector and the compiler (the " +
             "number was chosen after seeing two of Baig's tables of times)",
           "Baig 2018; hearth"
@@ -162,13 +162,13 @@ private[plan] object UsableMachine {
    * knowing Baig's times of two workloads, so agreement with those times is no evidence for it
    * (docs/sources.md).
    */
-  val MostTasksPerCore = 4
+  val MaxTasksPerCore = 4
 
   /** From a node with these distances; the farthest that the kernel's table holds where it is not told. */
   private def distance(of: Option[Map[Int, Int]], to: Option[Int]): Int =
     to.flatMap(id => of.flatMap(_.get(id))).getOrElse(255)
 
-  def worthwhile(threads: Int): Int = math.min(threads, MostTasksPerCore)
+  def worthwhile(threads: Int): Int = math.min(threads, MaxTasksPerCore)
 
   /** Tasks worth running on these CPUs; a part of a core counts in proportion, at least 1 in all. */
   def slotsOn(coreOf: Int => UsableCore, cpus: Iterable[Int]): Int = {

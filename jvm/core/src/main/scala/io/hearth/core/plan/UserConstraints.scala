@@ -80,7 +80,7 @@ final private[plan] case class UserConstraints(
   def ofOneJvm: UserConstraints = copy(heapMb = heapMb.orElse(driverHeapMb))
 
   /** Whether executors are to share the CPUs and the memory of their package. */
-  def byPackage: Boolean = conf.get(HearthKeys.BindingScopeKey).contains("package")
+  def byPackage: Boolean = conf.get(HearthKeys.BindingScope.name).contains("package")
 
   /** Whether a count was fixed, so that the machine is partitioned whatever the rules say. */
   def shaped: Boolean = executors.nonEmpty || cores.nonEmpty || dynamic.nonEmpty
@@ -95,7 +95,7 @@ final private[plan] case class UserConstraints(
 
   /** Off-heap memory that the user fixed, or the least that an engine gets, in MiB. */
   def leastOffHeapMb: Long =
-    offHeapMb.fold(if (engineOffHeap) Engine.LeastOffHeapMb else 0L)(_.value)
+    offHeapMb.fold(if (engineOffHeap) Engine.MinOffHeapMb else 0L)(_.value)
 
   /** All memory of an executor with this heap: heap, off-heap, overhead, Python's and an engine's share, in MiB. */
   def footprintOf(heap: Long, offHeapMb: Long = leastOffHeapMb): Long =
@@ -146,7 +146,7 @@ private[plan] object UserConstraints {
       usual = usualOverhead(workers, engine, heapHolds.isEmpty)
       overhead <- MemoryOverhead.read("executor", usual, conf)
       host <- engine.fold[Checked[Option[UserValue[Long]]]](Right(None))(hostOf(_, conf))
-      wire <- conf.size(HearthKeys.WireMemoryKey, 'b')
+      wire <- conf.size(HearthKeys.ShuffleMemory.name, 'b')
       setDriver <- conf.size("spark.driver.memory", 'm', least = 1)
       driver <- JvmEnvironment.driverHeap(limits, setDriver)
       driverOverhead <- MemoryOverhead.read("driver", MemoryOverhead.ofJvm, conf)
@@ -197,7 +197,7 @@ private[plan] object UserConstraints {
       if (workers) PythonsOverheadFactor
       else if (native && besideHeap) Engine.OverheadFactor
       else MemoryOverhead.ofJvm.factor,
-      if (native) Engine.LeastOverheadMb else MemoryOverhead.ofJvm.leastMb
+      if (native) Engine.MinOverheadMb else MemoryOverhead.ofJvm.leastMb
     )
   }
 

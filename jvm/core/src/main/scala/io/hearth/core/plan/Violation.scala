@@ -43,7 +43,7 @@ private[plan] object Violation {
     val spread = found.pools.byPackage.all.exists(_.packages.sizeIs > 1)
     Option.when(wide.nonEmpty || spread)(
       Unfit(
-        HearthKeys.BindingScopeKey,
+        HearthKeys.BindingScope.name,
         "'package'",
         wide.fold("executors would need the memory of several packages")(placement =>
           s"an executor of ${Counted(placement.slots, "task slot")} would have its CPUs in ${many(placement)} packages"
@@ -83,7 +83,7 @@ private[plan] object Violation {
     val room = s"$who can have ${Sizes.show(least)}"
     val largest = constraints.heapWithin(least)
     constraints.heapMb match {
-      case Some(heap) if largest >= Memory.LeastHeapMb =>
+      case Some(heap) if largest >= Memory.MinHeapMb =>
         Unfit(
           heap.name,
           Sizes.asked(heap),
@@ -101,7 +101,7 @@ private[plan] object Violation {
 
   /** Not even the smallest heap fits: blame what the user fixed, else the machine's memory. */
   private def tooLittle(constraints: UserConstraints, pools: Pools, room: String): Unfit = {
-    val need = constraints.footprintOf(Memory.LeastHeapMb)
+    val need = constraints.footprintOf(Memory.MinHeapMb)
     val limit =
       s"$room, and the minimum is ${Sizes.show(need)} with overhead and off-heap memory"
     val most = math.max(0L, pools.memoryMb / need)

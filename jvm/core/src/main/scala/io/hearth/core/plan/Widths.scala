@@ -31,8 +31,8 @@ private[plan] object WidthRule {
       )
   case object JoinedToMany
       extends WidthRule(
-        s"on ${Widths.ManySlots} task slots or more, nodes of at most ${Widths.MostSlots / 2} are joined with " +
-          s"the nearest ones, up to ${Widths.MostSlots}: on 120 cores partitions of two sockets (30 cores) ran 1.5 " +
+        s"on ${Widths.ManySlots} task slots or more, nodes of at most ${Widths.MaxSlots / 2} are joined with " +
+          s"the nearest ones, up to ${Widths.MaxSlots}: on 120 cores partitions of two sockets (30 cores) ran 1.5 " +
           "times as fast as those of one, which had stragglers",
         "Kyong 2017; hearth"
       )
@@ -96,7 +96,7 @@ final private[plan] class Widths(
 
   /** The number of slots to come near where no place decides, and what is near enough. */
   private val open =
-    if (wide) Aim(WideTarget, WideLeast, MostSlots) else Aim(Target, LeastOfPlace, MostSlots)
+    if (wide) Aim(WideTarget, WideMin, MaxSlots) else Aim(Target, MinOfPlace, MaxSlots)
 
   /** What executors do not leave: a pool's CPUs of one node and kind, with their share of its memory. */
   private val parts: Vector[Vector[Pool]] = pools.all.map { pool =>
@@ -110,12 +110,12 @@ final private[plan] class Widths(
 
   /** Nodes too narrow for an executor of their own are divided together. */
   private val joins: Boolean = parts.flatten.sizeIs > 1 && (joinsMany ||
-    parts.flatten.forall(_.slots < math.max(LeastSlots, constraints.taskCpus)))
+    parts.flatten.forall(_.slots < math.max(MinSlots, constraints.taskCpus)))
 
   /** Where two nodes or more make one executor of many, and its work does not need the heap of each. */
   private def joinsMany: Boolean = wide && need.perSlotMb.isEmpty &&
     (need.small || need.mb.isEmpty) && divisions.flatten.forall(_.executors == 1) &&
-    parts.flatten.forall(_.slots <= MostSlots / 2)
+    parts.flatten.forall(_.slots <= MaxSlots / 2)
 
   /** Executors of each pool; none where pools are joined. */
   def perPool: Option[Vector[Int]] = Option.unless(joins)(divisions.map(_.map(_.executors).sum))
@@ -124,7 +124,7 @@ final private[plan] class Widths(
   def count(slots: Int): Int =
     if (joins && joinsMany) {
       val node = parts.flatten.iterator.map(_.slots).max
-      val each = MostSlots / node * node
+      val each = MaxSlots / node * node
       (slots + each - 1) / each
     } else if (joins) math.max(1, math.round(slots.toDouble / Target).toInt)
     else if (slots >= usable.slots) divisions.flatten.map(_.executors).sum
@@ -151,16 +151,16 @@ final private[plan] class Widths(
     val widths = pool.cores.groupBy(_.cache).values.map(_.iterator.map(_.slots).sum)
     val threads = pool.cores.iterator.map(_.slots).max
     val known = pool.cores.forall(_.cache >= 0)
-    def fits(slots: Int) = slots >= math.max(least, open.least) && slots <= MostSlots
+    def fits(slots: Int) = slots >= math.max(least, open.least) && slots <= MaxSlots
     if (known && widths.forall(fits) && widths.sizeIs > 1)
       Division(widths.size, WidthRule.Cache)
     else if (pool.slots < least) Division(1, WidthRule.NarrowNode)
     else if (threads > TwoThreads && !wide) Division(even(pool, open), WidthRule.ManyThreads)
-    else if (pool.slots <= MostSlots) Division(1, WidthRule.Node)
+    else if (pool.slots <= MaxSlots) Division(1, WidthRule.Node)
     else Division(even(pool, open), WidthRule.Even(open.target))
   }
 
-  private def least: Int = math.max(LeastOfPlace, constraints.taskCpus)
+  private def least: Int = math.max(MinOfPlace, constraints.taskCpus)
 
   /** One for each node, or the fewest alike that are narrower than one JVM scales. */
   private def whole(pool: Pool): Division = {
@@ -170,14 +170,14 @@ final private[plan] class Widths(
 
   /** Executors of about eight slots, as far as there is memory for their heaps. */
   private def byKind(pool: Pool): Division = {
-    val n = near(pool, HeapNeed.heapsIn(pool.memoryMb, constraints), LeastSlots)
-    Division(n, WidthRule.HeapOfKind(math.max(LeastSlots, constraints.taskCpus)))
+    val n = near(pool, HeapNeed.heapsIn(pool.memoryMb, constraints), MinSlots)
+    Division(n, WidthRule.HeapOfKind(math.max(MinSlots, constraints.taskCpus)))
   }
 
   private def byInput(pool: Pool, mb: Long): Division = {
     val heaps = BigInt(mb) * pool.slots / usable.slots / Memory.CompressedOopsMb + 1
     val inMemory = HeapNeed.heapsIn(pool.memoryMb, constraints)
-    Division(near(pool, heaps.min(inMemory).toInt, LeastSlots), WidthRule.HeapOfInput(mb))
+    Division(near(pool, heaps.min(inMemory).toInt, MinSlots), WidthRule.HeapOfInput(mb))
   }
 
   /** An even division near so many heaps, with executors of about so many slots where there are more heaps. */
@@ -210,8 +210,8 @@ final private[plan] class Widths(
 private[plan] object Widths {
 
   /** Task slots of an executor, at least and at most, of a place that is one: hearth's judgement. */
-  val LeastOfPlace = 12
-  val MostSlots = 32
+  val MinOfPlace = 12
+  val MaxSlots = 32
 
   /** What an even division comes near to: 12 (Chiba 2015), 15 (Kyong 2017), 8 to 24 (Awan 2016). */
   val Target = 16
@@ -221,10 +221,10 @@ private[plan] object Widths {
   val WideTarget = 30
 
   /** The least that counts as so wide: hearth's judgement, nothing between 15 and 30 was tried. */
-  val WideLeast = 24
+  val WideMin = 24
 
   /** The narrowest that measured best (Baig 2018). */
-  val LeastSlots = 8
+  val MinSlots = 8
 
   /** Slots beyond which one JVM stopped getting faster (Kyong 2017); as a limit it is hearth's. */
   val OneJvmScales = 60
@@ -232,5 +232,5 @@ private[plan] object Widths {
   private val TwoThreads = 2
 
   final private case class Aim(target: Int, least: Int, most: Int)
-  private val Below = Aim(OneJvmScales - 1, LeastOfPlace, OneJvmScales - 1)
+  private val Below = Aim(OneJvmScales - 1, MinOfPlace, OneJvmScales - 1)
 }

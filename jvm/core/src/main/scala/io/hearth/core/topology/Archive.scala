@@ -49,7 +49,7 @@ private[topology] object Archive {
   )
 
   private def reasonOf(e: Throwable): String = {
-    val causes = Iterator.iterate(e)(_.getCause).takeWhile(_ != null).take(MostCauses)
+    val causes = Iterator.iterate(e)(_.getCause).takeWhile(_ != null).take(MaxCauses)
     if (causes.exists(_.isInstanceOf[EOFException])) EndMissing else messageOf(e)
   }
 
@@ -59,7 +59,7 @@ private[topology] object Archive {
   }
 
   private[topology] val EndMissing = "it is cut off"
-  private val MostCauses = 10
+  private val MaxCauses = 10
 
   private val Compressions = Set(
     CompressorStreamFactory.GZIP,
@@ -128,7 +128,7 @@ final private class ArchiveReader(in: Metered, limits: Archive.Limits) {
   def read(): TreeFiles = {
     @tailrec def loop(last: Long): Unit = {
       // The library keeps an entry's extension headers in memory whole: only this limit bounds them.
-      in.allow(last + MostHeaderBytes)
+      in.allow(last + MaxHeaderBytes)
       next() match {
         case None => ()
         case Some(entry) =>
@@ -181,7 +181,7 @@ private object ArchiveReader {
   private val BlockBytes = 512L
 
   /** For the header of an entry, with all its extensions (names of any length, pax records). */
-  private val MostHeaderBytes = 1L << 20
+  private val MaxHeaderBytes = 1L << 20
 
   /**
    * Files that captures contain by the thousand and that nothing here reads: of `sys/bus`, PCI devices are, and of

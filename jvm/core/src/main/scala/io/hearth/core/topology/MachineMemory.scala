@@ -96,7 +96,7 @@ private[topology] object MachineMemory {
       present <- pages.get(node.id -> "present")
       managed <- pages.get(node.id -> "managed").filter(_ > 0)
       bytes = node.memoryBytes * present / managed
-      if bytes <= MemInfo.MostBytes
+      if bytes <= MemInfo.MaxBytes
     } yield node.id -> bytes.toLong).toMap
   }
 

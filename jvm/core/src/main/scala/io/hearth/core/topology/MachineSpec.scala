@@ -227,8 +227,8 @@ final private[topology] class Conclusion(clauses: Clauses, refuse: String => Not
       if (named.nonEmpty) named
       else Vector(SpecNodes(IdSet.from(0 until packageCount), counted = true, None, false, false))
     val count = (working ++ bare).map(_.ids.size.toLong).sum
-    if (count > NodeReader.MostNodes)
-      refuse(s"$count NUMA nodes exceed the ${NodeReader.MostNodes} that Linux supports")
+    if (count > NodeReader.MaxNodes)
+      refuse(s"$count NUMA nodes exceed the ${NodeReader.MaxNodes} that Linux supports")
     val shared = sharedMemory(working)
     val all = (working ++ bare).foldLeft(Vector.empty[SpecNode]) { (done, group) =>
       val first = if (group.counted) done.map(_.id).maxOption.fold(0)(_ + 1) else 0

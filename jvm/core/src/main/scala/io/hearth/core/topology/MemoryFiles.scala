@@ -33,7 +33,7 @@ final private[topology] class MemoryFiles(root: MemoryFiles.Directory) extends T
 
   /** The entry that a path leads to, and the names on the way to it without links. */
   private def find(path: String): Option[(Entry, Vector[String])] =
-    follow(List("" -> root), parts(path), MostLinks)
+    follow(List("" -> root), parts(path), MaxLinks)
 
   /** @param at the directories entered, the innermost first, each with its name */
   @tailrec private def follow(
@@ -65,7 +65,7 @@ private[topology] object MemoryFiles {
   final case class Link(target: String) extends Entry
 
   /** As in Linux (path_resolution(7)). */
-  private val MostLinks = 40
+  private val MaxLinks = 40
 
   private def parts(path: String): List[String] =
     path.split('/').iterator.filter(part => part.nonEmpty && part != ".").toList

@@ -49,9 +49,9 @@ final private[topology] class NodeReader(tree: SysTree, online: IdSet, warnings:
         s"${missing.named("NUMA node")} ${if (missing.size == 1) "is" else "are"} online but not described"
       )
     val all = listed.getOrElse(present)
-    if (all.size > NodeReader.MostNodes)
+    if (all.size > NodeReader.MaxNodes)
       throw new UserError(
-        s"$base has ${all.size} nodes, and Linux supports at most ${NodeReader.MostNodes}: give the capture of " +
+        s"$base has ${all.size} nodes, and Linux supports at most ${NodeReader.MaxNodes}: give the capture of " +
           "a machine"
       )
     all
@@ -106,7 +106,7 @@ final private[topology] class NodeReader(tree: SysTree, online: IdSet, warnings:
   }
 
   private def bytesOf(pages: (Long, Long)): Long =
-    (BigInt(pages._1.max(0L)) * pages._2.max(0L)).min(MemInfo.MostBytes).toLong
+    (BigInt(pages._1.max(0L)) * pages._2.max(0L)).min(MemInfo.MaxBytes).toLong
 
   /**
    * The kernel writes one value for each online node, in id order, without gaps. A row of another
@@ -190,7 +190,7 @@ private[topology] object NodeReader {
   val LocalDistance = 10
 
   /** The largest CONFIG_NODES_SHIFT of Linux is 10, on every architecture. */
-  val MostNodes = 1024
+  val MaxNodes = 1024
 }
 
 /**
@@ -227,10 +227,10 @@ private[topology] object MemInfo {
     value.trim
       .takeWhile(_.isDigit)
       .toLongOption
-      .filter(_ <= MostBytes / 1024)
+      .filter(_ <= MaxBytes / 1024)
       .map(_ * 1024)
       .toRight(s"'${Brief(name + value)}' is not a memory size")
 
   /** What 52 bits address, more than any processor of today; sums over all nodes fit into 64 bits. */
-  val MostBytes: Long = 1L << 52
+  val MaxBytes: Long = 1L << 52
 }

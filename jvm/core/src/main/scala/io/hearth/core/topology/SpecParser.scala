@@ -127,9 +127,9 @@ final private[topology] class SpecParser(text: String) {
   /** `x 8 threads`, also `x8 threads`. */
   private def threads(c: Clauses, at: Int): Step = {
     val glued = word(at).drop(1)
-    if (Times(word(at))) threadsWord(c, count(at + 1, MostThreads), at + 2)
+    if (Times(word(at))) threadsWord(c, count(at + 1, MaxThreads), at + 2)
     else if (word(at).startsWith("x") && isNumber(glued) && singular(word(at + 1)) == "thread")
-      threadsWord(c, bounded(at, glued, MostThreads), at + 1)
+      threadsWord(c, bounded(at, glued, MaxThreads), at + 1)
     else (c, at)
   }
 
@@ -190,16 +190,16 @@ final private[topology] class SpecParser(text: String) {
     val unit = Units.getOrElse(word(at + 1), expected("MB, GB or TB", at + 1))
     val amount = Option(word(at)).filter(isDecimal).flatMap(_.toDoubleOption)
     amount.map(a => (a * unit.toDouble).toLong) match {
-      case Some(bytes) if bytes > 0 && bytes <= MemInfo.MostBytes => (bytes, at + 2)
+      case Some(bytes) if bytes > 0 && bytes <= MemInfo.MaxBytes => (bytes, at + 2)
       case _ => expected("a size such as 128 GB", at)
     }
   }
 
   private def distanceAt(at: Int): Int = {
-    val distance = count(at, MostDistance)
+    val distance = count(at, MaxDistance)
     if (distance >= NodeReader.LocalDistance) distance
     else
-      expected(s"a distance from ${NodeReader.LocalDistance} (a node's own) to $MostDistance", at)
+      expected(s"a distance from ${NodeReader.LocalDistance} (a node's own) to $MaxDistance", at)
   }
 
   private def count(at: Int, most: Int): Int = bounded(at, word(at), most)
@@ -237,8 +237,8 @@ private[topology] object SpecParser {
   private val Memory = Set("memory", "ram")
   private val SizeWords = Set("of", "without")
   private val Largest = 65536
-  private val MostThreads = 64
-  private val MostDistance = 255
+  private val MaxThreads = 64
+  private val MaxDistance = 255
 
   private val Units: Map[String, Long] =
     Map("m" -> 20, "g" -> 30, "t" -> 40).flatMap { case (letter, shift) =>

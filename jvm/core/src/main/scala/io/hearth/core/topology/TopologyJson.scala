@@ -17,15 +17,15 @@ object TopologyJson {
     topology.architecture.foreach(root.put("architecture", _))
     topology.processor.foreach(root.put("processor", _))
     root.put("cpus", topology.cpus.toString)
-    root.set[JsonNode]("packages", Json.array(topology.packages)((a, p) => a.add(writePackage(p))))
-    root.set[JsonNode]("nodes", Json.array(topology.nodes)((a, n) => a.add(writeNode(n))))
-    root.set[JsonNode]("caches", Json.array(topology.caches)((a, c) => a.add(writeCache(c))))
-    root.set[JsonNode]("cores", Json.array(topology.cores)((a, c) => a.add(writeCore(c))))
-    root.set[JsonNode]("devices", Json.array(topology.devices)((a, d) => a.add(writeDevice(d))))
+    root.set[JsonNode]("packages", Json.array(topology.packages.map(writePackage)))
+    root.set[JsonNode]("nodes", Json.array(topology.nodes.map(writeNode)))
+    root.set[JsonNode]("caches", Json.array(topology.caches.map(writeCache)))
+    root.set[JsonNode]("cores", Json.array(topology.cores.map(writeCore)))
+    root.set[JsonNode]("devices", Json.array(topology.devices.map(writeDevice)))
     root.set[JsonNode]("allowed", writeAllowed(topology.allowed))
     if (topology.isolated.nonEmpty) root.put("isolated", topology.isolated.toString)
     if (topology.tickless.nonEmpty) root.put("nohz_full", topology.tickless.toString)
-    root.set[JsonNode]("warnings", Json.array(topology.warnings)((a, w) => a.add(w)))
+    root.set[JsonNode]("warnings", Json.texts(topology.warnings))
     root
   }
 
@@ -59,8 +59,8 @@ object TopologyJson {
       if (sets.iterator.map(_.size).sum != IdSet.union(sets).size) refuse(s"two $what share a CPU")
     if (topology.cpus.isEmpty) refuse("its cores hold no CPU")
     if (topology.nodes.isEmpty) refuse("it has no NUMA node")
-    if (topology.nodes.size > NodeReader.MostNodes)
-      refuse(s"${topology.nodes.size} nodes, and Linux supports at most ${NodeReader.MostNodes}")
+    if (topology.nodes.size > NodeReader.MaxNodes)
+      refuse(s"${topology.nodes.size} nodes, and Linux supports at most ${NodeReader.MaxNodes}")
     topology.nodes.foreach(node => problemOf(node).foreach(refuse))
     if (topology.nodes.map(_.id).distinct.size != topology.nodes.size) refuse("a node occurs twice")
     disjoint(topology.cores.map(_.cpus), "cores")
@@ -81,13 +81,13 @@ object TopologyJson {
   }
 
   private def problemOf(node: NumaNode): Option[String] = {
-    def bytes(n: Long) = n >= 0 && n <= MemInfo.MostBytes
+    def bytes(n: Long) = n >= 0 && n <= MemInfo.MaxBytes
     val distance = node.distances.values.find(_ < NodeReader.LocalDistance)
     if (node.id < 0 || node.id > IdSet.MaxId) Some(s"there is no node ${node.id}")
     else if (node.hugePageBytes > node.memoryBytes)
       Some(s"the huge pages of node ${node.id} are more than its memory")
     else if (!bytes(node.memoryBytes) || !node.freeBytes.forall(bytes))
-      Some(s"the memory of node ${node.id} is below 0 or above ${MemInfo.MostBytes} bytes")
+      Some(s"the memory of node ${node.id} is below 0 or above ${MemInfo.MaxBytes} bytes")
     else
       distance.map(d => s"node ${node.id} has a distance of $d, below ${NodeReader.LocalDistance}")
   }
@@ -95,7 +95,7 @@ object TopologyJson {
   private def writePackage(p: CpuPackage): ObjectNode = {
     val node = Json.obj().put("id", p.id).put("cpus", p.cpus.toString)
     val dies =
-      Json.array(p.dies)((a, d) => a.add(Json.obj().put("id", d.id).put("cpus", d.cpus.toString)))
+      Json.array(p.dies.map(d => Json.obj().put("id", d.id).put("cpus", d.cpus.toString)))
     node.set[ObjectNode]("dies", dies)
   }
 
@@ -198,10 +198,7 @@ object TopologyJson {
       quota.throttledUsec.foreach(entry.put("throttled_usec", _))
     }
     if (a.taskLimits.nonEmpty)
-      node.set[JsonNode](
-        "task_limits",
-        Json.array(a.taskLimits)((list, t) => list.add(writeTasks(t)))
-      )
+      node.set[JsonNode]("task_limits", Json.array(a.taskLimits.map(writeTasks)))
     node
   }
 

@@ -13,8 +13,8 @@ final private[topology] class Warnings {
   private var more = 0
 
   def add(sentence: String): Unit = {
-    val brief = Brief(sentence, Warnings.Longest)
-    if (sentences.size < Warnings.Most) sentences += brief
+    val brief = Brief(sentence, Warnings.MaxChars)
+    if (sentences.size < Warnings.Max) sentences += brief
     else if (!sentences(brief)) more += 1
   }
 
@@ -25,6 +25,6 @@ final private[topology] class Warnings {
 }
 
 private object Warnings {
-  private val Most = 50
-  private val Longest = 500
+  private val Max = 50
+  private val MaxChars = 500
 }

@@ -8,16 +8,10 @@ import org.scalatest.funsuite.AnyFunSuite
 
 import io.hearth.core.json.Json
 import io.hearth.core.plan.Project
-import io.hearth.core.testing.{Child, Required}
+import io.hearth.core.testing.{Child, Required, Temporary}
 
 class OwnFilesTest extends AnyFunSuite {
   private val Nobody = 65534
-
-  private def in(use: Path => Unit): Unit = {
-    val directory = Files.createTempDirectory("hearth-own")
-    try use(directory)
-    finally new ProcessBuilder("rm", "-rf", directory.toString).start().waitFor()
-  }
 
   private def modeOf(path: Path) =
     PosixFilePermissions.toString(Files.getPosixFilePermissions(path))
@@ -32,7 +26,7 @@ class OwnFilesTest extends AnyFunSuite {
   }
 
   test("a directory is made for its owner alone, with those above it, and found again") {
-    in { root =>
+    Temporary.directory { root =>
       val made = OwnFiles.claim(root.resolve("a/b/hearth-app"))
       assert(Seq(made, root.resolve("a"), root.resolve("a/b")).forall(modeOf(_) == "rwx------"))
       assert(OwnFiles.claim(made) == made)
@@ -40,7 +34,7 @@ class OwnFilesTest extends AnyFunSuite {
   }
 
   test("a symbolic link is not followed and its target not changed") {
-    in { root =>
+    Temporary.directory { root =>
       val target = Files.createDirectory(root.resolve("target"))
       Files.setPosixFilePermissions(target, PosixFilePermissions.fromString("rwxr-xr-x"))
       val link = Files.createSymbolicLink(root.resolve("hearth-app"), target)
@@ -50,7 +44,7 @@ class OwnFilesTest extends AnyFunSuite {
   }
 
   test("a directory that others can write to, or that is another user's, is refused") {
-    in { root =>
+    Temporary.directory { root =>
       val open = Files.createDirectory(root.resolve("open"))
       Files.setPosixFilePermissions(open, PosixFilePermissions.fromString("rwxrwxrwx"))
       assert(intercept[IOException](OwnFiles.claim(open)).getMessage == "others can write to it")
@@ -65,7 +59,7 @@ class OwnFilesTest extends AnyFunSuite {
   test(
     "nothing is kept below a directory in which others can replace it; the sticky bit prevents that"
   ) {
-    in { root =>
+    Temporary.directory { root =>
       val shared = Files.createDirectories(root.resolve("shared"))
       val mine = OwnFiles.claim(shared.resolve("mine"))
       val link = Files.createSymbolicLink(root.resolve("link"), mine)
@@ -91,7 +85,7 @@ class OwnFilesTest extends AnyFunSuite {
   }
 
   test("nor below one of another user's, of a group, or of one that an ACL names, a link included") {
-    in { root =>
+    Temporary.directory { root =>
       val shared = Files.createDirectories(root.resolve("shared"))
       Files.createDirectory(shared.resolve("deep"))
       val link = Files.createSymbolicLink(root.resolve("link"), shared.resolve("deep"))
@@ -132,7 +126,7 @@ class OwnFilesTest extends AnyFunSuite {
   }
 
   test("a file that others can write to is not trusted, though nobody can replace it") {
-    in { root =>
+    Temporary.directory { root =>
       val file = Files.writeString(OwnFiles.keep(root.resolve("hearth")).resolve("a.jsa"), "x")
       Files.setPosixFilePermissions(file, PosixFilePermissions.fromString("rw-rw-rw-"))
       assert(!OwnFiles.trusted(file))
@@ -140,7 +134,7 @@ class OwnFilesTest extends AnyFunSuite {
   }
 
   test("a directory that an earlier hearth left open is closed") {
-    in { root =>
+    Temporary.directory { root =>
       val runs = Files.createDirectory(root.resolve("runs"))
       Files.setPosixFilePermissions(runs, PosixFilePermissions.fromString("rwxr-xr-x"))
       OwnFiles.keep(runs)
@@ -149,7 +143,7 @@ class OwnFilesTest extends AnyFunSuite {
   }
 
   test("a file is written for its owner alone, and not through a link that lies in its place") {
-    in { root =>
+    Temporary.directory { root =>
       val target = Files.writeString(root.resolve("target"), "theirs")
       Seq("run.json", ".run.json.partial").foreach(name =>
         Files.createSymbolicLink(root.resolve(name), target)
@@ -162,7 +156,7 @@ class OwnFilesTest extends AnyFunSuite {
   }
 
   test("an archive that another user could have written is not trusted") {
-    in { root =>
+    Temporary.directory { root =>
       val cache = OwnFiles.keep(root.resolve("hearth"))
       val archive = Files.writeString(cache.resolve("executor-0.jsa"), "x")
       assert(OwnFiles.trusted(archive))

@@ -8,39 +8,28 @@ import org.scalatest.funsuite.AnyFunSuite
 
 import io.hearth.core.UserError
 import io.hearth.core.affinity.{BindingRefused, LinuxScheduling}
-import io.hearth.core.testing.Required
+import io.hearth.core.testing.{Required, Specs, Temporary}
 import io.hearth.core.topology.IdSet
 
 class LaunchSuite extends AnyFunSuite {
 
-  private def inDirectory[A](body: Path => A): A = {
-    val directory = Files.createTempDirectory("launch")
-    try body(directory)
-    finally new ProcessBuilder("rm", "-rf", directory.toString).start().waitFor()
+  private def shell(directory: Path, script: String, binding: Option[Binding]) = Specs
+    .shell(directory, script)
+    .copy(environment = Map("HEARTH_TEST" -> "as set"), binding = binding)
+
+  private def writer(use: ArchiveUse): ArchiveUse.Write = use match {
+    case write: ArchiveUse.Write => write
+    case other => fail(other.toString)
   }
 
-  private def shell(directory: Path, script: String, binding: Option[Binding]) = LaunchSpec(
-    java = "sh",
-    javaOptions = Vector("-c", script),
-    classPath = Vector("unused"),
-    mainClass = "unused",
-    arguments = Vector.empty,
-    environment = Map("HEARTH_TEST" -> "as set"),
-    workDirectory = directory,
-    ownDirectory = directory,
-    stdout = directory.resolve("stdout"),
-    stderr = directory.resolve("stderr"),
-    binding = binding
-  )
-
   private def run(directory: Path, script: String, binding: Option[Binding]): String = {
-    val process = BoundLauncher.start(shell(directory, script, binding))
+    val process = Processes.start(shell(directory, script, binding), "1")
     assert(process.waitFor() == 0, Files.readString(directory.resolve("stderr")))
     Files.readString(directory.resolve("stdout"))
   }
 
   test("a bound process runs on its CPUs under its memory policy from its first instruction") {
-    inDirectory { directory =>
+    Temporary.directory { directory =>
       val cpu = LinuxScheduling.cpusOfThread().last
       val script = "grep Cpus_allowed_list /proc/self/status; head -1 /proc/self/numa_maps"
       val said = run(directory, script, Some(Binding(IdSet(cpu), IdSet(0))))
@@ -50,7 +39,7 @@ class LaunchSuite extends AnyFunSuite {
   }
 
   test("a private option reaches the JVM whatever it holds, by a file of its owner's alone") {
-    inDirectory { directory =>
+    Temporary.directory { directory =>
       val value = """a "b" \\ #c 'd'"""
       val java = s"${System.getProperty("java.home")}/bin/java"
       val spec = shell(directory, "", None).copy(
@@ -60,7 +49,7 @@ class LaunchSuite extends AnyFunSuite {
         mainClass = "-version"
       )
       assert(!spec.command.mkString(" ").contains("password"))
-      assert(BoundLauncher.start(spec).waitFor() == 0)
+      assert(Processes.start(spec, "1").waitFor() == 0)
       val said = Files.readString(spec.stderr)
       assert(said.contains(s"my.password = $value") && said.contains("other = 1"))
       spec.argumentFile.toVector.appendedAll(Vector(spec.stdout, spec.stderr)).foreach { file =>
@@ -70,7 +59,7 @@ class LaunchSuite extends AnyFunSuite {
   }
 
   test("starting a bound process leaves the starting thread where it was") {
-    inDirectory { directory =>
+    Temporary.directory { directory =>
       val before = LinuxScheduling.cpusOfThread()
       run(directory, "true", Some(Binding(IdSet(before.head), IdSet(0))))
       assert(LinuxScheduling.cpusOfThread() == before)
@@ -80,7 +69,7 @@ class LaunchSuite extends AnyFunSuite {
   test(
     "a process leads a session of its own, sees its environment and inherits the CPUs when unbound"
   ) {
-    inDirectory { directory =>
+    Temporary.directory { directory =>
       val script =
         "echo $HEARTH_TEST; cut -d' ' -f6 /proc/$$/stat; echo $$; grep Cpus_allowed_list /proc/self/status"
       val said = run(directory, script, None).split("\n").toVector
@@ -91,9 +80,9 @@ class LaunchSuite extends AnyFunSuite {
   }
 
   test("CPUs that the kernel does not have are refused by name, and nothing is started") {
-    inDirectory { directory =>
+    Temporary.directory { directory =>
       val spec = shell(directory, "touch started", Some(Binding(IdSet(40000), IdSet(0))))
-      val refused = intercept[BindingRefused](BoundLauncher.start(spec))
+      val refused = intercept[BindingRefused](Processes.start(spec, "1"))
       assert(refused.call == "sched_setaffinity")
       assert(
         refused.getMessage.startsWith(
@@ -108,10 +97,10 @@ class LaunchSuite extends AnyFunSuite {
   test(
     "a memory node that the kernel does not have is refused by name, and nothing is started half-bound"
   ) {
-    inDirectory { directory =>
+    Temporary.directory { directory =>
       val cpu = LinuxScheduling.cpusOfThread().head
       val spec = shell(directory, "touch started", Some(Binding(IdSet(cpu), IdSet(900))))
-      assert(intercept[BindingRefused](BoundLauncher.start(spec)).call == "set_mempolicy")
+      assert(intercept[BindingRefused](Processes.start(spec, "1")).call == "set_mempolicy")
       assert(!Files.exists(directory.resolve("started")))
     }
   }
@@ -190,7 +179,7 @@ class LaunchSuite extends AnyFunSuite {
   }
 
   test("an archive is written once, then used; another jar or another JVM has another") {
-    inDirectory { directory =>
+    Temporary.directory { directory =>
       val jar = Files.writeString(directory.resolve("a.jar"), "one")
       def use(java: String) =
         ClassDataArchive.use(
@@ -200,14 +189,11 @@ class LaunchSuite extends AnyFunSuite {
           "app"
         )
       val first = use("17")
-      first match {
-        case write: ArchiveUse.Write =>
-          assert(!write.publish(exit = 0, _ => true))
-          Files.writeString(write.partial, "classes")
-          assert(write.publish(exit = 0, _ => true))
-          assert(use("17") == ArchiveUse.Ready(write.archive))
-        case other => fail(other.toString)
-      }
+      val write = writer(first)
+      assert(!write.publish(exit = 0, _ => true))
+      Files.writeString(write.partial, "classes")
+      assert(write.publish(exit = 0, _ => true))
+      assert(use("17") == ArchiveUse.Ready(write.archive))
       assert(use("21").isInstanceOf[ArchiveUse.Write])
       Files.writeString(jar, "changed")
       assert(use("17").isInstanceOf[ArchiveUse.Write])
@@ -215,27 +201,26 @@ class LaunchSuite extends AnyFunSuite {
   }
 
   test("a cache whose name has colons, which a JVM takes for several archives, holds none") {
-    inDirectory { directory =>
+    Temporary.directory { directory =>
       val use = ClassDataArchive.use(directory.resolve("a:b:c"), Vector("/absent"), "17", "app")
       assert(use.options.isEmpty && use.toString.contains("has a colon"))
     }
   }
 
   test("an archive is not what a killed JVM left of it") {
-    inDirectory { directory =>
-      for (exit <- Vector(137, 143, 1))
-        ClassDataArchive.use(directory.resolve("cache"), Vector("/absent"), "17", "app") match {
-          case write: ArchiveUse.Write =>
-            Files.writeString(write.partial, "cla")
-            assert(!write.publish(exit, _ => true) && !Files.exists(write.archive), exit)
-            assert(!Files.exists(write.partial), exit)
-          case other => fail(other.toString)
-        }
+    Temporary.directory { directory =>
+      for (exit <- Vector(137, 143, 1)) {
+        val write =
+          writer(ClassDataArchive.use(directory.resolve("cache"), Vector("/absent"), "17", "app"))
+        Files.writeString(write.partial, "cla")
+        assert(!write.publish(exit, _ => true) && !Files.exists(write.archive), exit)
+        assert(!Files.exists(write.partial), exit)
+      }
     }
   }
 
   test("a JVM that writes its archive, or starts from it, leaves standard output to the program") {
-    inDirectory { directory =>
+    Temporary.directory { directory =>
       val java = s"${System.getProperty("java.home")}/bin/java"
       val jars = System.getProperty("java.class.path").split(':').filter(_.endsWith(".jar"))
       val written = directory.resolve("written")
@@ -257,7 +242,7 @@ class LaunchSuite extends AnyFunSuite {
   test(
     "an archive that a JVM refuses is not put in its place: one cut off, with a flipped bit, or garbage"
   ) {
-    inDirectory { directory =>
+    Temporary.directory { directory =>
       val java = s"${System.getProperty("java.home")}/bin/java"
       val jar = System.getProperty("java.class.path").split(':').find(_.endsWith(".jar")).get
       val written = directory.resolve("written")
@@ -267,15 +252,14 @@ class LaunchSuite extends AnyFunSuite {
       val whole = Files.readAllBytes(written)
       val check =
         new ArchiveCheck(java, Vector("-Dx=y", "-Xmx512m", "-XX:+UseParallelGC"), Vector(jar))
-      def published(content: Array[Byte]) =
-        ClassDataArchive.use(directory.resolve("cache"), Vector(jar), "17", "app") match {
-          case write: ArchiveUse.Write =>
-            Files.write(write.partial, content)
-            val done = write.publish(exit = 0, check.sound)
-            assert(!Files.exists(write.partial) && Files.exists(write.archive) == done)
-            done
-          case other => fail(other.toString)
-        }
+      def published(content: Array[Byte]) = {
+        val write =
+          writer(ClassDataArchive.use(directory.resolve("cache"), Vector(jar), "17", "app"))
+        Files.write(write.partial, content)
+        val done = write.publish(exit = 0, check.sound)
+        assert(!Files.exists(write.partial) && Files.exists(write.archive) == done)
+        done
+      }
       val middle = whole.length / 2
       val damaged = Vector(
         whole.take(middle),
@@ -289,16 +273,15 @@ class LaunchSuite extends AnyFunSuite {
   }
 
   test("an archive that was cut off, changed or left without its checksum is made anew") {
-    inDirectory { directory =>
+    Temporary.directory { directory =>
       val cache = directory.resolve("cache")
       def use() = ClassDataArchive.use(cache, Vector("/absent"), "17", "app")
       val bytes = Array.tabulate(100000)(n => (n % 251).toByte)
-      def made(): Path = use() match {
-        case write: ArchiveUse.Write =>
-          Files.write(write.partial, bytes)
-          assert(write.publish(exit = 0, _ => true) && use() == ArchiveUse.Ready(write.archive))
-          write.archive
-        case other => fail(other.toString)
+      def made(): Path = {
+        val write = writer(use())
+        Files.write(write.partial, bytes)
+        assert(write.publish(exit = 0, _ => true) && use() == ArchiveUse.Ready(write.archive))
+        write.archive
       }
       val damages = Vector.range(0, bytes.length, 9973).map(bytes.take) ++
         Vector.range(0, bytes.length, 9973).map(at => bytes.updated(at, (bytes(at) ^ 1).toByte)) :+
@@ -315,7 +298,7 @@ class LaunchSuite extends AnyFunSuite {
   }
 
   test("where the cache cannot be written there is no archive, and a reason") {
-    inDirectory { directory =>
+    Temporary.directory { directory =>
       val file = Files.writeString(directory.resolve("file"), "")
       ClassDataArchive.use(file.resolve("cache"), Vector("/absent"), "17", "app") match {
         case ArchiveUse.Without(reason) => assert(reason.contains("cannot be written"))
@@ -327,26 +310,23 @@ class LaunchSuite extends AnyFunSuite {
   test(
     "an archive of jars fits a class path with a filled directory behind them, which writes none"
   ) {
-    inDirectory { directory =>
+    Temporary.directory { directory =>
       val jar = Files.writeString(directory.resolve("a.jar"), "one").toString
       val conf = Files.createDirectory(directory.resolve("conf")).toString
       Files.writeString(Path.of(conf, "spark-defaults.conf"), "")
       def use(classPath: String*) =
         ClassDataArchive.use(directory.resolve("cache"), classPath.toVector, "17", "app")
       assert(use(jar, conf).isInstanceOf[ArchiveUse.Without])
-      use(jar, "/absent") match {
-        case write: ArchiveUse.Write =>
-          Files.writeString(write.partial, "classes")
-          assert(write.publish(exit = 0, _ => true))
-          assert(use(jar, conf) == ArchiveUse.Ready(write.archive))
-          assert(use(conf, jar).isInstanceOf[ArchiveUse.Without])
-        case other => fail(other.toString)
-      }
+      val write = writer(use(jar, "/absent"))
+      Files.writeString(write.partial, "classes")
+      assert(write.publish(exit = 0, _ => true))
+      assert(use(jar, conf) == ArchiveUse.Ready(write.archive))
+      assert(use(conf, jar).isInstanceOf[ArchiveUse.Without])
     }
   }
 
   test("a directory with files on the class path means no archive, and says why") {
-    inDirectory { directory =>
+    Temporary.directory { directory =>
       Files.writeString(directory.resolve("log4j2.properties"), "")
       val use = ClassDataArchive.use(directory, Vector(directory.toString), "17", "app")
       assert(use.options.isEmpty)
@@ -355,7 +335,7 @@ class LaunchSuite extends AnyFunSuite {
   }
 
   test("the newest archives of a few jars stay, older ones are removed") {
-    inDirectory { directory =>
+    Temporary.directory { directory =>
       for (n <- 1 to 6) {
         val file = Files.writeString(directory.resolve(s"executor-a$n.jsa"), "")
         Files.setLastModifiedTime(file, java.nio.file.attribute.FileTime.fromMillis(n * 1000L))

@@ -6,8 +6,7 @@ import java.nio.file.{Files, Path}
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.hearth.core.UserError
-import io.hearth.core.topology.IdSet
-import io.hearth.core.testing.Temporary
+import io.hearth.core.testing.{Specs, Temporary}
 
 class MountSuite extends AnyFunSuite {
 
@@ -124,19 +123,15 @@ class MountSuite extends AnyFunSuite {
       val home = made(root, "home")
       val jar = Files.writeString(root.resolve("elsewhere.jar"), "")
       Files.createSymbolicLink(jars.resolve("linked.jar"), jar)
-      val spec = LaunchSpec(
-        java = s"$jdk/java",
-        javaOptions = Vector.empty,
-        classPath = Vector(s"$jars/*", "/absent.jar"),
-        mainClass = "Main",
-        arguments = Vector.empty,
-        environment = Map("PATH" -> s"$bin:$home:relative:/absent"),
-        workDirectory = home,
-        ownDirectory = work,
-        stdout = work,
-        stderr = work,
-        binding = Some(Binding(IdSet(0), IdSet(0)))
-      )
+      val spec = Specs
+        .shell(work, "")
+        .copy(
+          java = s"$jdk/java",
+          javaOptions = Vector.empty,
+          classPath = Vector(s"$jars/*", "/absent.jar"),
+          environment = Map("PATH" -> s"$bin:$home:relative:/absent"),
+          workDirectory = home
+        )
       val paths = new HostPaths(Set(home))
       val wanted =
         ContainerFiles.of(spec, Map("PATH" -> "/not/this", "HOME" -> home.toString), paths)
@@ -155,20 +150,7 @@ class MountSuite extends AnyFunSuite {
   }
 
   test("a container has the GPUs of its place, and one without a share has none") {
-    val root = Path.of("/work")
-    val spec = LaunchSpec(
-      java = "java",
-      javaOptions = Vector.empty,
-      classPath = Vector.empty,
-      mainClass = "Main",
-      arguments = Vector.empty,
-      environment = Map.empty,
-      workDirectory = root,
-      ownDirectory = root,
-      stdout = root,
-      stderr = root,
-      binding = None
-    )
+    val spec = Specs.shell(Path.of("/work"), "true")
     def command(gpus: String*) = Docker.command(
       spec.copy(gpus = gpus.toVector),
       "name",

@@ -12,6 +12,7 @@ import scala.util.Using
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.hearth.core.testing.{Child, Required, Temporary}
+import io.hearth.core.files.Replaceable
 import io.hearth.core.topology.IdSet
 
 /** Leases between processes, in a directory of each test's own. */
@@ -185,7 +186,7 @@ class LeaseRegistryTest extends AnyFunSuite {
 
   /** Of user `nobody`, where this is root, else of this one's. */
   private def stranger(file: Path): Path = {
-    if (LeaseFiles.me == 0) Files.setAttribute(file, "unix:uid", 65534)
+    if (Replaceable.me == 0) Files.setAttribute(file, "unix:uid", 65534)
     file
   }
 
@@ -196,9 +197,9 @@ class LeaseRegistryTest extends AnyFunSuite {
         stranger(Files.createFile(directory.resolve(s"hearth-lease-$n.json")))
       val read = registry(directory).read()
       assert(read.cpus == IdSet(5) && read.problems.isEmpty && read.unknown.isEmpty)
-      Required("root", LeaseFiles.me == 0, "root, who alone can give files away,")
+      Required("root", Replaceable.me == 0, "root, who alone can give files away,")
       val theirs = Taker.lease("theirs", IdSet(6)).toJson.toString
-      val locks = (0 to LeaseFiles.MostHeld).map { n =>
+      val locks = (0 to LeaseFiles.MaxHeld).map { n =>
         val open = locked(directory.resolve(s"hearth-lease-many$n.json"), theirs)
         stranger(directory.resolve(s"hearth-lease-many$n.json"))
         open
@@ -207,7 +208,7 @@ class LeaseRegistryTest extends AnyFunSuite {
       assert(more.cpus == IdSet(5, 6) && more.live.exists(_.lease.appId == "own"))
       assert(more.unknown.sizeIs == 1)
       assert(
-        more.unknown.head.startsWith(s"user nobody holds more than ${LeaseFiles.MostHeld} files")
+        more.unknown.head.startsWith(s"user nobody holds more than ${LeaseFiles.MaxHeld} files")
       )
       locks.foreach(_.close())
       held.close()
@@ -236,7 +237,7 @@ class LeaseRegistryTest extends AnyFunSuite {
   }
 
   test("another user's read lock on whatever it can open keeps nobody from a lease") {
-    Required("root", LeaseFiles.me == 0 && Child.has("setpriv"), "root, who plays a second user,")
+    Required("root", Replaceable.me == 0 && Child.has("setpriv"), "root, who plays a second user,")
     Required("python3", Files.exists(Path.of("/usr/bin/python3")), "/usr/bin/python3")
     Temporary.directory { directory =>
       Files.setAttribute(directory, "unix:mode", 0x3ff) // 1777
@@ -300,8 +301,8 @@ class LeaseRegistryTest extends AnyFunSuite {
     val json = Taker.lease("a", IdSet(1)).toJson.toString
     def read(from: String, to: String) = Lease.read(json.replace(from, to).ensuring(_ != json))
     val huge = read(s"${1L << 30}", s"${Long.MaxValue}").toOption.get
-    val all = Leases(Vector.fill(3)(LiveLease(huge, "a", ours = true)), Vector.empty)
-    assert(all.memoryBytes == Map(0 -> Lease.MostBytes) && all.ownMemoryBytes == Lease.MostBytes)
+    val all = Leases(Vector.fill(3)(LiveLease(huge, "a", ours = true)))
+    assert(all.memoryBytes == Map(0 -> Lease.MaxBytes) && all.ownMemoryBytes == Lease.MaxBytes)
     val wrong = Vector(
       "\"since\":0" -> s"\"since\":${Long.MaxValue}",
       "\"0\":" -> "\"-1\":",

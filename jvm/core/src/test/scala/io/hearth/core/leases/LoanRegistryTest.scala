@@ -14,16 +14,16 @@ class LoanRegistryTest extends AnyFunSuite {
     val leases = new LeaseRegistry(directory, Taker.Boot)
     val loans = new LoanRegistry(leases)
 
-    def lease(app: String, cpus: IdSet): HeldLease =
+    def lease(app: String, cpus: IdSet): ActiveLease =
       leases.exclusively()(_.take(Taker.lease(app, cpus)))
 
-    def offer(lease: HeldLease, cpus: IdSet): HeldLease =
+    def offer(lease: ActiveLease, cpus: IdSet): ActiveLease =
       loans.offer(Offer("", "lender", lease.name, 0, cpus, IdSet(0), 1))
 
-    def wants(lease: HeldLease, offer: String, cpus: IdSet): Loan =
+    def wants(lease: ActiveLease, offer: String, cpus: IdSet): Loan =
       Loan("", "borrower", "0", lease.name, offer, cpus, 2)
 
-    def borrow(lease: HeldLease, offer: HeldLease, cpus: IdSet): Option[HeldLoan] =
+    def borrow(lease: ActiveLease, offer: ActiveLease, cpus: IdSet): Option[ActiveLoan] =
       loans.borrow(1000)(_ => Vector(wants(lease, offer.name, cpus))).headOption
 
     def offered: Vector[IdSet] = { val now = loans.read(); now.offers.map(now.free) }

@@ -13,6 +13,7 @@ import io.hearth.core.affinity.LinuxScheduling
 import io.hearth.core.launch.Binding
 import io.hearth.core.testing.{Child, Idle, Required}
 import io.hearth.core.topology.{IdSet, TopologyReader}
+import io.hearth.core.testing.Temporary
 
 /** Drift made by hand on a real process: its threads pinned, its cpuset narrowed, a CPU taken from a tree. */
 class DriftSuite extends AnyFunSuite with BeforeAndAfterEach {
@@ -115,11 +116,10 @@ class DriftSuite extends AnyFunSuite with BeforeAndAfterEach {
 
   test("a planned CPU that has been taken offline is drift, in a tree like the kernel's") {
     val subject = idle()
-    val root = Files.createTempDirectory("hearth-drift")
-    val online = root.resolve("sys/devices/system/cpu/online")
-    Files.createDirectories(online.getParent)
-    Files.createSymbolicLink(root.resolve("proc"), Path.of("/proc"))
-    try {
+    Temporary.directory { root =>
+      val online = root.resolve("sys/devices/system/cpu/online")
+      Files.createDirectories(online.getParent)
+      Files.createSymbolicLink(root.resolve("proc"), Path.of("/proc"))
       Files.writeString(online, s"$cpus\n")
       assert(cpuDrift(subject, root).isEmpty)
       Files.writeString(online, s"${cpus.head}\n")
@@ -132,9 +132,6 @@ class DriftSuite extends AnyFunSuite with BeforeAndAfterEach {
         Files.createDirectories(online.resolveSibling(s"cpu$cpu/topology"))
       )
       assert(cpuDrift(subject, root).isEmpty)
-    } finally {
-      Files.delete(root.resolve("proc"))
-      Using.resource(Files.walk(root))(_.iterator.asScala.toVector).reverse.foreach(Files.delete)
     }
   }
 

@@ -242,8 +242,7 @@ class PlacementSuite extends AnyFunSuite {
   }
 
   test("a report taken again from its file names the same executors") {
-    val directory = Files.createTempDirectory("placement")
-    try {
+    Temporary.directory { directory =>
       val pid = ProcessHandle.current.pid
       val ticks = PlacementReport.startTicks(Path.of("/proc"), pid).get
       val subject = Subject("0", 2, "127.78.0.1", pid, ticks, planned, bound = false)
@@ -256,9 +255,6 @@ class PlacementSuite extends AnyFunSuite {
       assert(again.appId == "app-1")
       assert(again.findings.map(_.subject) == Vector(subject))
       assert(again.findings.head.verdict == PlacementVerdict.Unbound)
-    } finally {
-      Files.deleteIfExists(directory.resolve("placement.json"))
-      Files.delete(directory)
     }
   }
 }

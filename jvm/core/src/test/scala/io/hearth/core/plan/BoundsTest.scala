@@ -5,7 +5,7 @@ import org.scalatest.funsuite.AnyFunSuite
 import io.hearth.core.topology.{CpuQuota, IdSet, MachineSpec, TaskLimit, Topology}
 
 /** What a plan makes of CPU quotas, isolated CPUs and limits of tasks. */
-class BoundsTest extends AnyFunSuite {
+class BoundsTest extends AnyFunSuite with Planning {
   private val large = MachineSpec.parse("2 packages, 4 nodes of 64 GB, 8 cores x 2 threads, x86")
   private val small = MachineSpec.parse("1 node of 16 GB, 4 cores")
 
@@ -26,9 +26,6 @@ class BoundsTest extends AnyFunSuite {
 
   private def limits(executors: Option[Int], cores: Option[Int], conf: (String, String)*) =
     Limits(executors, cores, None, conf.toMap)
-
-  private def planned(machine: Topology, asked: Limits = Limits.none): Plan =
-    Planner.plan(machine, Workload.unknown, asked, IdSet.empty).fold(u => fail(u.message), identity)
 
   private def slots(plan: Plan) = plan.executors.map(_.taskSlots).sum
   private def reason(plan: Plan, name: String) = plan.reasons.find(_.decision == name)
@@ -131,7 +128,7 @@ class BoundsTest extends AnyFunSuite {
     assert(said.contains("pids.max allows 500: 50 exist already; threads of 4 executors"), said)
     val user = planned(tasks(large, 450, None, "RLIMIT_NPROC"))
     assert(reason(user, "threads").exists(_.because.contains("ulimit -u")))
-    val none = Planner.plan(tasks(large, 200, Some(50)), Workload.unknown, Limits.none, IdSet.empty)
+    val none = planning(tasks(large, 200, Some(50)))
     val refused = none.left.map(_.message).left.getOrElse("")
     assert(refused.startsWith("pids.max: 200 does not fit: 50 exist already"), refused)
     assert(!(said + refused).contains("  "), said + refused)

@@ -8,11 +8,18 @@ import io.hearth.core.topology.{IdSet, MachineSpec, Neighbour, Neighbours, Topol
 class CoexistenceTest extends AnyFunSuite {
   private val machine = MachineSpec.parse("2 packages, 2 nodes of 64 GB, 8 cores")
 
+  private def fit(
+      limits: Limits,
+      leases: Leases,
+      on: Topology = machine,
+      neighbours: Neighbours = Neighbours.none
+  ): Fitted = Coexistence
+    .fit(on, Workload.unknown, limits, IdSet.empty, Others(neighbours, leases), None)
+    .fold(unfit => fail(unfit.message), identity)
+
   private def beside(limits: Limits, theirs: IdSet, hidden: Option[String]): Plan = {
     val executors = Vector(Neighbour(77, "app-1", "alice", theirs)).filter(_ => theirs.nonEmpty)
-    Coexistence
-      .plan(machine, Workload.unknown, limits, IdSet.empty, Neighbours(executors, hidden), None)
-      .fold(unfit => fail(unfit.message), identity)
+    fit(limits, Leases.none, neighbours = Neighbours(executors, hidden)).plan
   }
 
   private def cpus(plan: Plan): IdSet = IdSet.union(plan.executors.map(_.cpus))
@@ -48,16 +55,8 @@ class CoexistenceTest extends AnyFunSuite {
     assert(beside(Limits.none, IdSet(500), None) == alone)
   }
 
-  private def whileFree(availableMb: Long, limits: Limits = Limits.none): Plan = Coexistence
-    .plan(
-      machine,
-      Workload.unknown,
-      limits,
-      IdSet.empty,
-      Neighbours(Vector.empty, None, Some(availableMb)),
-      None
-    )
-    .fold(unfit => fail(unfit.message), identity)
+  private def whileFree(availableMb: Long, limits: Limits = Limits.none): Plan =
+    fit(limits, Leases.none, neighbours = Neighbours(Vector.empty, None, Some(availableMb))).plan
 
   test("a plan takes no more memory than other processes leave, and says so") {
     assert(said(whileFree(128 << 10)).isEmpty)
@@ -66,7 +65,7 @@ class CoexistenceTest extends AnyFunSuite {
       assert(plan.memoryMb <= availableMb)
       for (e <- plan.executors)
         assert(
-          (e.heapMb - Memory.ReservedMb) / Memory.LeastTaskMb >= e.taskSlots,
+          (e.heapMb - Memory.ReservedMb) / Memory.MinTaskMb >= e.taskSlots,
           "heap for a task"
         )
       assert(said(plan).map(_.value) == Vector(s"${Sizes.show(availableMb)} of memory available"))
@@ -86,19 +85,13 @@ class CoexistenceTest extends AnyFunSuite {
     "memory that processes without a lease hold on a node is left to them, in steps, and that is said"
   ) {
     def beside(freeGb: Map[Int, Long], leases: Leases = Leases.none, limits: Limits = Limits.none) =
-      Coexistence
-        .fit(
-          machine,
-          Workload.unknown,
-          limits,
-          IdSet.empty,
-          Others(
-            Neighbours(Vector.empty, None, None, freeGb.map { case (n, g) => n -> (g << 30) }),
-            leases
-          ),
-          None
-        )
-        .fold(unfit => fail(unfit.message), _.plan)
+      fit(
+        limits,
+        leases,
+        neighbours =
+          Neighbours(Vector.empty, None, None, freeGb.map { case (n, g) => n -> (g << 30) })
+      ).plan
+
     val alone = beside(Map.empty)
     assert(beside(Map(0 -> 59L, 1 -> 58L)) == alone, "the part that every plan leaves")
     val held = beside(Map(0 -> 20L, 1 -> 60L))
@@ -127,12 +120,8 @@ class CoexistenceTest extends AnyFunSuite {
   private def leased(cpus: IdSet, gbOfNode: Map[Int, Long], ours: Boolean = false) = {
     val memory = gbOfNode.map { case (node, gb) => node -> (gb << 30) }
     val lease = Lease("boot", LeaseState.Holds, "app-9", "job", 77, 1, 1, cpus, memory)
-    Leases(Vector(LiveLease(lease, "alice", ours)), Vector.empty)
+    Leases(Vector(LiveLease(lease, "alice", ours)))
   }
-
-  private def fit(limits: Limits, leases: Leases, on: Topology = machine): Fitted = Coexistence
-    .fit(on, Workload.unknown, limits, IdSet.empty, Others(Neighbours.none, leases), None)
-    .fold(unfit => fail(unfit.message), identity)
 
   private def memory(plan: Plan): Map[Int, Long] = PlanLease.memoryBytes(plan)
 
@@ -153,27 +142,15 @@ class CoexistenceTest extends AnyFunSuite {
   test("two plans made one around the other's lease never take more than the machine has") {
     val first = fit(eight.copy(cores = Some(4)), Leases.none).plan
     val lease = Lease("b", LeaseState.Holds, "a", "n", 1, 1, 1, cpus(first), memory(first))
-    val second =
-      fit(Limits.none, Leases(Vector(LiveLease(lease, "bob", ours = true)), Vector.empty))
+    val held = Leases(Vector(LiveLease(lease, "bob", ours = true)))
+    val second = fit(Limits.none, held)
     assert(!cpus(second.plan).intersects(cpus(first)))
     for (node <- 0 to 1)
       assert(
         memory(first).getOrElse(node, 0L) + memory(second.plan).getOrElse(node, 0L) <= (64L << 30)
       )
-    assert(
-      !PlanLease.isFree(
-        first,
-        machine,
-        Leases(Vector(LiveLease(lease, "bob", ours = true)), Vector.empty)
-      )
-    )
-    assert(
-      PlanLease.isFree(
-        second.plan,
-        machine,
-        Leases(Vector(LiveLease(lease, "bob", ours = true)), Vector.empty)
-      )
-    )
+    assert(!PlanLease.isFree(first, machine, held))
+    assert(PlanLease.isFree(second.plan, machine, held))
   }
 
   test("where everything is leased the plan is not bound and names whom it runs beside") {
@@ -188,7 +165,7 @@ class CoexistenceTest extends AnyFunSuite {
   test(
     "who waits is told for whom it waits, and not that it runs unbound, with a lease or without"
   ) {
-    val wait = Limits.none.copy(conf = Map(HearthKeys.WhenFullKey -> "wait"))
+    val wait = Limits.none.copy(conf = Map(HearthKeys.WhenFull.name -> "wait"))
     val leases = fit(wait, leased(machine.cpus, Map(0 -> 60L, 1 -> 60L)))
     val unleased = beside(wait, machine.cpus, None)
     for (plan <- Vector(leases.plan, unleased)) {
@@ -207,7 +184,7 @@ class CoexistenceTest extends AnyFunSuite {
 
   test("memory of a lease beyond all sums counts for what the machine has, in words too") {
     val one = leased(IdSet.empty, Map(0 -> (Long.MaxValue >> 30), 77 -> 9L)).live.head
-    val got = fit(Limits.none, Leases(Vector.fill(3)(one), Vector.empty))
+    val got = fit(Limits.none, Leases(Vector.fill(3)(one)))
     assert(memory(got.plan).values.forall(_ <= (64L << 30)) && !got.unbound)
     assert(!memory(got.plan).contains(0), "node 0 is full")
     val said = got.plan.reasons.filter(_.decision == Coexistence.Leased).map(_.value)
@@ -246,7 +223,7 @@ class CoexistenceTest extends AnyFunSuite {
   test("memory is free that a plan would use and nobody has leased; a cgroup's limit is shared") {
     val gb = 1L << 30
     val lease = Lease("", LeaseState.Shares, "a", "a", 1, 1, 1, IdSet.empty, Map(1 -> 50 * gb))
-    val leases = Leases(Vector(LiveLease(lease, "alice", ours = true)), Vector.empty)
+    val leases = Leases(Vector(LiveLease(lease, "alice", ours = true)))
     val free = FreeMemory.of(machine, leases)
     def gbEach(of: FreeMemory, nodes: IdSet, processes: Int, all: Int) =
       of.each(nodes, processes, all) / gb

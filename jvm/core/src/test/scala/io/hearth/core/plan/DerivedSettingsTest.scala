@@ -5,19 +5,15 @@ import scala.collection.mutable
 
 import org.scalatest.funsuite.AnyFunSuite
 
-import io.hearth.core.topology.{IdSet, MachineSpec}
-
 /** The settings of a plan are those that hearth derived; what the user set is his. */
-class DerivedSettingsTest extends AnyFunSuite {
+class DerivedSettingsTest extends AnyFunSuite with Planning {
   private val big = "2 packages, 4 nodes of 256 GB, 6 cores x 8 threads"
   private val small = "1 node of 16 GB, 4 cores"
   private val dynamic = Map("spark.dynamicAllocation.enabled" -> "true")
   private val tables = Workload(Some(WorkloadKind.Sql), Some(1L << 34))
 
   private def plan(machine: String, conf: Map[String, String]): Plan =
-    Planner
-      .plan(MachineSpec.parse(machine), tables, Limits.none.copy(conf = conf), IdSet.empty)
-      .fold(unfit => fail(unfit.message), identity)
+    planned(described(machine), Limits.none.copy(conf = conf), tables)
 
   /** Machine and settings of the user's under which a plan sets a key. */
   private def derivedFrom(key: String): (String, Map[String, String]) = key match {
@@ -79,9 +75,7 @@ class DerivedSettingsTest extends AnyFunSuite {
 
   test("a plan that is read back is the one that was written, what was asked included") {
     val limits = Limits(Some(4), Some(12), Some(48L * 1024), Map.empty)
-    val made = Planner
-      .plan(MachineSpec.parse(big), tables, limits, IdSet.empty)
-      .fold(unfit => fail(unfit.message), identity)
+    val made = planned(described(big), limits, tables)
     assert(PlanJson.read(PlanJson.write(made)) == made)
     assert(made.asked == limits.copy(conf = Map.empty) && made.workload == tables)
   }

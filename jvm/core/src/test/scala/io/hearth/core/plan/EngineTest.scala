@@ -2,10 +2,10 @@ package io.hearth.core.plan
 
 import org.scalatest.funsuite.AnyFunSuite
 
-import io.hearth.core.topology.{IdSet, MachineSpec}
+import io.hearth.core.topology.IdSet
 
 /** What a user gets who runs Spark SQL on a native engine. */
-class EngineTest extends AnyFunSuite {
+class EngineTest extends AnyFunSuite with Planning {
   private val server = "2 packages, 2 nodes of 128 GB, 12 cores x 2 threads"
   private val laptop = "1 node of 24 GB, 8 cores"
   private val comet = Engine.PluginsKey -> "org.apache.spark.CometPlugin"
@@ -14,7 +14,7 @@ class EngineTest extends AnyFunSuite {
 
   private def tried(machine: String, memoryMb: Option[Long], settings: (String, String)*) =
     Planner.plan(
-      MachineSpec.parse(machine),
+      described(machine),
       Workload(Some(WorkloadKind.Sql), None),
       Limits(None, None, memoryMb, settings.toMap),
       IdSet.empty

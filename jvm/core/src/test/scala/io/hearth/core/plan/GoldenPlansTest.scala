@@ -7,10 +7,10 @@ import scala.jdk.CollectionConverters._
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.hearth.core.json.Json
-import io.hearth.core.topology.{IdSet, MachineSpec, MemoryTier, Topology}
+import io.hearth.core.topology.{IdSet, MemoryTier, Topology}
 
 /** Whole plans of described machines, kept in `fixtures/plans`. */
-class GoldenPlansTest extends AnyFunSuite {
+class GoldenPlansTest extends AnyFunSuite with Planning {
   private val folder = Project.file("fixtures/plans")
   private val gigabyte = 1L << 30
 
@@ -214,12 +214,5 @@ class GoldenPlansTest extends AnyFunSuite {
   }
 
   private def plan(wanted: Case): Plan =
-    Planner
-      .plan(
-        wanted.change(MachineSpec.parse(wanted.machine)),
-        wanted.workload,
-        wanted.limits,
-        IdSet.empty
-      )
-      .fold(u => fail(u.message), identity)
+    planned(wanted.change(described(wanted.machine)), wanted.limits, wanted.workload)
 }

@@ -3,19 +3,12 @@ package io.hearth.core.plan
 import org.scalacheck.Gen
 import org.scalatest.funsuite.AnyFunSuite
 
-import io.hearth.core.topology.{IdSet, MachineSpec, Topology}
+import io.hearth.core.topology.{MachineSpec, Topology}
 
 /** Executors over several nodes have the nearest ones, whatever the nodes' numbers are. */
-class NearNodesTest extends AnyFunSuite with Seeded {
+class NearNodesTest extends AnyFunSuite with Seeded with Planning {
   private def planned(topology: Topology, executors: Int, cores: Option[Int]): Plan =
-    Planner
-      .plan(
-        topology,
-        Workload.unknown,
-        Limits(Some(executors), cores, None, Map.empty),
-        IdSet.empty
-      )
-      .fold(u => fail(u.message), identity)
+    planned(topology, Limits(Some(executors), cores, None, Map.empty))
 
   private def nodesOf(topology: Topology, plan: Plan): Set[Set[Int]] =
     plan.executors.map(e => topology.nodes.filter(_.cpus.intersects(e.cpus)).map(_.id).toSet).toSet

@@ -19,20 +19,24 @@ class PlanPropertiesTest extends AnyFunSuite with Seeded {
     limits <- Gen.oneOf(Gen.const(Limits.none), GeneratedMachines.limits)
   } yield (topology, occupied, workload, limits)
 
-  test("every CPU is given once, is allowed and is not occupied") {
+  /** Every plan that is made of [[anything]]. */
+  private def forPlans(holds: (Topology, IdSet, Limits, Plan) => Any): Unit =
     forAll(anything) { case (topology, occupied, workload, limits) =>
-      planned(topology, workload, limits, occupied).foreach { plan =>
-        val masks = plan.executors.map(_.cpus)
-        val usable = topology.allowed.cpus &~ occupied
-        assert(masks.map(_.size).sum == IdSet.union(masks).size)
-        assert(masks.forall(g => g.nonEmpty && g.subsetOf(usable)))
-        assert(plan.driver.cpus.nonEmpty && plan.driver.cpus.subsetOf(usable))
-      }
+      planned(topology, workload, limits, occupied).foreach(holds(topology, occupied, limits, _))
+    }
+
+  test("every CPU is given once, is allowed and is not occupied") {
+    forPlans { (topology, occupied, _, plan) =>
+      val masks = plan.executors.map(_.cpus)
+      val usable = topology.allowed.cpus &~ occupied
+      assert(masks.map(_.size).sum == IdSet.union(masks).size)
+      assert(masks.forall(g => g.nonEmpty && g.subsetOf(usable)))
+      assert(plan.driver.cpus.nonEmpty && plan.driver.cpus.subsetOf(usable))
     }
   }
 
   private val boundToPackages = anything.map { case (topology, occupied, workload, limits) =>
-    val scope = HearthKeys.BindingScopeKey -> "package"
+    val scope = HearthKeys.BindingScope.name -> "package"
     (topology, occupied, workload, limits.copy(conf = limits.conf + scope))
   }
 
@@ -75,17 +79,15 @@ class PlanPropertiesTest extends AnyFunSuite with Seeded {
   }
 
   test("no node, no group of nodes and no cgroup is asked for more memory than it has") {
-    forAll(anything) { case (topology, occupied, workload, limits) =>
-      planned(topology, workload, limits, occupied).foreach { plan =>
-        val memory = topology.nodes.map(n => n.id -> (n.memoryBytes >> 20)).toMap
-        plan.executors.map(_.memoryNodes).distinct.foreach { nodes =>
-          val asked = plan.executors.filter(_.memoryNodes.subsetOf(nodes)).map(footprint).sum
-          assert(asked <= nodes.iterator.map(memory).sum, s"on nodes $nodes")
-        }
-        val driver = if (plan.mode == PlanMode.Native) 0L else plan.driver.memoryMb
-        val all = plan.executors.map(footprint).sum + driver
-        assert(topology.allowed.memoryLimitBytes.forall(bytes => all <= (bytes >> 20)))
+    forPlans { (topology, _, _, plan) =>
+      val memory = topology.nodes.map(n => n.id -> (n.memoryBytes >> 20)).toMap
+      plan.executors.map(_.memoryNodes).distinct.foreach { nodes =>
+        val asked = plan.executors.filter(_.memoryNodes.subsetOf(nodes)).map(footprint).sum
+        assert(asked <= nodes.iterator.map(memory).sum, s"on nodes $nodes")
       }
+      val driver = if (plan.mode == PlanMode.Native) 0L else plan.driver.memoryMb
+      val all = plan.executors.map(footprint).sum + driver
+      assert(topology.allowed.memoryLimitBytes.forall(bytes => all <= (bytes >> 20)))
     }
   }
 
@@ -125,22 +127,18 @@ class PlanPropertiesTest extends AnyFunSuite with Seeded {
   }
 
   test("executors use memory of allowed nodes only, and have a heap that Spark accepts") {
-    forAll(anything) { case (topology, occupied, workload, limits) =>
-      planned(topology, workload, limits, occupied).foreach { plan =>
-        plan.executors.foreach { e =>
-          assert(e.memoryNodes.nonEmpty && e.memoryNodes.subsetOf(topology.allowed.nodes))
-          assert(e.heapMb >= 512L)
-        }
+    forPlans { (topology, _, _, plan) =>
+      plan.executors.foreach { e =>
+        assert(e.memoryNodes.nonEmpty && e.memoryNodes.subsetOf(topology.allowed.nodes))
+        assert(e.heapMb >= 512L)
       }
     }
   }
 
   test("a CPU never has more than one task, and every executor can run one") {
-    forAll(anything) { case (topology, occupied, workload, limits) =>
-      planned(topology, workload, limits, occupied).foreach { plan =>
-        val taskCpus = limits.conf.getOrElse("spark.task.cpus", "1").toInt
-        plan.executors.foreach(e => assert(e.taskSlots >= taskCpus && e.taskSlots <= e.cpus.size))
-      }
+    forPlans { (_, _, limits, plan) =>
+      val taskCpus = limits.conf.getOrElse("spark.task.cpus", "1").toInt
+      plan.executors.foreach(e => assert(e.taskSlots >= taskCpus && e.taskSlots <= e.cpus.size))
     }
   }
 
@@ -168,26 +166,24 @@ class PlanPropertiesTest extends AnyFunSuite with Seeded {
   }
 
   test("an executor's place is described by both its CPUs and its memory") {
-    forAll(anything) { case (topology, occupied, workload, limits) =>
-      planned(topology, workload, limits, occupied).toOption
-        .filter(_.mode == PlanMode.Partitioned)
-        .foreach { plan =>
-          val cpuNodes = plan.executors.map(_.cpus.iterator.map(topology.nodeOf(_).map(_.id)).toSet)
-          val local = cpuNodes.zip(plan.executors).forall { case (nodes, e) =>
-            nodes.sizeIs == 1 && nodes.head.exists(id => e.memoryNodes == IdSet(id))
-          }
-          val caches =
-            plan.executors.forall(e => topology.caches.exists(c => e.cpus.subsetOf(c.cpus)))
-          val said = because(plan, "placement")
-          assert(said.contains("inside one NUMA node") == (local && !caches))
-          assert(said.contains("share a last-level cache") == (local && caches))
-          assert(!because(plan, "partition").contains("local memory") || local)
-          val several = cpuNodes.count(_.sizeIs > 1)
-          assert(
-            several == 0 || said
-              .matches(s"$several of ${plan.executors.size} executors? ha(s|ve) CPUs.*")
-          )
+    forPlans { (topology, _, _, plan) =>
+      if (plan.mode == PlanMode.Partitioned) {
+        val cpuNodes = plan.executors.map(_.cpus.iterator.map(topology.nodeOf(_).map(_.id)).toSet)
+        val local = cpuNodes.zip(plan.executors).forall { case (nodes, e) =>
+          nodes.sizeIs == 1 && nodes.head.exists(id => e.memoryNodes == IdSet(id))
         }
+        val caches =
+          plan.executors.forall(e => topology.caches.exists(c => e.cpus.subsetOf(c.cpus)))
+        val said = because(plan, "placement")
+        assert(said.contains("inside one NUMA node") == (local && !caches))
+        assert(said.contains("share a last-level cache") == (local && caches))
+        assert(!because(plan, "partition").contains("local memory") || local)
+        val several = cpuNodes.count(_.sizeIs > 1)
+        assert(
+          several == 0 || said
+            .matches(s"$several of ${plan.executors.size} executors? ha(s|ve) CPUs.*")
+        )
+      }
     }
   }
 
@@ -233,41 +229,37 @@ class PlanPropertiesTest extends AnyFunSuite with Seeded {
     of.nonEmpty && !because(plan, "executors").contains("worthwhile threads")
 
   test("a task has the memory that it reads, or the plan tells how little it has") {
-    forAll(anything) { case (topology, occupied, workload, limits) =>
-      planned(topology, workload, limits, occupied).foreach { plan =>
-        val taskCpus = limits.conf.getOrElse("spark.task.cpus", "1").toInt
-        val thin = plan.executors.exists { e =>
-          val tasks = e.taskSlots / taskCpus
-          tasks > 1 && (e.heapMb - 300) / tasks < 128
-        }
-        assert(because(plan, "heap").contains("warning") == thin)
-        val free = limits.memoryMb.isEmpty && limits.cores.isEmpty
-        assert(!thin || !free || limits.conf.contains("spark.executor.cores"))
+    forPlans { (_, _, limits, plan) =>
+      val taskCpus = limits.conf.getOrElse("spark.task.cpus", "1").toInt
+      val thin = plan.executors.exists { e =>
+        val tasks = e.taskSlots / taskCpus
+        tasks > 1 && (e.heapMb - 300) / tasks < 128
       }
+      assert(because(plan, "heap").contains("warning") == thin)
+      val free = limits.memoryMb.isEmpty && limits.cores.isEmpty
+      assert(!thin || !free || limits.conf.contains("spark.executor.cores"))
     }
   }
 
   test("no memory farther than its CPUs is used while an equally near node serves nobody") {
-    forAll(anything) { case (topology, occupied, workload, limits) =>
-      planned(topology, workload, limits, occupied).toOption
-        .filter(_.mode == PlanMode.Partitioned)
-        .foreach { plan =>
-          val used = IdSet.union(plan.executors.map(_.memoryNodes))
-          val open = topology.nodes.filter { n =>
-            topology.allowed.nodes.contains(n.id) && !used.contains(n.id) &&
-            free(topology, n, occupied) > 1536
-          }
-          plan.executors.foreach { e =>
-            val homes = topology.nodes.filter(_.cpus.intersects(e.cpus))
-            val far = e.memoryNodes.iterator.filterNot(id => homes.exists(_.id == id)).toVector
-            def near(to: Int) = homes.map(_.distances(to)).min
-            val single = homes.sizeIs == 1 && far.size == e.memoryNodes.size
-            if (single && limits == Limits.none && topology.allowed.memoryLimitBytes.isEmpty)
-              far.foreach(id =>
-                open.foreach(n => assert(near(n.id) > near(id), s"node ${n.id} unused"))
-              )
-          }
+    forPlans { (topology, occupied, limits, plan) =>
+      if (plan.mode == PlanMode.Partitioned) {
+        val used = IdSet.union(plan.executors.map(_.memoryNodes))
+        val open = topology.nodes.filter { n =>
+          topology.allowed.nodes.contains(n.id) && !used.contains(n.id) &&
+          free(topology, n, occupied) > 1536
         }
+        plan.executors.foreach { e =>
+          val homes = topology.nodes.filter(_.cpus.intersects(e.cpus))
+          val far = e.memoryNodes.iterator.filterNot(id => homes.exists(_.id == id)).toVector
+          def near(to: Int) = homes.map(_.distances(to)).min
+          val single = homes.sizeIs == 1 && far.size == e.memoryNodes.size
+          if (single && limits == Limits.none && topology.allowed.memoryLimitBytes.isEmpty)
+            far.foreach(id =>
+              open.foreach(n => assert(near(n.id) > near(id), s"node ${n.id} unused"))
+            )
+        }
+      }
     }
   }
 
@@ -319,32 +311,28 @@ class PlanPropertiesTest extends AnyFunSuite with Seeded {
   }
 
   test("every decision has a sentence and a source") {
-    forAll(anything) { case (topology, occupied, workload, limits) =>
-      planned(topology, workload, limits, occupied).foreach { plan =>
-        plan.reasons.foreach(r =>
-          assert(Seq(r.decision, r.value, r.because, r.source).forall(_.nonEmpty), r)
-        )
-        val decided = plan.reasons.map(_.decision).toSet
-        val expected = Set(
-          "partition",
-          "executors",
-          "heap",
-          "off-heap",
-          "collector",
-          "driver",
-          "spark.local.dir"
-        )
-        assert(expected.subsetOf(decided))
-      }
+    forPlans { (_, _, _, plan) =>
+      plan.reasons.foreach(r =>
+        assert(Seq(r.decision, r.value, r.because, r.source).forall(_.nonEmpty), r)
+      )
+      val decided = plan.reasons.map(_.decision).toSet
+      val expected = Set(
+        "partition",
+        "executors",
+        "heap",
+        "off-heap",
+        "collector",
+        "driver",
+        "spark.local.dir"
+      )
+      assert(expected.subsetOf(decided))
     }
   }
 
   test("a plan reads back from its document as it was written") {
-    forAll(anything) { case (topology, occupied, workload, limits) =>
-      planned(topology, workload, limits, occupied).foreach { plan =>
-        val text = Json.pretty(PlanJson.write(plan))
-        assert(PlanJson.read(Json.parse(text, "the plan")) == plan)
-      }
+    forPlans { (_, _, _, plan) =>
+      val text = Json.pretty(PlanJson.write(plan))
+      assert(PlanJson.read(Json.parse(text, "the plan")) == plan)
     }
   }
 

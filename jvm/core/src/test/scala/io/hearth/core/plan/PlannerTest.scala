@@ -7,7 +7,7 @@ import org.scalatest.funsuite.AnyFunSuite
 import io.hearth.core.topology.{Device, DeviceKind, IdSet, MachineSpec, Scratch, Topology}
 
 /** What a user gets for what he asks, on machines described in a line. */
-class PlannerTest extends AnyFunSuite {
+class PlannerTest extends AnyFunSuite with Planning {
   private val power8 = "2 packages, 4 nodes of 256 GB, 6 cores x 8 threads"
   private val xeon = "2 packages, 2 nodes of 128 GB, 12 cores x 2 threads"
   private val gigabyte = 1L << 30
@@ -18,8 +18,7 @@ class PlannerTest extends AnyFunSuite {
       workload: Workload = Workload.unknown,
       occupied: IdSet = IdSet.empty,
       change: Topology => Topology = identity
-  ): Either[Unfit, Plan] =
-    Planner.plan(change(MachineSpec.parse(machine)), workload, limits, occupied)
+  ): Either[Unfit, Plan] = Planner.plan(change(described(machine)), workload, limits, occupied)
 
   private def plan(
       machine: String,
@@ -27,7 +26,7 @@ class PlannerTest extends AnyFunSuite {
       workload: Workload = Workload.unknown,
       occupied: IdSet = IdSet.empty,
       change: Topology => Topology = identity
-  ): Plan = tried(machine, limits, workload, occupied, change).fold(u => fail(u.message), identity)
+  ): Plan = planned(change(described(machine)), limits, workload, occupied)
 
   private def refused(machine: String, limits: Limits): Unfit =
     tried(machine, limits).swap.getOrElse(fail("it was planned"))
@@ -38,15 +37,14 @@ class PlannerTest extends AnyFunSuite {
   private def conf(settings: (String, String)*) = Limits.none.copy(conf = settings.toMap)
   private def slots(plan: Plan) = plan.executors.map(_.taskSlots)
   private def nodes(plan: Plan) = plan.executors.map(_.memoryNodes.toString)
-  private def because(plan: Plan, decision: String) =
-    plan.reasons.find(_.decision == decision).fold(fail(s"no reason for $decision"))(_.because)
+  private def because(plan: Plan, decision: String) = reasonOf(plan, decision).because
 
   test(
     "the hand-over's reason says what its mode does by this plan, and nothing where it does nothing"
   ) {
     def said(executors: Int, mode: Option[String]) = plan(
       xeon,
-      shape(executors, 4).copy(conf = mode.map(HearthKeys.HandOverKey -> _).toMap)
+      shape(executors, 4).copy(conf = mode.map(HearthKeys.HandOver.name -> _).toMap)
     ).reasons.filter(_.decision == "hand-over")
     val within = "CPUs of idle executors are opened"
     val between = "other applications' pending tasks"
@@ -68,12 +66,6 @@ class PlannerTest extends AnyFunSuite {
     }
   }
 
-  test("two sockets of 24 threads get an executor each, which stays on its node") {
-    val got = plan(xeon)
-    assert(got.master == "local-numa[2x24]")
-    assert(nodes(got) == Vector("0", "1"))
-  }
-
   test("executors are no more than the machine's GPUs allow, where they are known") {
     val each = "spark.executor.resource.gpu.amount"
     def gpus(n: Int)(t: Topology) =
@@ -92,10 +84,6 @@ class PlannerTest extends AnyFunSuite {
     assert(got(4, 2, executors(3)).executors.size == 3)
   }
 
-  test("heaps stay below the compressed-oops limit, however much memory there is") {
-    assert(plan(power8).executors.forall(_.heapMb == 31744))
-  }
-
   test("a last-level cache that is wide enough keeps its executors to itself") {
     val got = plan("1 node of 256 GB, 24 cores x 2 threads, l3 of 6 cores")
     val caches = Vector.tabulate(4)(i =>
@@ -106,12 +94,6 @@ class PlannerTest extends AnyFunSuite {
     val odd = plan("1 node of 256 GB, 21 cores x 2 threads, l3 of 7 cores")
     assert(odd.executors.size == 3)
     assert(odd.executors.forall(_.cpus.toVector.map(_ % 21 / 7).distinct.sizeIs == 1))
-  }
-
-  test("a few cores on one node run native in Spark's own local mode") {
-    val got = plan("1 node of 16 GB, 8 cores x 2 threads")
-    assert(got.mode == PlanMode.Native && got.master == "local[16]")
-    assert(got.conf("spark.driver.memory") == s"${got.executors.head.heapMb}m")
   }
 
   test(
@@ -143,12 +125,6 @@ class PlannerTest extends AnyFunSuite {
     assert(plan(power8, executors(2)).executors.map(_.cpus.size) == Vector(96, 96))
   }
 
-  test("four executors of twelve tasks use all six cores of a node each, as in Chiba 2015") {
-    val got = plan(power8, shape(4, 12))
-    assert(slots(got) == Vector(12, 12, 12, 12))
-    assert(nodes(got) == Vector("0", "1", "2", "3") && got.executors.forall(_.cpus.size == 48))
-  }
-
   private def inPackages(executors: Int, cores: Int) =
     shape(executors, cores).copy(conf = Map("spark.hearth.binding.scope" -> "package"))
 
@@ -170,7 +146,7 @@ class PlannerTest extends AnyFunSuite {
   }
 
   test("idle CPUs of executors that share them already cannot be handed over") {
-    for (mode <- HearthKeys.HandOver.values if mode != "off") {
+    for (mode <- HandOverMode.all.map(_.name) if mode != "off") {
       val both = Map("spark.hearth.binding.scope" -> "package", "spark.hearth.handOver" -> mode)
       assert(refused(power8, Limits.none.copy(conf = both)).name == "spark.hearth.handOver", mode)
     }
@@ -341,16 +317,6 @@ class PlannerTest extends AnyFunSuite {
     assert(small.heapMb >= 2048, "a comfortable heap comes first")
   }
 
-  test("SQL with memory to spare works off the heap, other work does not") {
-    val sql = plan(power8, workload = Workload(Some(WorkloadKind.Sql), None))
-    assert(sql.executors.forall(_.offHeapMb >= 4096))
-    assert(sql.conf("spark.memory.offHeap.size") == s"${sql.executors.head.offHeapMb}m")
-    assert(
-      plan(power8, workload = Workload(Some(WorkloadKind.Ml), None)).executors
-        .forall(_.offHeapMb == 0)
-    )
-  }
-
   test("on one or two CPUs a JVM asks for its second compiler later, unless the user has a say") {
     val later = "-XX:Tier4InvocationThreshold=15000"
     def ofExecutors(p: Plan) = p.executors.count(_.javaOptions.contains(later))
@@ -415,21 +381,6 @@ class PlannerTest extends AnyFunSuite {
     val eight = "8 packages, 8 nodes of 100 GB, 15 cores"
     assert(gain(eight) == ("up to 1.5 times as fast as one JVM" -> "Kyong 2017"))
     assert(gain(eight, Workload(Some(WorkloadKind.Sql), None))._1 == "unknown", "executors span")
-  }
-
-  test("what binding gains is said by the kind of work, with the study that measured it") {
-    def gain(kind: Option[WorkloadKind]) = {
-      val reason = plan(power8, workload = Workload(kind, None)).reasons
-        .find(_.decision == "expected gain")
-        .get
-      (reason.value, reason.source)
-    }
-    val both = "Chiba 2015; Baig 2018"
-    assert(gain(Some(WorkloadKind.Ml)) == ("13 to 15 % faster by binding" -> both))
-    assert(gain(Some(WorkloadKind.Graph)) == ("25 % faster by binding" -> "Baig 2018"))
-    assert(gain(Some(WorkloadKind.Sql)) == ("3 to 7 % faster by binding" -> both))
-    assert(gain(None) == ("3 to 25 % faster by binding" -> both))
-    assert(gain(Some(WorkloadKind.Etl))._1 == "unknown", "no study bound such work")
   }
 
   test("the collector's threads are the executor's, and the user's collector leaves out ours") {
@@ -576,9 +527,7 @@ class PlannerTest extends AnyFunSuite {
     )
     val apart = machine.copy(allowed = machine.allowed.copy(nodes = IdSet(1, 3)))
     val first = apart.copy(allowed = apart.allowed.copy(cpus = apart.node(0).get.cpus))
-    val got = Planner
-      .plan(first, Workload.unknown, shape(1, 8), IdSet.empty)
-      .fold(u => fail(u.message), identity)
+    val got = planned(first, shape(1, 8))
     assert(got.executors.map(_.memoryNodes) == Vector(IdSet(1)))
     assert(got.executors.map(_.cpus) == Vector(apart.node(0).get.cpus))
   }
@@ -609,9 +558,7 @@ class PlannerTest extends AnyFunSuite {
   test("cores of different widths are dealt out so that executors differ by a core at most") {
     val machine = MachineSpec.parse("1 node of 64 GB, 14 cores x 2 threads")
     val part = machine.allowed.copy(cpus = IdSet.from(0 until 20))
-    val got = Planner
-      .plan(machine.copy(allowed = part), Workload.unknown, executors(3), IdSet.empty)
-      .fold(u => fail(u.message), identity)
+    val got = planned(machine.copy(allowed = part), executors(3))
     assert(slots(got).max - slots(got).min <= 2 && slots(got).sum == 20)
   }
 
@@ -647,9 +594,7 @@ class PlannerTest extends AnyFunSuite {
   test("CPUs without memory of their own use all nodes that are equally near, and that is said") {
     val machine = MachineSpec.parse("5 nodes of 64 GB, 8 cores, 2 memory-only nodes of 64 GB")
     val part = machine.allowed.copy(nodes = IdSet(0, 5, 6))
-    val got = Planner
-      .plan(machine.copy(allowed = part), Workload.unknown, Limits.none, IdSet.empty)
-      .fold(u => fail(u.message), identity)
+    val got = planned(machine.copy(allowed = part))
     assert(IdSet.union(got.executors.map(_.memoryNodes)) == IdSet(0, 5, 6))
     assert(!because(got, "placement").contains("inside one NUMA node"))
     assert(!because(got, "partition").contains("local memory"))

@@ -7,10 +7,10 @@ import scala.jdk.CollectionConverters._
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.hearth.core.testing.Required
-import io.hearth.core.topology.{IdSet, MachineSpec}
+import io.hearth.core.topology.MachineSpec
 
 /** The zero-run plan of the POWER8 of Baig 2018, judged by its published times. */
-class PowerEightTest extends AnyFunSuite {
+class PowerEightTest extends AnyFunSuite with Planning {
   private val machine =
     MachineSpec.parse("2 packages, 4 nodes of 256 GB, 6 cores x 8 threads")
 
@@ -20,8 +20,7 @@ class PowerEightTest extends AnyFunSuite {
     input <- Vector(None, Some(17 * gigabyte), Some(24 * gigabyte), Some(47 * gigabyte))
   } yield Workload(kind, input)
 
-  private def plan(workload: Workload): Plan =
-    Planner.plan(machine, workload, Limits.none, IdSet.empty).fold(u => fail(u.message), identity)
+  private def plan(workload: Workload): Plan = planned(machine, workload = workload)
 
   test(
     "Baig's POWER8 gets two executors of twelve slots on each node, three of eight for kinds that need heap"

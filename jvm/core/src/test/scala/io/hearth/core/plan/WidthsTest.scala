@@ -6,22 +6,13 @@ import io.hearth.core.testing.Required
 import io.hearth.core.topology.{Captures, IdSet, MachineSpec, Topology, TopologyReader}
 
 /** How wide executors are, on which machine and for what work, and that the plan says by which rule. */
-class WidthsTest extends AnyFunSuite {
+class WidthsTest extends AnyFunSuite with Planning {
   private val gigabyte = 1L << 30
 
   private def plan(machine: String, kind: Option[WorkloadKind] = None, input: Option[Long] = None) =
-    Planner
-      .plan(
-        MachineSpec.parse(machine),
-        Workload(kind, input.map(_ * gigabyte)),
-        Limits.none,
-        IdSet.empty
-      )
-      .fold(u => fail(u.message), identity)
+    planned(described(machine), workload = Workload(kind, input.map(_ * gigabyte)))
 
-  private def reason(plan: Plan, name: String) =
-    plan.reasons.find(_.decision == name).getOrElse(fail(s"no reason for $name"))
-
+  private def reason(plan: Plan, name: String) = reasonOf(plan, name)
   private def width(plan: Plan) = plan.executors.map(_.taskSlots).max
 
   test("slots count, not cores: threads of cores make the same plan as as many cores") {
@@ -181,14 +172,7 @@ class WidthsTest extends AnyFunSuite {
     assert(said.because.contains("--workload sql") && said.because.contains("--executors 48"))
     val small = plan(machine, Some(WorkloadKind.Sql), Some(1))
     assert(small.executors.forall(e => e.offHeapMb <= e.heapMb), "a small input needs no more")
-    val fixed = Planner
-      .plan(
-        MachineSpec.parse(machine),
-        Workload.unknown,
-        Limits(None, None, Some(20480L), Map.empty),
-        IdSet.empty
-      )
-      .fold(u => fail(u.message), identity)
+    val fixed = planned(described(machine), Limits(None, None, Some(20480L), Map.empty))
     assert(!fixed.reasons.exists(_.decision == "unused memory"), "the user chose the heap")
     assert(!plan("1 node of 16 GB, 4 cores").reasons.exists(_.decision == "unused memory"))
   }
@@ -200,11 +184,6 @@ class WidthsTest extends AnyFunSuite {
       else core.copy(kind = Some("cpu_atom"), efficient = true)
     })
   }
-
-  private def planned(topology: Topology, limits: Limits = Limits.none) =
-    Planner
-      .plan(topology, Workload.unknown, limits, IdSet.empty)
-      .fold(u => fail(u.message), identity)
 
   test(
     "four slower cores of a hybrid machine count as three slots, and no executor has both kinds"

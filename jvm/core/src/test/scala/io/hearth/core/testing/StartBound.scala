@@ -3,7 +3,7 @@ package io.hearth.core.testing
 import java.nio.file.{Files, Path}
 
 import io.hearth.core.affinity.LinuxScheduling
-import io.hearth.core.launch.{Binding, BoundLauncher, LaunchSpec}
+import io.hearth.core.launch.{Binding, Processes}
 import io.hearth.core.topology.IdSet
 
 /**
@@ -16,23 +16,13 @@ object StartBound {
   def main(args: Array[String]): Unit = {
     val directory = Path.of(args(0))
     val nodes = IdSet.parse(args(1)).getOrElse(IdSet.empty)
-    val spec = LaunchSpec(
-      java = "sh",
-      javaOptions =
-        Vector("-c", "grep Cpus_allowed_list /proc/self/status; head -1 /proc/self/numa_maps"),
-      classPath = Vector("unused"),
-      mainClass = "unused",
-      arguments = Vector.empty,
-      environment = Map.empty,
-      workDirectory = directory,
-      ownDirectory = directory,
-      stdout = directory.resolve("stdout"),
-      stderr = directory.resolve("stderr"),
-      binding = None
+    val spec = Specs.shell(
+      directory,
+      "grep Cpus_allowed_list /proc/self/status; head -1 /proc/self/numa_maps"
     )
     try {
       val cpus = if (args.length > 2) IdSet(0) else IdSet(LinuxScheduling.cpusOfThread().last)
-      val process = BoundLauncher.start(spec.copy(binding = Some(Binding(cpus, nodes))))
+      val process = Processes.start(spec.copy(binding = Some(Binding(cpus, nodes))), "1")
       process.waitFor()
       println(Files.readString(spec.stdout))
     } catch { case e: Throwable => println(s"${e.getClass.getSimpleName}: ${e.getMessage}") }

@@ -2,9 +2,6 @@ package io.hearth.core.topology
 
 import java.nio.file.{Files, Path}
 
-import scala.jdk.CollectionConverters._
-import scala.util.Using
-
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.hearth.core.testing.Temporary
@@ -13,9 +10,8 @@ import io.hearth.core.testing.Temporary
 class NeighboursTest extends AnyFunSuite {
 
   /** A tree with process 1 and these: id, words of the command line, `Cpus_allowed_list`. */
-  private def withProc(processes: (Int, Seq[String], String)*)(check: Path => Unit): Unit = {
-    val root = Files.createTempDirectory("hearth-proc-")
-    try {
+  private def withProc(processes: (Int, Seq[String], String)*)(check: Path => Unit): Unit =
+    Temporary.directory { root =>
       Files.createDirectory(root.resolve("sys"))
       ((1, Seq("/sbin/init"), "0-7") +: processes).foreach { case (pid, words, cpus) =>
         val dir = Files.createDirectory(root.resolve(s"$pid"))
@@ -23,11 +19,7 @@ class NeighboursTest extends AnyFunSuite {
         Files.writeString(dir.resolve("status"), s"Name:\tx\nCpus_allowed_list:\t$cpus\n")
       }
       check(root)
-    } finally
-      Using.resource(Files.walk(root))(
-        _.iterator.asScala.toVector.reverse.foreach(Files.delete(_))
-      )
-  }
+    }
 
   private def java(app: String) = Seq("/usr/bin/java", Neighbours.mark(app), "-Xmx1g", "-cp", "x")
 

@@ -6,8 +6,8 @@ import scala.jdk.OptionConverters._
 import org.apache.spark.SparkConf
 import org.apache.spark.internal.config.{SASL_ENCRYPTION_ENABLED, SHUFFLE_SERVICE_ENABLED}
 import org.apache.spark.internal.config.Network.NETWORK_CRYPTO_ENABLED
-import org.apache.spark.scheduler.cluster.numa.HearthConfig
 
+import io.hearth.core.plan.HearthKeys
 import io.hearth.transport.{Idling, WireEnvironment, WireSettings}
 
 /**
@@ -27,21 +27,22 @@ final private[spark] case class WireShuffleSettings(
 private[spark] object WireShuffleSettings {
   private val SslRpc = "spark.ssl.rpc.enabled"
 
-  /** @throws IllegalArgumentException where a value is not allowed, with its key */
+  /** @throws io.hearth.core.UserError where a value is not allowed, with its key */
   def of(conf: SparkConf): WireShuffleSettings = {
-    val carriers = WireSettings.Carriers.valueOf(conf.get(HearthConfig.ShuffleCarriers).toUpperCase)
+    val carriers =
+      WireSettings.Carriers.valueOf(HearthKeys.ShuffleCarriers.in(conf.getOption).toUpperCase)
     val timeoutS = conf.getTimeAsSeconds(
       "spark.shuffle.io.connectionTimeout",
       conf.get("spark.network.timeout", "120s")
     )
     WireShuffleSettings(
-      conf
-        .get(HearthConfig.ShuffleIdle)
+      HearthKeys.ShuffleIdle
+        .set(conf.getOption)
         .foldLeft(WireSettings.defaults.withCarriers(carriers))((wire, name) =>
           wire.withIdling(Idling.named(name))
         ),
       memory(conf, sys.env),
-      conf.get(HearthConfig.ShufflePort),
+      HearthKeys.ShufflePort.in(conf.getOption),
       timeoutS * 1000 * 1000 * 1000,
       whyNot(conf)
     )
@@ -50,8 +51,10 @@ private[spark] object WireShuffleSettings {
   /** The key's, else the environment's, else the key's default. */
   def memory(conf: SparkConf, environment: Map[String, String]): Long = {
     val own = WireEnvironment.memory(environment.asJava).toScala
-    val set = conf.get(HearthConfig.ShuffleMemory)
-    if (conf.contains(HearthConfig.ShuffleMemory)) set else own.getOrElse(set)
+    HearthKeys.ShuffleMemory
+      .set(conf.getOption)
+      .orElse(own)
+      .getOrElse(HearthKeys.ShuffleMemory.in(conf.getOption))
   }
 
   private def whyNot(conf: SparkConf): Option[String] = {

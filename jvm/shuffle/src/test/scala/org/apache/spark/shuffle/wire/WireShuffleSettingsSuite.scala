@@ -3,6 +3,7 @@ package org.apache.spark.shuffle.wire
 import org.apache.spark.SparkConf
 import org.scalatest.funsuite.AnyFunSuite
 
+import io.hearth.core.UserError
 import io.hearth.transport.Idling
 import io.hearth.transport.WireSettings.Carriers
 
@@ -64,6 +65,6 @@ class WireShuffleSettingsSuite extends AnyFunSuite {
       "spark.hearth.shuffle.port" -> "70000"
     )
     for ((key, value) <- wrong)
-      assert(intercept[IllegalArgumentException](of(key -> value)).getMessage.contains(key))
+      assert(intercept[UserError](of(key -> value)).getMessage.contains(key))
   }
 }

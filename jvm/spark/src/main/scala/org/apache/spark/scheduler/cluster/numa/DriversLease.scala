@@ -1,14 +1,12 @@
 package org.apache.spark.scheduler.cluster.numa
 
-import java.time.Instant
-
 import org.apache.spark.{SparkConf, SparkContext}
 import org.apache.spark.rpc.{RpcEndpoint, RpcEnv}
 
 import io.hearth.core.Redaction
 import io.hearth.core.affinity.{BindingRefused, LinuxScheduling}
-import io.hearth.core.leases.{Lease, LeaseRegistry, LeaseState, Leases}
-import io.hearth.core.plan.{Fitted, Plan}
+import io.hearth.core.leases.{Lease, LeaseRegistry, Leases}
+import io.hearth.core.plan.{Fitted, HearthKeys, Plan}
 import io.hearth.core.topology.IdSet
 import io.hearth.spark.{BestEffort, DriverJvm, Leased, Leasing}
 
@@ -18,13 +16,13 @@ private[spark] object DriversLease {
   /** @throws io.hearth.core.UserError as [[DriversPlan.planFor]], or where nothing is free and that is refused */
   def take(sc: SparkContext, master: String, appId: String): Leased = {
     val fit = DriversPlan.fitting(sc.conf, master, sys.props.toMap)
-    if (sc.conf.get(HearthConfig.Neighbours) == "ignore") unleased(fit)
+    if (HearthKeys.Neighbours.in(sc.conf.getOption) == "ignore") unleased(fit)
     else {
       // One for each application: a notebook's second context is warned, too.
       val bestEffort = new BestEffort(Leasing.NotSeen, DriversLog.warn)
       val leasing = new Leasing(
         () => LeaseRegistry.here(sys.env.get),
-        HearthConfig.whenFull(sc.conf),
+        HearthKeys.WhenFull.in(sc.conf.getOption),
         describe(sc, appId),
         bestEffort,
         DriversLog
@@ -69,16 +67,6 @@ private[spark] object DriversLease {
 
   private def describe(sc: SparkContext, appId: String): Lease = {
     val jvm = DriverJvm.here()
-    Lease(
-      boot = "",
-      state = LeaseState.Holds,
-      appId = appId,
-      name = Redaction.of(sc.conf.getOption)(sc.appName),
-      pid = jvm.pid,
-      startTicks = jvm.startTicks,
-      since = Instant.now().getEpochSecond,
-      cpus = IdSet.empty,
-      memoryBytes = Map.empty
-    )
+    Lease.of(appId, Redaction.of(sc.conf.getOption)(sc.appName), jvm.pid, jvm.startTicks)
   }
 }

@@ -6,19 +6,29 @@ import scala.util.Try
 
 import org.apache.spark.SparkConf
 import org.apache.spark.internal.Logging
-import org.apache.spark.internal.config.{EXECUTOR_CORES, EXECUTOR_INSTANCES, EXECUTOR_MEMORY}
+import org.apache.spark.internal.config.{
+  ConfigBuilder,
+  EXECUTOR_CORES,
+  EXECUTOR_INSTANCES,
+  EXECUTOR_MEMORY
+}
 
 import io.hearth.core.Counted
 import io.hearth.core.UserError
 import io.hearth.core.json.Json
 import io.hearth.core.leases.Leases
 import io.hearth.core.plan.{Coexistence, Fitted, HearthKeys, JvmEnvironment, Limits, Others, Plan}
-import io.hearth.core.plan.{PlanJson, PlanLease, Workload, WorkloadKind}
+import io.hearth.core.plan.{PlanJson, PlanLease, Workload}
 import io.hearth.core.topology.{IdSet, Neighbours, Scratch, Topology, TopologyReader}
 import io.hearth.spark.MasterUrl
 
 /** The plan of an application, in its driver: the one that was made for it, or one made here. */
 private[spark] object DriversPlan extends Logging {
+
+  /** Known to Spark as settings of the application's: a session's `SET` refuses them. */
+  private lazy val registered: Unit = HearthKeys.all.foreach { key =>
+    ConfigBuilder(key.name).doc(key.doc).version(key.since).stringConf.createOptional
+  }
 
   /** @throws UserError when the master, a key or the plan file is wrong, or nothing fits the machine */
   def planFor(conf: SparkConf, master: String): Plan = planFor(conf, master, sys.props.toMap)
@@ -38,9 +48,10 @@ private[spark] object DriversPlan extends Logging {
       master: String,
       submitted: Map[String, String]
   ): Leases => Fitted = {
-    HearthConfig.all.foreach(conf.get(_))
+    registered
+    HearthKeys.all.foreach(_.set(conf.getOption))
     val url = MasterUrl.parse(master)
-    conf.get(HearthConfig.PlanFile) match {
+    HearthKeys.PlanFile.set(conf.getOption) match {
       case Some(file) =>
         val plan = readPlan(Path.of(file), url)
         followed(conf, master, plan, UserSettings.ofProgram(conf, submitted).keySet)
@@ -74,7 +85,7 @@ private[spark] object DriversPlan extends Logging {
     } else {
       logInfo(
         s"The program sets ${programs.toVector.sorted.mkString(", ")}, on which the plan in " +
-          s"${HearthConfig.PlanFile.key} depends: planning again"
+          s"${HearthKeys.PlanFile.name} depends: planning again"
       )
       anew(machineOf(conf, plan))
     }
@@ -87,7 +98,7 @@ private[spark] object DriversPlan extends Logging {
 
   private def replanned(make: Leases => Fitted, leases: Leases): Fitted = {
     logInfo(
-      s"Leases have changed since the plan in ${HearthConfig.PlanFile.key} was made: planning again"
+      s"Leases have changed since the plan in ${HearthKeys.PlanFile.name} was made: planning again"
     )
     make(leases)
   }
@@ -129,10 +140,9 @@ private[spark] object DriversPlan extends Logging {
       said: Workload,
       asked: Limits
   ): Leases => Fitted = {
-    val kind = conf.get(HearthConfig.WorkloadKind).flatMap(k => WorkloadKind.all.find(_.name == k))
     val workload = said.copy(
-      kind = kind.orElse(said.kind),
-      inputBytes = conf.get(HearthConfig.InputSize).orElse(said.inputBytes)
+      kind = HearthKeys.WorkloadKind.set(conf.getOption).orElse(said.kind),
+      inputBytes = HearthKeys.InputSize.set(conf.getOption).orElse(said.inputBytes)
     )
     val limits = asked.copy(
       conf = UserSettings.of(conf, sys.env),
@@ -152,7 +162,7 @@ private[spark] object DriversPlan extends Logging {
   }
 
   private def neighbours(conf: SparkConf): Neighbours =
-    if (conf.get(HearthConfig.Neighbours) == "ignore") Neighbours.none
+    if (HearthKeys.Neighbours.in(conf.getOption) == "ignore") Neighbours.none
     else Neighbours.running(Path.of("/proc"))
 
   private def readPlan(file: Path, url: MasterUrl): Plan = {

@@ -31,7 +31,7 @@ import io.hearth.spark._
 private[spark] class LocalNumaBackend(
     scheduler: TaskSchedulerImpl,
     sc: SparkContext,
-    parts: LocalNumaParts
+    parts: Wiring
 ) extends CoarseGrainedSchedulerBackend(scheduler, sc.env.rpcEnv) {
   import parts.{appId, application, archive, pool, placement}
 
@@ -133,7 +133,7 @@ private[spark] class LocalNumaBackend(
   private def activity(): Activity = scheduler.synchronized {
     val tasks = Option(scheduler.rootPool).toVector.flatMap(_.getSortedTaskSetQueue)
     Activity(
-      tasks.iterator.flatMap(LocalNumaBackend.pending).take(LocalNumaBackend.MostPending).size,
+      tasks.iterator.flatMap(LocalNumaBackend.pending).take(LocalNumaBackend.MaxPending).size,
       tasks.exists(t => t.isBarrier && !t.isZombie),
       scheduler.runningTasksByExecutors
     )
@@ -232,7 +232,7 @@ private[spark] class LocalNumaBackend(
 private[spark] object LocalNumaBackend {
 
   /** A machine has no more CPUs than this. */
-  private val MostPending = 8192
+  private val MaxPending = 8192
 
   /** The tasks of a stage that nobody runs. */
   private def pending(tasks: TaskSetManager): Iterator[Int] =

@@ -17,6 +17,7 @@ import io.hearth.core.plan.{
   Coexistence,
   Engine,
   HearthKeys,
+  HostNames,
   Plan,
   PlanJson,
   PlanMode,
@@ -29,7 +30,6 @@ import io.hearth.spark.{
   ApplicationToken,
   DriverJvm,
   HostAddresses,
-  HostNames,
   Leased,
   LocalCheckpoints,
   MasterUrl,
@@ -121,7 +121,7 @@ private[spark] class PlannedScheduler(sc: SparkContext, leased: Leased, appId: S
     sc.conf.set(ApplicationToken.Key, UUID.randomUUID.toString)
     val jvm = DriverJvm.here()
     val launch = DriversLaunch.describe(sc, appId, jvm, leased.lease.map(_.file))
-    val parts = Wiring.parts(sc, leased, appId, jvm, launch, lentSlots.set(_))
+    val parts = new Wiring(sc, leased, appId, jvm, launch, lentSlots.set(_))
     new LocalNumaBackend(this, sc, parts)
   }
 }
@@ -150,8 +150,8 @@ private[spark] object LocalNumaClusterManager {
    * @throws UserError where the user insists on these addresses
    */
   private[numa] def settleHosts(conf: SparkConf, missing: => Option[String]): Option[String] = {
-    val key = HearthConfig.Hosts.key
-    val addresses = HearthConfig.hosts(conf) == HostNames.OfNodes
+    val key = HearthKeys.Hosts.name
+    val addresses = HearthKeys.Hosts.in(conf.getOption) == HostNames.OfNodes
     Option.when(addresses)(missing).flatten.map { why =>
       val remedy = "`ip addr add 127.0.0.1/8 dev lo`"
       if (conf.contains(key))

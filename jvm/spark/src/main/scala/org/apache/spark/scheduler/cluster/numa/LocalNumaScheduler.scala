@@ -7,6 +7,8 @@ import org.apache.spark.SparkContext
 import org.apache.spark.scheduler.{TaskDescription, TaskSchedulerImpl, WorkerOffer}
 import org.apache.spark.util.Utils
 
+import io.hearth.core.plan.HearthKeys
+
 /**
  * Spark's scheduler, told that a NUMA node is a host and the machine is a rack: the hosts of the plan and
  * the names under which others (a data node, say) know this machine stand in one rack, nothing else does.
@@ -19,7 +21,7 @@ private[spark] class LocalNumaScheduler(sc: SparkContext, hosts: Set[String])
   /** For how many more tasks executors have CPUs of other applications. */
   val lentSlots: AtomicReference[Map[String, Int]] = new AtomicReference(Map.empty)
 
-  private val lends = HearthConfig.handOver(sc.conf).between
+  private val lends = HearthKeys.HandOver.in(sc.conf.getOption).between
 
   private val machine: Set[String] = hosts ++ Set(
     "localhost",

@@ -4,6 +4,7 @@ import java.nio.file.Path
 import java.time.Instant
 import java.util.concurrent.TimeUnit
 
+import com.fasterxml.jackson.databind.JsonNode
 import org.apache.spark.{SparkConf, SparkContext, SPARK_VERSION}
 import org.apache.spark.executor.ExecutorExitCode
 import org.apache.spark.internal.config.{
@@ -21,10 +22,12 @@ import org.apache.spark.util.Utils
 
 import io.hearth.core.affinity.LinuxScheduling
 import io.hearth.core.files.Mountpoint
-import io.hearth.core.launch.{ArchiveCheck, ArchiveUse, ClassDataArchive}
-import io.hearth.core.leases.{Lease, LeaseRegistry, LeaseState}
-import io.hearth.core.plan.{ExecutorPlan, FreeMemory, PlanJson}
-import io.hearth.core.topology.{GpuNodes, IdSet, SysTree, TaskLimits, TopologyReader}
+import io.hearth.core.launch.{ArchiveCheck, ArchiveUse, ClassDataArchive, Processes}
+import io.hearth.core.leases.{Lease, LeaseRegistry, LeaseState, LoanRegistry}
+import io.hearth.core.plan.{BindingMode, ExecutorPlan, FreeMemory, HandOverMode}
+import io.hearth.core.plan.{HearthKeys, HostNames, Launcher, PlanJson}
+import io.hearth.core.topology.{GpuNodes, SysTree, TaskLimits, TopologyReader}
+import io.hearth.lending.{ApplicationLending, CoreLending, LiveThreadMasks, OpenGrants}
 import io.hearth.spark._
 
 /**
@@ -33,19 +36,6 @@ import io.hearth.spark._
  * started or written here, and nothing is asked of the disk or the kernel.
  */
 private[spark] object Wiring {
-
-  /**
-   * @param launch what all executors have in common
-   * @param lentSlots is given for how many more tasks executors have CPUs of other applications
-   */
-  def parts(
-      sc: SparkContext,
-      leased: Leased,
-      appId: String,
-      jvm: DriverJvm,
-      launch: ApplicationLaunch,
-      lentSlots: Map[String, Int] => Unit
-  ): LocalNumaParts = new Wiring(sc, leased, appId, jvm, launch, lentSlots).parts
 
   /** Spark's own exit codes of executors (SparkExitCode, ExecutorExitCode). */
   private val SparkExitCodes = 50 to 57
@@ -59,10 +49,14 @@ private[spark] object Wiring {
   )
 }
 
-private class Wiring(
+/**
+ * @param launch what all executors have in common
+ * @param lentSlots is given for how many more tasks executors have CPUs of other applications
+ */
+private[numa] class Wiring(
     sc: SparkContext,
     leased: Leased,
-    appId: String,
+    val appId: String,
     jvm: DriverJvm,
     launch: ApplicationLaunch,
     lentSlots: Map[String, Int] => Unit
@@ -72,17 +66,18 @@ private class Wiring(
   private val log = DriversLog
   private val kernel = new LiveKernel(Path.of("/"))
   private val nowMs = () => TimeUnit.NANOSECONDS.toMillis(System.nanoTime)
-  private val launcher = HearthConfig.launcher(conf)
-  private val binding = if (leased.unbound) BindingMode.Off else HearthConfig.binding(conf)
+  private val launcher = HearthKeys.Launcher.in(conf.getOption)
+  private val binding =
+    if (leased.unbound) BindingMode.Off else HearthKeys.Binding.in(conf.getOption)
 
-  private val runsChosen = conf.get(HearthConfig.RunsDirectory)
+  private val runsChosen = HearthKeys.RunsDirectory.set(conf.getOption)
 
   /** May be a name that the locale of this JVM cannot write. */
   private def runs: Path =
     runsChosen.map(Path.of(_)).getOrElse(RunDirectory.root(jvm.environment, jvm.userHome))
 
   private val bestEffort = new BestEffort(
-    s"The application goes on, but hearth cannot record all of it where ${HearthConfig.RunsDirectory.key} " +
+    s"The application goes on, but hearth cannot record all of it where ${HearthKeys.RunsDirectory.name} " +
       s"says (${runsChosen.getOrElse("left at its default")})",
     log.warn
   )
@@ -130,7 +125,7 @@ private class Wiring(
     val options = s"-Xmx${place.heapMb}m" +: (place.javaOptions ++ launch.userOptions)
     new ArchiveCheck(launch.java, options, launch.classPath)
   }
-  private val archive = new ArchiveWriting(
+  val archive = new ArchiveWriting(
     () => archiveUse(),
     archiveCheck.sound,
     reaper,
@@ -176,14 +171,14 @@ private class Wiring(
   )
 
   private val shownPlan = PlanJson.shown(plan, launch.redaction)
-  private val application = new RunningApplication(
+  val application = new RunningApplication(
     () => { jvms.prepare(); resources.open() },
-    () => RunSweep.sweep(runs, conf.get(HearthConfig.RunsKept), remove),
+    () => RunSweep.sweep(runs, HearthKeys.RunsKept.in(conf.getOption), remove),
     PlanJson.write(shownPlan),
     RunningApplication.Parts(bestEffort, reaper, run, scratch, ended, drivers, archive),
     log
   )
-  private val pool =
+  val pool =
     new ExecutorPool(
       plan.executors,
       starter.start,
@@ -192,13 +187,38 @@ private class Wiring(
       log
     )
   private val tables = new ApplicationTables(shownPlan, leased, () => pool.running)
-  private val lending =
-    if (binding == BindingMode.Off) NoLending
-    else LendingProvider.open(lendingContext)
-  private val placement = new PlacementWatch(
+  private val handOver = HearthKeys.HandOver.in(conf.getOption)
+
+  val lending: Lending =
+    if (binding == BindingMode.Off || handOver == HandOverMode.Off) NoLending
+    else {
+      val masks = new LiveThreadMasks(jvms)
+      val grants = new OpenGrants(
+        appId,
+        () => pool.running,
+        masks,
+        record => loansChanged(record.toJson),
+        () => System.nanoTime,
+        () => Instant.now(),
+        log
+      )
+      new CoreLending(
+        plan.executors,
+        () => pool.running,
+        masks,
+        grants,
+        handOver.within,
+        if (handOver.between) lendingBetween(grants) else None,
+        DaemonThread.scheduled("hearth-hand-over"),
+        () => System.nanoTime,
+        log
+      )
+    }
+
+  val placement = new PlacementWatch(
     appId,
     () => pool.running,
-    TimeUnit.SECONDS.toNanos(conf.get(HearthConfig.PlacementInterval)),
+    TimeUnit.SECONDS.toNanos(HearthKeys.PlacementInterval.in(conf.getOption)),
     kernel,
     new OthersWatch(
       jvm.pid,
@@ -217,56 +237,54 @@ private class Wiring(
     log
   )
 
-  def parts: LocalNumaParts = LocalNumaParts(
-    appId,
-    math.min(
-      plan.executors.size,
-      SchedulerBackendUtils.getInitialTargetExecutorNumber(conf, plan.executors.size)
-    ),
-    application,
-    archive,
-    pool,
-    placement,
-    lending,
-    () => announce(),
-    jvms.taskFailed,
-    supervise
+  /** How many are started before the application begins. */
+  def initialExecutors: Int = math.min(
+    plan.executors.size,
+    SchedulerBackendUtils.getInitialTargetExecutorNumber(conf, plan.executors.size)
   )
+
+  /** Given the error of each task that has failed with one. */
+  def taskFailed(error: String): Unit = jvms.taskFailed(error)
 
   private lazy val machine = TopologyReader.load(None)
 
-  private def lendingContext = LendingContext(
-    appId,
-    plan.executors,
-    () => pool.running,
-    jvms,
-    HearthConfig.handOver(conf),
-    leased.lease.map(_.name),
-    () => LeaseRegistry.here(sys.env.get),
-    () => DriversPlan.allowed(conf).getOrElse(LinuxScheduling.cpusOfThread()),
-    FreeMemory.of(machine, _),
-    bytes =>
-      Lease(
-        "",
-        LeaseState.Shares,
+  /** Only who holds CPUs can lend them, and be known as a borrower. */
+  private def lendingBetween(grants: OpenGrants): Option[ApplicationLending] = {
+    if (leased.lease.isEmpty)
+      log.warn(
+        s"${HearthKeys.HandOver.name}=${handOver.name}: CPUs are neither lent to nor borrowed from other " +
+          "applications, because this one has no lease (docs/leases.md)"
+      )
+    leased.lease.map { own =>
+      new ApplicationLending(
         appId,
-        "tasks on borrowed CPUs",
-        jvm.pid,
-        jvm.startTicks,
-        Instant.now().getEpochSecond,
-        IdSet.empty,
-        bytes
-      ),
-    conf.getOption(CPUS_PER_TASK.key).flatMap(_.toDoubleOption).getOrElse(1.0),
-    record => {
-      run.loans(record)
-      tables.loansChanged(record)
-    },
-    lentSlots,
-    log
-  )
+        own.name,
+        () => new LoanRegistry(LeaseRegistry.here(sys.env.get)),
+        () => DriversPlan.allowed(conf).getOrElse(LinuxScheduling.cpusOfThread()),
+        FreeMemory.of(machine, _),
+        bytes =>
+          Lease
+            .of(appId, "tasks on borrowed CPUs", jvm.pid, jvm.startTicks)
+            .copy(state = LeaseState.Shares, memoryBytes = bytes),
+        whole = handOver.within,
+        conf.getOption(CPUS_PER_TASK.key).flatMap(_.toDoubleOption).getOrElse(1.0),
+        grants,
+        lentSlots,
+        new BestEffort("CPUs are not lent to other applications, nor borrowed", log.warn),
+        () => System.nanoTime,
+        () => Instant.now(),
+        log
+      )
+    }
+  }
 
-  private def supervise(scheduler: SchedulerSide) = new ExecutorSupervisor(
+  private def loansChanged(record: JsonNode): Unit = {
+    run.loans(record)
+    tables.loansChanged(record)
+  }
+
+  /** What deals with executors that end. */
+  def supervise(scheduler: SchedulerSide): ExecutorSupervisor = new ExecutorSupervisor(
     Supervision(Wiring.lossHistory(conf)),
     scheduler,
     pool,
@@ -279,7 +297,7 @@ private class Wiring(
   )
 
   /** Executors read these from the driver's settings; the user's shuffle manager stands. People read the UI. */
-  private def announce(): Unit = {
+  def announce(): Unit = {
     conf.set(NumaShuffleManager.RegistryKey, scratch.roots.head.toString)
     conf.setIfMissing(SHUFFLE_MANAGER, classOf[NumaShuffleManager].getName)
     logs.attach()
@@ -303,14 +321,14 @@ private class Wiring(
     case Launcher.InContainer => "raise the engine's limit for containers (default pids limit)"
   }
 
-  private def hostOf(place: ExecutorPlan): String = HearthConfig.hosts(conf) match {
+  private def hostOf(place: ExecutorPlan): String = HearthKeys.Hosts.in(conf.getOption) match {
     case HostNames.OfMachine => Utils.localCanonicalHostName()
     case HostNames.OfNodes => place.host
   }
 
   private def archiveUse(): ArchiveUse =
-    if (!conf.get(HearthConfig.ClassDataArchive))
-      ArchiveUse.Without(s"${HearthConfig.ClassDataArchive.key} is false")
+    if (!HearthKeys.ClassDataArchive.in(conf.getOption))
+      ArchiveUse.Without(s"${HearthKeys.ClassDataArchive.name} is false")
     else
       ClassDataArchive.use(
         ClassDataArchive.directory(jvm.environment, jvm.userHome),
@@ -329,7 +347,7 @@ private class Wiring(
     driverStartTicks = jvm.startTicks,
     startedAt = Instant.now(),
     state = RunState.Running,
-    hosts = HearthConfig.hosts(conf),
+    hosts = HearthKeys.Hosts.in(conf.getOption),
     binding = binding,
     launcher = launcher,
     ui = sc.uiWebUrl,

@@ -9,14 +9,13 @@ import org.scalatest.BeforeAndAfterAll
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.hearth.core.topology.{GpuNodes, SysTree}
-import io.hearth.spark.World
-import io.hearth.spark.testing.Places
+import io.hearth.spark.testing.{Places, Temporary}
 
 class ExecutorResourcesSuite extends AnyFunSuite with BeforeAndAfterAll {
   private val folder = Files.createTempDirectory("resources")
   private val places = Places.of(2)
 
-  override def afterAll(): Unit = World.delete(folder)
+  override def afterAll(): Unit = Temporary.delete(folder)
 
   private def opened(contained: Boolean, gpus: String*): ExecutorResources = {
     val script = folder.resolve("gpus.sh")

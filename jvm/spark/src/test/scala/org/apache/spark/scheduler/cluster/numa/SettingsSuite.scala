@@ -8,7 +8,7 @@ import org.scalatest.funsuite.AnyFunSuite
 import io.hearth.core.UserError
 import io.hearth.core.json.Json
 import io.hearth.core.leases.{Lease, LeaseState, Leases, LiveLease}
-import io.hearth.core.plan.{PlanJson, PlanLease}
+import io.hearth.core.plan.{HearthKeys, HostNames, PlanJson, PlanLease}
 import io.hearth.core.topology.{IdSet, TopologyReader}
 import io.hearth.spark._
 
@@ -55,8 +55,8 @@ class SettingsSuite extends AnyFunSuite {
     val usual = conf()
     val said = LocalNumaClusterManager.settleHosts(usual, missing)
     assert(
-      said.exists(_.contains("because 198.51.100.1: Cannot assign")) && HearthConfig.hosts(
-        usual
+      said.exists(_.contains("because 198.51.100.1: Cannot assign")) && HearthKeys.Hosts.in(
+        usual.getOption
       ) == HostNames.OfMachine
     )
     val insisting = conf("spark.hearth.hosts" -> "node")
@@ -76,21 +76,6 @@ class SettingsSuite extends AnyFunSuite {
     assert(message.contains("local-numa[N]"))
   }
 
-  test("each value of a setting that is documented is one that hearth acts on") {
-    for (mode <- BindingMode.all)
-      assert(HearthConfig.binding(conf("spark.hearth.binding" -> mode.name)) == mode)
-    for (launcher <- Launcher.all)
-      assert(HearthConfig.launcher(conf("spark.hearth.launcher" -> launcher.name)) == launcher)
-    for (hosts <- HostNames.all)
-      assert(HearthConfig.hosts(conf("spark.hearth.hosts" -> hosts.name)) == hosts)
-    for (choice <- WhenFull.all)
-      assert(HearthConfig.whenFull(conf("spark.hearth.lease.whenFull" -> choice.name)) == choice)
-    assert(HearthConfig.whenFull(conf()) == WhenFull.Share)
-    assert(HearthConfig.binding(conf()) == BindingMode.Required)
-    assert(HearthConfig.launcher(conf()) == Launcher.AsProcess)
-    assert(HearthConfig.hosts(conf()) == HostNames.OfNodes)
-  }
-
   test(
     "a plan made earlier holds while what it takes is free, else it is made anew around who took it"
   ) {
@@ -108,8 +93,7 @@ class SettingsSuite extends AnyFunSuite {
           "bob",
           ours = false
         )
-      ),
-      Vector.empty
+      )
     )
     assert(fit(Leases.none).plan == made)
     assert(fit(leased(IdSet(65000))).plan == made)

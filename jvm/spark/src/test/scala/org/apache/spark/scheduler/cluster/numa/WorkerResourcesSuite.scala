@@ -8,14 +8,13 @@ import org.scalatest.BeforeAndAfterAll
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.hearth.core.UserError
-import io.hearth.spark.World
-import io.hearth.spark.testing.Places
+import io.hearth.spark.testing.{Places, Temporary}
 
 class WorkerResourcesSuite extends AnyFunSuite with BeforeAndAfterAll {
   private val folder = Files.createTempDirectory("resources")
   private val places = Places.of(4) // two of each of two nodes
 
-  override def afterAll(): Unit = World.delete(folder)
+  override def afterAll(): Unit = Temporary.delete(folder)
 
   private def options(javaOptions: String*): Map[Int, Vector[String]] =
     WorkerResources.options(

@@ -3,7 +3,7 @@ package io.hearth.lending
 import java.time.Instant
 
 import com.fasterxml.jackson.databind.JsonNode
-import com.fasterxml.jackson.databind.node.ObjectNode
+import com.fasterxml.jackson.databind.node.{IntNode, ObjectNode}
 
 import io.hearth.core.json.Json
 import io.hearth.core.topology.IdSet
@@ -87,15 +87,9 @@ final case class HandOverRecord(
   def toJson: ObjectNode = {
     val node = Json.obj().put("schema", HandOverRecord.Schema).put("app_id", appId)
     node.put("number", number).put("cpu_seconds", math.round(cpuSeconds * 1000) / 1000.0)
-    node.set[ObjectNode](
-      "loans",
-      Json.array(loans)((array, loan) => array.add(HandOverRecord.loanJson(loan)))
-    )
+    node.set[ObjectNode]("loans", Json.array(loans.map(HandOverRecord.loanJson)))
     if (lentOut.nonEmpty)
-      node.set[ObjectNode](
-        "lent_out",
-        Json.array(lentOut)((array, loan) => array.add(HandOverRecord.lentJson(loan)))
-      )
+      node.set[ObjectNode]("lent_out", Json.array(lentOut.map(HandOverRecord.lentJson)))
     node
   }
 }
@@ -119,7 +113,7 @@ object HandOverRecord {
   private def loanJson(loan: Grant): JsonNode = {
     val node = Json.obj().put("executor_id", loan.executorId).put("place", loan.place)
     node.put("cpus", loan.cpus.toString)
-    node.set[JsonNode]("from_places", Json.array(loan.lenders)(_.add(_)))
+    node.set[JsonNode]("from_places", Json.array(loan.lenders.map(IntNode.valueOf)))
     loan.from.foreach(other =>
       node.set[JsonNode](
         "from_application",

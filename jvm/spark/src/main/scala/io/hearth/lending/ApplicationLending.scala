@@ -4,8 +4,8 @@ import java.time.Instant
 import java.util.concurrent.TimeUnit
 
 import io.hearth.core.leases.{
-  HeldLease,
-  HeldLoan,
+  ActiveLease,
+  ActiveLoan,
   Lease,
   Leases,
   Loan,
@@ -157,13 +157,13 @@ final class ApplicationLending(
       val held = bestEffort
         .attempt {
           val market = registry()
-          if (choose(market.read()).isEmpty) Vector.empty[HeldLoan]
+          if (choose(market.read()).isEmpty) Vector.empty[ActiveLoan]
           else // where the registry is busy it is tried again
             market.borrow(WaitMs, reserve(placements))(choose)
         }
         .getOrElse(Vector.empty)
       held.foreach(begin(_, placements))
-      borrowNext = nanoTime() + math.max(HandOver.Patience, Pause * (nanoTime() - start))
+      borrowNext = nanoTime() + math.max(InternalLending.Patience, Pause * (nanoTime() - start))
       if (held.nonEmpty) {
         announce(placements)
         revive()
@@ -201,7 +201,7 @@ final class ApplicationLending(
   /** The memory of further tasks is leased as all other is: plans and other borrowers leave it alone. */
   private def reserve(
       placements: Vector[PlacementState]
-  )(wanted: Vector[Loan], take: Lease => HeldLease): Unit = {
+  )(wanted: Vector[Loan], take: Lease => ActiveLease): Unit = {
     val bytes = for {
       (id, loans) <- wanted.groupBy(_.executorId).toVector
       placement <- placements.find(_.executor.exists(_.id == id)).toVector
@@ -230,7 +230,7 @@ final class ApplicationLending(
     .filter(_.cpus.nonEmpty)
 
   /** One that the kernel lets have no other CPUs is not tried again. */
-  private def begin(held: HeldLoan, placements: Vector[PlacementState]): Unit = {
+  private def begin(held: ActiveLoan, placements: Vector[PlacementState]): Unit = {
     val id = held.loan.executorId
     val lender = OtherApplication(held.offer.offer.appId, held.offer.user)
     val places = Vector(held.offer.offer.place)
@@ -303,7 +303,7 @@ private object ApplicationLending {
   final case class OwnOffer(
       place: Int,
       cpus: IdSet,
-      held: HeldLease,
+      held: ActiveLease,
       began: Long,
       ended: Option[Long]
   ) {
@@ -311,10 +311,10 @@ private object ApplicationLending {
   }
 
   /** Memory for tasks of executors on borrowed CPUs. */
-  final case class Reserved(lease: HeldLease, executors: Set[String])
+  final case class Reserved(lease: ActiveLease, executors: Set[String])
 
   /** What this application has borrowed. */
-  final case class LoanInUse(held: HeldLoan, open: OpenGrant) {
+  final case class LoanInUse(held: ActiveLoan, open: OpenGrant) {
     def id: String = held.name
     def state: LoanStatus =
       LoanStatus(id, open.loan.executorId, open.loan.cpus.size, held.stands)

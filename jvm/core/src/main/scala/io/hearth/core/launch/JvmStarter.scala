@@ -1,11 +1,40 @@
 package io.hearth.core.launch
 
 import java.io.File
-import java.nio.file.Files
+import java.nio.file.{Files, Path}
 import java.util.concurrent.CompletableFuture
 
 import io.hearth.core.affinity.LinuxScheduling
 import io.hearth.core.files.OwnFiles
+import io.hearth.core.topology.IdSet
+
+/** Starts the JVMs of executors. */
+trait JvmStarter {
+
+  /** Sees to it that JVMs can be started so. @throws io.hearth.core.UserError saying what is missing */
+  def prepare(): Unit = ()
+
+  /**
+   * Starts one for an executor.
+   *
+   * @throws io.hearth.core.affinity.BindingRefused when the kernel refuses; no process was started
+   * @throws java.io.IOException when the program cannot be started
+   */
+  def start(spec: LaunchSpec, executorId: String): Process
+
+  /** Whether they see a directory of this machine. */
+  def sees(directory: Path): Boolean = true
+
+  /**
+   * Lets an executor use these CPUs, where something besides the masks of its threads holds it.
+   *
+   * @throws java.io.IOException where that is refused
+   */
+  def allow(executorId: String, cpus: IdSet): Unit = ()
+
+  /** Says what to do where the way in which JVMs are started has made a task fail. */
+  def taskFailed(error: String): Unit = ()
+}
 
 /**
  * Starts processes with the CPU mask and the memory policy of their [[Binding]] in force before their
@@ -14,13 +43,9 @@ import io.hearth.core.files.OwnFiles
  * Each process leads a session of its own (`setsid`), so that Ctrl-C in the terminal reaches the driver
  * alone, which then stops its executors in order.
  */
-object BoundLauncher {
+object Processes extends JvmStarter {
 
-  /**
-   * @throws io.hearth.core.affinity.BindingRefused when the kernel refuses; no process was started
-   * @throws java.io.IOException when the program cannot be started
-   */
-  def start(spec: LaunchSpec): Process = spec.binding match {
+  override def start(spec: LaunchSpec, executorId: String): Process = spec.binding match {
     case None => unbound(spec, spec.command)
     case Some(binding) => startBound(spec, binding)
   }

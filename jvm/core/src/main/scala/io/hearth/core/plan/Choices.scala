@@ -1,4 +1,4 @@
-package io.hearth.spark
+package io.hearth.core.plan
 
 /** `spark.hearth.binding`: what happens where the kernel refuses to bind an executor. */
 sealed abstract class BindingMode(val name: String)
@@ -51,15 +51,4 @@ object HandOverMode {
   case object Applications extends HandOverMode("applications", within = false, between = true)
   case object All extends HandOverMode("all", within = true, between = true)
   val all: Vector[HandOverMode] = Vector(Off, Tail, Applications, All)
-}
-
-/** How far a run has come, in its record. */
-sealed abstract class RunState(val name: String)
-
-object RunState {
-  case object Running extends RunState("running")
-  case object Finished extends RunState("finished")
-
-  /** The driver was killed. */
-  case object Abandoned extends RunState("abandoned")
 }

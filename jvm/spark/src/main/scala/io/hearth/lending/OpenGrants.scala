@@ -20,7 +20,7 @@ final case class OpenGrant(loan: Grant, began: Long, ended: Option[Long])
 final class OpenGrants(
     appId: String,
     running: () => Vector[RunningExecutor],
-    cores: Cores,
+    masks: ThreadMaskWriter,
     keep: HandOverRecord => Unit,
     nanoTime: () => Long,
     now: () => Instant,
@@ -87,13 +87,13 @@ final class OpenGrants(
   /** Absent where all has been done. */
   private def settled(executor: RunningExecutor, s: Settling): Option[Settling] =
     if (s.refused && nanoTime() - s.next >= 0) {
-      val done = cores.change(executor, s.change).isEmpty
+      val done = masks.change(executor, s.change).isEmpty
       if (done) log.info(s"The CPUs of executor ${executor.id} could now be changed")
       Some(Settling(s.change, nanoTime() + SettleNanos, nanoTime() + RetryNanos, !done))
     } else if (s.refused) Some(s)
     else if (s.end - nanoTime() <= 0) None
     else {
-      cores.settle(executor, s.change)
+      masks.settle(executor, s.change)
       Some(s)
     }
 
@@ -123,14 +123,14 @@ final class OpenGrants(
       refused = true
     )
     settling += executor.id -> still
-    val problem = cores.change(executor, change)
+    val problem = masks.change(executor, change)
     settling += executor.id -> still.copy(refused = problem.nonEmpty)
     problem
   }
 
   /** Threads that the application has bound elsewhere itself. */
   private def strayed(executor: RunningExecutor): Map[Int, IdSet] =
-    cores.masks(executor).filterNot { case (_, mask) => mask.subsetOf(executor.place.cpus) }
+    masks.masks(executor).filterNot { case (_, mask) => mask.subsetOf(executor.place.cpus) }
 
   /** Known before it is so, so that nobody takes it for drift. */
   private def begins(wanted: Grant): OpenGrant = {

@@ -4,11 +4,12 @@ import java.io.IOException
 
 import io.hearth.core.IoReason
 import io.hearth.core.affinity.ThreadMasks
+import io.hearth.core.launch.JvmStarter
 import io.hearth.core.topology.IdSet
-import io.hearth.spark.{JvmStarter, RunningExecutor}
+import io.hearth.spark.RunningExecutor
 
 /** The CPUs that the threads of executors and of the processes which they start may use. */
-trait Cores {
+trait ThreadMaskWriter {
 
   /** The mask of each thread, by its id. */
   def masks(executor: RunningExecutor): Map[Int, IdSet]
@@ -24,7 +25,7 @@ trait Cores {
 }
 
 /** @param jvms what else holds an executor to its CPUs */
-final class LiveCores(jvms: JvmStarter) extends Cores {
+final class LiveThreadMasks(jvms: JvmStarter) extends ThreadMaskWriter {
   override def masks(executor: RunningExecutor): Map[Int, IdSet] =
     ThreadMasks.of(executor.process.pid)
 

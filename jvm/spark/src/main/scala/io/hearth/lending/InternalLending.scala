@@ -59,7 +59,7 @@ object PlacementState {
  * @param pending whether there are tasks that no executor runs yet
  * @param asked whether it was asked how long threads have waited
  */
-final case class HandOverState(
+final case class InternalLendingState(
     now: Long,
     pending: Boolean,
     placements: Vector[PlacementState],
@@ -79,7 +79,7 @@ final case class GrantChange(executorId: String, before: GrantedCpus, after: Gra
 /**
  * Who may use the CPUs of whom; decides who is to. Pure.
  *
- * A place is idle when it has no tasks, and none are pending, for [[HandOver.Patience]]. Its CPUs are opened
+ * A place is idle when it has no tasks, and none are pending, for [[InternalLending.Patience]]. Its CPUs are opened
  * to executors whose threads wait for CPUs, of the same memory nodes first: to others only where these have
  * none that are idle. Several executors may share them. They are taken back as soon as a task is pending or
  * starts there, or the executor has no task left.
@@ -88,28 +88,30 @@ final case class GrantChange(executorId: String, before: GrantedCpus, after: Gra
  * @param waited an earlier count of how long an executor's threads have waited, and when it was taken
  * @param lent by executor
  */
-final case class HandOver(
+final case class InternalLending(
     idle: PlacementState.Idle = Map.empty,
     waited: Map[String, (Long, Long)] = Map.empty,
     lent: Map[String, GrantedCpus] = Map.empty
 ) {
 
   /** The executors of which it is to be known how long their threads have waited. */
-  def asks(now: HandOverState): Set[String] =
+  def asks(now: InternalLendingState): Set[String] =
     if (now.pending || !now.placements.exists(_.idle)) Set.empty
     else now.placements.flatMap(_.working).map(_.id).toSet -- lent.keySet
 
   /** @return what is to be changed; CPUs that are taken back come first */
-  def next(now: HandOverState): (HandOver, Vector[GrantChange]) = {
+  def next(now: InternalLendingState): (InternalLending, Vector[GrantChange]) = {
     val still = PlacementState.idleIn(now.placements, now.now, now.pending, idle)
     val lenders =
-      now.placements.filter(s => still.get(s.place).exists(now.now - _._2 >= HandOver.Patience))
+      now.placements.filter(s =>
+        still.get(s.place).exists(now.now - _._2 >= InternalLending.Patience)
+      )
     val judged = waiting(now)
     val short = judged.collect { case (id, (_, true)) => id }.toSet
     val wanted = for {
       placement <- now.placements
       executor <- placement.working if short(executor.id) || lent.contains(executor.id)
-      from = HandOver.nearest(placement, lenders) if from.nonEmpty
+      from = InternalLending.nearest(placement, lenders) if from.nonEmpty
     } yield executor.id -> GrantedCpus(IdSet.union(from.map(_.cpus)), from.map(_.place))
     val after = wanted.toMap
     val shifts = for {
@@ -118,17 +120,17 @@ final case class HandOver(
     } yield GrantChange(id, old, now)
     val (back, open) = shifts.partition(s => (s.before.cpus &~ s.after.cpus).nonEmpty)
     val counts = judged.collect { case (id, (Some(count), _)) => id -> count }
-    (HandOver(still, counts, after), back ++ open)
+    (InternalLending(still, counts, after), back ++ open)
   }
 
   /** Without a loan that the kernel has refused. */
-  def without(executorId: String): HandOver = copy(lent = lent.removed(executorId))
+  def without(executorId: String): InternalLending = copy(lent = lent.removed(executorId))
 
   private def of(loans: Map[String, GrantedCpus], id: String) =
     loans.getOrElse(id, GrantedCpus.nothing)
 
   /** Of executors that may need more: the count to compare with next, and whether threads wait too long. */
-  private def waiting(now: HandOverState): Map[String, (Option[(Long, Long)], Boolean)] = {
+  private def waiting(now: InternalLendingState): Map[String, (Option[(Long, Long)], Boolean)] = {
     val open = asks(now)
     val all = for {
       placement <- now.placements
@@ -146,14 +148,14 @@ final case class HandOver(
     (executor.waited, waited.get(executor.id)) match {
       case (None, _) => (None, true) // this kernel does not count
       case (Some(sum), None) => (Some((sum, now)), false)
-      case (Some(sum), Some((before, at))) if now - at >= HandOver.Patience =>
+      case (Some(sum), Some((before, at))) if now - at >= InternalLending.Patience =>
         val threads = (sum - before).toDouble / (now - at)
-        (Some((sum, now)), threads >= HandOver.short(placement.cpus.size))
+        (Some((sum, now)), threads >= InternalLending.short(placement.cpus.size))
       case (Some(_), count) => (count, false)
     }
 }
 
-object HandOver {
+object InternalLending {
 
   /** Shorter tails are over before anything would be gained. */
   val Patience: Long = TimeUnit.MILLISECONDS.toNanos(200)

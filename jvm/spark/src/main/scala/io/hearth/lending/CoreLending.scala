@@ -9,7 +9,7 @@ import io.hearth.spark.{Activity, Lending, Log, RunningExecutor, Unattended}
 
 /**
  * Looks at an application every 100 ms: opens CPUs of idle places to its executors that are short of them, as
- * [[HandOver]] decides, and trades with other applications.
+ * [[InternalLending]] decides, and trades with other applications.
  *
  * @param running executors of the pool, one in each place at most
  * @param loans are its own to change
@@ -21,7 +21,7 @@ import io.hearth.spark.{Activity, Lending, Log, RunningExecutor, Unattended}
 final class CoreLending(
     places: Vector[ExecutorPlan],
     running: () => Vector[RunningExecutor],
-    cores: Cores,
+    masks: ThreadMaskWriter,
     loans: OpenGrants,
     within: Boolean,
     between: Option[ApplicationLending],
@@ -32,7 +32,7 @@ final class CoreLending(
   import CoreLending._
 
   // Owned by the clock's thread; close() takes over after that has ended.
-  private var known = HandOver()
+  private var known = InternalLending()
   private var opened = Map.empty[String, OpenGrant]
   private var refused = Set.empty[String]
   private var askNext = nanoTime()
@@ -90,23 +90,23 @@ final class CoreLending(
       executors: Vector[RunningExecutor],
       placements: Vector[PlacementState]
   ): Unit = {
-    val usual = HandOverState(nanoTime(), doing.pending > 0, placements, asked = false)
+    val usual = InternalLendingState(nanoTime(), doing.pending > 0, placements, asked = false)
     val (next, shifts) = known.next(asking(usual).fold(usual) { ids =>
       val start = nanoTime()
-      val waited = cores.waited(executors.filter(m => ids(m.id)))
+      val waited = masks.waited(executors.filter(m => ids(m.id)))
       val end = nanoTime()
-      askNext = end + math.max(HandOver.Patience, AskPause * (end - start))
+      askNext = end + math.max(InternalLending.Patience, AskPause * (end - start))
       val counted = placements.map(p =>
         p.copy(executor = p.executor.map(e => e.copy(waited = waited.get(e.id))))
       )
-      HandOverState(end, usual.pending, counted, asked = true)
+      InternalLendingState(end, usual.pending, counted, asked = true)
     })
     known = next
     shifts.foreach(carryOut)
   }
 
   /** Whose threads are to be looked at now; that takes the longer, the more there are. */
-  private def asking(now: HandOverState): Option[Set[String]] =
+  private def asking(now: InternalLendingState): Option[Set[String]] =
     Option.when(nanoTime() - askNext >= 0)(known.asks(now)).filter(_.nonEmpty)
 
   /** Places of executors that are not bound have no CPUs to give, and need none. */

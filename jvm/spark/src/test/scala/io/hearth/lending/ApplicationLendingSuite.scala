@@ -8,11 +8,11 @@ import scala.util.{Random, Using}
 
 import org.scalatest.funsuite.AnyFunSuite
 
-import io.hearth.core.leases.{Loan, HeldLease, Lease, LeaseRegistry, LeaseState, LoanRegistry}
-import io.hearth.core.plan.FreeMemory
+import io.hearth.core.leases.{Loan, ActiveLease, Lease, LeaseRegistry, LeaseState, LoanRegistry}
+import io.hearth.core.plan.{FreeMemory, HandOverMode}
 import io.hearth.core.topology.IdSet
-import io.hearth.spark.{Activity, BestEffort, HandOverMode, RunningExecutor}
-import io.hearth.spark.testing.{FakeProcess, HandDriven, HandDrivenBy, Heard, Places}
+import io.hearth.spark.{Activity, BestEffort, RunningExecutor}
+import io.hearth.spark.testing.{FakeProcess, HandDriven, Heard, Places, Temporary}
 
 /**
  * Applications that lend each other CPUs over one directory, each with its own view of it, on one clock: each has
@@ -36,7 +36,7 @@ class ApplicationLendingSuite extends AnyFunSuite {
       val plans = places.map(n => Places.of(n + 1)(n))
       var executors = plans.zipWithIndex.map { case (plan, n) =>
         val process = new FakeProcess(1000L * (all.size + 1) + n)
-        RunningExecutor(s"$n", plan, process, process.pid, bound = true)
+        RunningExecutor(s"$n", plan, process, process.pid, Some(plan.binding))
       }
       var masks = executors.map(m => m.id -> m.place.cpus).toMap
       var tasks = executors.map(_.id -> 0).toMap
@@ -47,11 +47,11 @@ class ApplicationLendingSuite extends AnyFunSuite {
       var record: Option[HandOverRecord] = None
       var alive = true
       val cpus: IdSet = IdSet.union(plans.map(_.cpus))
-      val lease: HeldLease = registry.exclusively()(
+      val lease: ActiveLease = registry.exclusively()(
         _.take(Lease("", LeaseState.Holds, name, name, 1, 1, 1, cpus, Map.empty))
       )
 
-      private object Cores extends Cores {
+      private object Masks extends ThreadMaskWriter {
         override def masks(executor: RunningExecutor): Map[Int, IdSet] =
           Map(1 -> Application.this.masks(executor.id))
         override def waited(executors: Vector[RunningExecutor]): Map[String, Long] = Map.empty
@@ -71,7 +71,7 @@ class ApplicationLendingSuite extends AnyFunSuite {
       private val loans = new OpenGrants(
         name,
         () => executors,
-        Cores,
+        Masks,
         r => record = Some(r),
         () => clock.nanoTime,
         () => now(),
@@ -97,11 +97,11 @@ class ApplicationLendingSuite extends AnyFunSuite {
         () => now(),
         log
       )
-      val own = new HandDrivenBy(clock)
+      val own = clock.beside
       val lending = new CoreLending(
         plans,
         () => executors,
-        Cores,
+        Masks,
         loans,
         mode.within,
         Some(policy),
@@ -154,14 +154,8 @@ class ApplicationLendingSuite extends AnyFunSuite {
       Using.resource(Files.list(directory))(_.iterator.asScala.map(_.getFileName.toString).toVector)
   }
 
-  private def world(test: World => Unit): Unit = {
-    val directory = Files.createTempDirectory("hearth-loans")
-    try test(new World(directory))
-    finally {
-      Using.resource(Files.list(directory))(_.iterator.asScala.toVector).foreach(Files.delete)
-      Files.delete(directory)
-    }
-  }
+  private def world(test: World => Unit): Unit =
+    Temporary.directory(directory => test(new World(directory)))
 
   /** A lender that pauses on CPUs 2-3 and a borrower with CPUs 0-1 and much to do. */
   private def pair(test: (World, World#Application, World#Application) => Unit): Unit = world {

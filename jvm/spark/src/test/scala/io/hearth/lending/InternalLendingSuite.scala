@@ -8,7 +8,7 @@ import io.hearth.core.topology.IdSet
 import io.hearth.spark.testing.Places
 
 /** Who gets whose CPUs: places have two CPUs each, two of them on each node. */
-class HandOverSuite extends AnyFunSuite {
+class InternalLendingSuite extends AnyFunSuite {
   private val tenth = 100000000L
 
   private def placement(place: Int, executor: Option[ExecutorLoad]): PlacementState = {
@@ -24,9 +24,9 @@ class HandOverSuite extends AnyFunSuite {
     )
 
   /** What is lent after these moments, a tenth of a second apart. */
-  private def after(moments: Seq[(Boolean, Vector[PlacementState])]): HandOver =
-    moments.zipWithIndex.foldLeft(HandOver()) { case (state, ((pending, placements), n)) =>
-      state.next(HandOverState(n * tenth, pending, placements, asked = true))._1
+  private def after(moments: Seq[(Boolean, Vector[PlacementState])]): InternalLending =
+    moments.zipWithIndex.foldLeft(InternalLending()) { case (state, ((pending, placements), n)) =>
+      state.next(InternalLendingState(n * tenth, pending, placements, asked = true))._1
     }
 
   /** Place 0 works, its threads waiting as this share of the time; the others as given. */
@@ -59,7 +59,7 @@ class HandOverSuite extends AnyFunSuite {
     assert(after(begun.map { case (_, placements) => (true, placements) }).lent.isEmpty)
     val state = after(begun)
     val (back, shifts) =
-      state.next(HandOverState(4 * tenth, pending = true, begun.last._2, asked = true))
+      state.next(InternalLendingState(4 * tenth, pending = true, begun.last._2, asked = true))
     assert(back.lent.isEmpty)
     assert(
       shifts == Vector(GrantChange("0", GrantedCpus(IdSet(2, 3), Vector(1)), GrantedCpus.nothing))
@@ -95,7 +95,7 @@ class HandOverSuite extends AnyFunSuite {
   test("whatever happens, only CPUs of idle places are lent, to executors with tasks") {
     for (seed <- 1 to 300) {
       val random = new Random(seed)
-      var state = HandOver()
+      var state = InternalLending()
       var replayed = Map.empty[String, GrantedCpus]
       for (n <- 1 to 60) {
         val placements = Vector.tabulate(4) { place =>
@@ -108,7 +108,12 @@ class HandOverSuite extends AnyFunSuite {
         }
         // A place often stays as it was.
         val now =
-          HandOverState(n * 3 * tenth, random.nextInt(6) == 0, placements, random.nextBoolean())
+          InternalLendingState(
+            n * 3 * tenth,
+            random.nextInt(6) == 0,
+            placements,
+            random.nextBoolean()
+          )
         val (next, shifts) = state.next(now)
         withClue(s"seed $seed, step $n: ") {
           val idle = IdSet.union(placements.filter(_.idle).map(_.cpus))

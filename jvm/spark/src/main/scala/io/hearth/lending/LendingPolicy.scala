@@ -61,9 +61,9 @@ final case class Allocation(offer: String, executorId: String, cpus: IdSet)
  * What an application offers to others, what it would borrow and when it gives that back. Pure.
  *
  * A place is offered when it has had no tasks, and none have been pending, for [[LendingPolicy.LendPatience]]. CPUs are
- * borrowed while tasks have been pending for [[HandOver.Patience]], for executors whose slots are all
+ * borrowed while tasks have been pending for [[InternalLending.Patience]], for executors whose slots are all
  * taken, and for those that run more tasks than they have slots since an earlier loan has ended. They are given back when the lender wants them, when the executor has ended, and when the tasks
- * fit into its own slots again for [[HandOver.Patience]].
+ * fit into its own slots again for [[InternalLending.Patience]].
  *
  * @param whole whether nothing is offered while any executor of the application has tasks
  * @param pending since when tasks have been
@@ -86,10 +86,11 @@ final case class LendingPolicy(
       !loan.stands || !now.placements.exists(
         _.executor.exists(w => w.id == loan.executorId && w.registered)
       ) ||
-        unneeded.get(loan.executorId).exists(now.now - _ >= HandOver.Patience)
+        unneeded.get(loan.executorId).exists(now.now - _ >= InternalLending.Patience)
     )
     val waiting =
-      if (since.exists(now.now - _ >= HandOver.Patience)) now.pending * now.slotsPerTask else 0.0
+      if (since.exists(now.now - _ >= InternalLending.Patience)) now.pending * now.slotsPerTask
+      else 0.0
     val demands = for {
       placement <- now.placements if !now.barrier
       executor <- placement.working
@@ -146,11 +147,11 @@ object LendingPolicy {
     .toSet
 
   /** More slots than any machine has CPUs. */
-  private val Most = 1 << 20
+  private val Max = 1 << 20
 
   /** For how many CPUs of its own a place has so many slots. */
   private def cpus(slots: Double, placement: PlacementState): Int =
-    math.ceil(math.min(slots, Most.toDouble) * placement.cpus.size / placement.slots).toInt
+    math.ceil(math.min(slots, Max.toDouble) * placement.cpus.size / placement.slots).toInt
 
   /** For how many tasks borrowed CPUs are: as many as the place has for as many CPUs of its own, one at least. */
   def slots(cpus: Int, ownSlots: Int, ownCpus: Int): Int =
@@ -173,8 +174,8 @@ object LendingPolicy {
     beside = demands.count(_.nodes.intersects(demand.nodes))
     bytes = free.each(demand.nodes, beside, demands.size)
     more =
-      if (placement.slotBytes == 0) Most.toLong
-      else math.min(Most.toLong, bytes / placement.slotBytes)
+      if (placement.slotBytes == 0) Max.toLong
+      else math.min(Max.toLong, bytes / placement.slotBytes)
     has = lent(demand.executorId)
     most = mostCpus(slots(has, placement.slots, placement.cpus.size) + more, placement) - has
     if more > 0 && most > 0
@@ -182,7 +183,7 @@ object LendingPolicy {
 
   /** The most CPUs that are for so many tasks: the other way round than [[slots]]. */
   private def mostCpus(tasks: Long, placement: PlacementState): Int =
-    (((tasks + 1) * placement.cpus.size - 1) / placement.slots).min(Most.toLong).toInt
+    (((tasks + 1) * placement.cpus.size - 1) / placement.slots).min(Max.toLong).toInt
 
   /**
    * Who takes which CPUs: those near to an executor's memory first, each the same number.

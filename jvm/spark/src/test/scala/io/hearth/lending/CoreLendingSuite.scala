@@ -1,15 +1,14 @@
 package io.hearth.lending
 
-import java.nio.file.Path
 import java.time.Instant
 
 import scala.util.Random
 
 import org.scalatest.funsuite.AnyFunSuite
 
-import io.hearth.core.launch.LaunchSpec
+import io.hearth.core.launch.{JvmStarter, LaunchSpec}
 import io.hearth.core.topology.IdSet
-import io.hearth.spark.{Activity, JvmStarter, RunningExecutor}
+import io.hearth.spark.{Activity, RunningExecutor}
 import io.hearth.spark.testing.{FakeProcess, HandDriven, Heard, Places}
 
 /** Loans of CPUs by the kernel's and the clock's hand of a test: executors have three threads each. */
@@ -32,7 +31,7 @@ class CoreLendingSuite extends AnyFunSuite {
     var pending = false
     var records: Vector[HandOverRecord] = Vector.empty
 
-    private object Cores extends Cores {
+    private object Masks extends ThreadMaskWriter {
       override def masks(executor: RunningExecutor): Map[Int, IdSet] =
         threads.getOrElse(executor.process.pid, Map.empty)
       override def waited(executors: Vector[RunningExecutor]): Map[String, Long] = {
@@ -57,7 +56,7 @@ class CoreLendingSuite extends AnyFunSuite {
     private val loans = new OpenGrants(
       "app-1",
       () => executors,
-      Cores,
+      Masks,
       records :+= _,
       () => clock.nanoTime,
       () => Instant.EPOCH.plusNanos(clock.nanoTime),
@@ -66,7 +65,7 @@ class CoreLendingSuite extends AnyFunSuite {
     val lending = new CoreLending(
       places,
       () => { looks += 1; executors },
-      Cores,
+      Masks,
       loans,
       within = true,
       between = None,
@@ -77,7 +76,13 @@ class CoreLendingSuite extends AnyFunSuite {
 
     def starts(id: Int, place: Int, bound: Boolean = true): Unit = {
       val process = new FakeProcess(100L + id)
-      executors :+= RunningExecutor(s"$id", places(place), process, process.pid, bound)
+      executors :+= RunningExecutor(
+        s"$id",
+        places(place),
+        process,
+        process.pid,
+        Option.when(bound)(places(place).binding)
+      )
       threads += process.pid -> (0 to 2).map(n => id * 10 + n -> places(place).cpus).toMap
     }
 
@@ -288,17 +293,15 @@ class CoreLendingSuite extends AnyFunSuite {
   test("whatever the launcher throws when CPUs change is a reason, so that all is taken back") {
     val process = new ProcessBuilder("sleep", "60").start()
     val jvms = new JvmStarter {
-      override def prepare(): Unit = ()
       override def start(spec: LaunchSpec, executorId: String): Process = process
-      override def sees(directory: Path): Boolean = true
       override def allow(executorId: String, cpus: IdSet): Unit =
         throw new OutOfMemoryError("unable to create native thread")
-      override def taskFailed(error: String): Unit = ()
     }
     try {
-      val executor = RunningExecutor("1", Places.of(1).head, process, 1, bound = true)
+      val executor =
+        RunningExecutor("1", Places.of(1).head, process, 1, Some(Places.of(1).head.binding))
       val change = MaskChange(IdSet(0), IdSet(0), IdSet(0, 1), Map.empty)
-      assert(new LiveCores(jvms).change(executor, change).exists(_.contains("native thread")))
+      assert(new LiveThreadMasks(jvms).change(executor, change).exists(_.contains("native thread")))
     } finally { val _ = process.destroyForcibly() }
   }
 }
