@@ -1,6 +1,7 @@
 package io.hearth.transport;
 
 import java.io.IOException;
+import java.io.OutputStream;
 import java.net.InetSocketAddress;
 import java.util.Arrays;
 import java.util.Locale;
@@ -10,8 +11,8 @@ import java.util.concurrent.ExecutionException;
 /**
  * Times round trips between two JVMs; {@code benchmarks/transport.py} starts both.
  *
- * <p>{@code serve CARRIER IDLING} answers each request with its own bytes, until its input ends.
- * {@code ask CARRIER IDLING PORT MILLISECONDS SIZE:CALLS...} prints one line of JSON for each size, twice:
+ * <p>{@code serve TRANSPORT IDLING} answers each request with its own bytes, until its input ends.
+ * {@code ask TRANSPORT IDLING PORT MILLISECONDS SIZE:CALLS...} prints one line of JSON for each size, twice:
  * {@code chained}, where the next request leaves on the thread that brought the answer, and {@code waiting}, where
  * another thread waits for each answer. It ends after the calls or the time; the first half is dropped.
  */
@@ -22,7 +23,7 @@ public final class Latency {
 
     public static void main(String[] words) throws IOException, InterruptedException, ExecutionException {
         WireSettings settings = WireSettings.defaults()
-                .withCarriers(WireSettings.Carriers.valueOf(words[1].toUpperCase(Locale.ROOT)))
+                .withTransports(WireSettings.Transports.valueOf(words[1].toUpperCase(Locale.ROOT)))
                 .withIdling(Idling.valueOf(words[2].toUpperCase(Locale.ROOT).replace('-', '_')));
         try (Wire wire = Wire.open(settings, System.err::println)) {
             if (words[0].equals("serve")) serve(wire);
@@ -33,7 +34,7 @@ public final class Latency {
     private static void serve(Wire wire) throws IOException {
         InetSocketAddress where = wire.listen(new InetSocketAddress("127.0.0.1", 0), Latency::answer);
         System.out.println("port " + where.getPort());
-        while (System.in.read() >= 0) Thread.onSpinWait();
+        System.in.transferTo(OutputStream.nullOutputStream());
     }
 
     /** An empty request asks for the nanoseconds of CPU time that this process has used. */

@@ -29,7 +29,8 @@ private[spark] object WireShuffleSettings {
 
   /** @throws IllegalArgumentException where a value is not allowed, with its key */
   def of(conf: SparkConf): WireShuffleSettings = {
-    val carriers = WireSettings.Carriers.valueOf(conf.get(HearthConfig.ShuffleCarriers).toUpperCase)
+    val transports =
+      WireSettings.Transports.valueOf(conf.get(HearthConfig.ShuffleCarriers).toUpperCase)
     val timeoutS = conf.getTimeAsSeconds(
       "spark.shuffle.io.connectionTimeout",
       conf.get("spark.network.timeout", "120s")
@@ -37,7 +38,7 @@ private[spark] object WireShuffleSettings {
     WireShuffleSettings(
       conf
         .get(HearthConfig.ShuffleIdle)
-        .foldLeft(WireSettings.defaults.withCarriers(carriers))((wire, name) =>
+        .foldLeft(WireSettings.defaults.withTransports(transports))((wire, name) =>
           wire.withIdling(Idling.named(name))
         ),
       memory(conf, sys.env),
