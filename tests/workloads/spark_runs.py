@@ -27,7 +27,7 @@ def submitting(settings: dict[str, str], *options: str, master: str = "local[2]"
     return [*program, "--class", MAIN, str(workloads_jar())]
 
 
-def submit(folder: Path, *words: str, timeout: int = 300) -> subprocess.CompletedProcess[str]:
+def submit(folder: Path, *words: str, timeout: int = 1800) -> subprocess.CompletedProcess[str]:
     """Plain Spark, two threads, with the words given to the workloads' main class."""
     return subprocess.run(
         [*submitting({"spark.sql.shuffle.partitions": "4"}), *words],

@@ -62,11 +62,7 @@ def table(folder: Path, dtype: type) -> dict[int, Any]:
 
 def vectors(folder: Path, *columns: str) -> list[np.ndarray]:
     """Read columns of a Parquet data set: a list column becomes an array of rows x dimensions."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    read = pa.concat_tables(pq.read_table(file, columns=list(columns)) for file in parts(folder))
-    return [_array(read.column(name).combine_chunks(), len(read)) for name in columns]
+    return [np.concatenate(column) for column in zip(*stretches(folder, *columns), strict=True)]
 
 
 def stretches(folder: Path, *columns: str) -> Iterator[list[np.ndarray]]:
