@@ -146,9 +146,11 @@ def json_lines(file: Path) -> list[Any]:
 PATIENCE_S = 240.0
 
 
-def eventually(what: str, check: Callable[[], object], seconds: float = PATIENCE_S) -> None:
+def eventually(
+    what: str, check: Callable[[], object], seconds: float = PATIENCE_S, look_s: float = 0.05
+) -> None:
     """Waits until `check` is true; fails with `what` when it is not within `seconds`."""
     deadline = time.monotonic() + seconds
     while not check():
         assert time.monotonic() < deadline, f"not within {seconds} s: {what}"
-        time.sleep(0.05)
+        time.sleep(look_s)

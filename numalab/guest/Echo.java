@@ -9,8 +9,8 @@ import java.time.Duration;
 import java.net.InetSocketAddress;
 
 /**
- * Messages over the wire. {@code serve CARRIERS HOST PORT} sends back what comes, until its input ends; {@code ask
- * CARRIERS HOST PORT SIZE...} prints a line for each size once its message has come back as it was.
+ * Messages over the wire. {@code serve TRANSPORT HOST PORT} sends back what comes, until its input ends; {@code ask
+ * TRANSPORT HOST PORT SIZE...} prints a line for each size once its message has come back as it was.
  */
 public final class Echo {
     private static final long LIMIT_NS = 120_000_000_000L;
@@ -18,7 +18,7 @@ public final class Echo {
     private Echo() { }
 
     public static void main(String[] words) throws Exception {
-        WireSettings settings = patient(WireSettings.defaults().withCarriers(WireSettings.Carriers.valueOf(words[1])));
+        WireSettings settings = patient(WireSettings.defaults().withTransports(WireSettings.Transports.valueOf(words[1])));
         InetSocketAddress where = new InetSocketAddress(words[2], Integer.parseInt(words[3]));
         try (Wire wire = Wire.open(settings, System.err::println)) {
             if (words[0].equals("serve")) {
@@ -55,9 +55,9 @@ public final class Echo {
 
     /** An emulated machine beside other work may take longer than the usual limit for a handshake. */
     private static WireSettings patient(WireSettings usual) {
-        return new WireSettings(usual.secret(), usual.encryption(), usual.carriers(), usual.idling(),
-                usual.ucxTransports(), usual.memoryBytes(), usual.windowBytes(), usual.longestBytes(),
+        return new WireSettings(usual.secret(), usual.encryption(), usual.transports(), usual.idling(),
+                usual.ucxTransports(), usual.memoryBytes(), usual.windowBytes(), usual.maxMessageBytes(),
                 usual.queueLimit(), usual.callLimit(), Duration.ofSeconds(60), usual.stallLimit(),
-                usual.strangerLimit());
+                usual.pendingHandshakeLimit());
     }
 }

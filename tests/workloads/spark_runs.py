@@ -3,39 +3,36 @@
 import dataclasses
 import json
 import os
+import shutil
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from hearth.machine import paths
+from hearth.workloads.catalogue import MAIN, workloads_jar
 from hearth.workloads.checks import FinishedRun
-from support import ROOT, confs, driver_settings
+from support import confs, driver_settings
 
-MAIN = "io.hearth.workloads.Main"
-
-
-def jar() -> Path:
-    (found,) = (ROOT / "src" / "hearth" / "jars").glob("hearth-workloads_*.jar")
-    return found
+Runs = dict[str, FinishedRun]
+#: Of a run: the job's name, the directory of each input, and its settings, "_" for "-".
+Plan = tuple[str, dict[str, Path], dict[str, str]]
 
 
-def submit(folder: Path, *words: str, timeout: int = 300) -> subprocess.CompletedProcess[str]:
-    """Plain Spark, two threads, with the words given to the workloads' main class."""
+def submitting(settings: dict[str, str], *options: str, master: str = "local[2]") -> list[str]:
+    """The command of spark-submit up to the main class's words; options: those of the driver."""
     home = paths.spark_home()
-    settings = {"spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "4"}
-    command = [
-        str(home / "bin" / "spark-submit"),
-        "--master",
-        "local[2]",
-        *confs({**settings, **driver_settings(home, None)}),
-        "--class",
-        MAIN,
-        str(jar()),
-    ]
+    quiet = {"spark.ui.enabled": "false", **driver_settings(home, None, *options), **settings}
+    program = [str(home / "bin" / "spark-submit"), "--master", master, *confs(quiet)]
+    return [*program, "--class", MAIN, str(workloads_jar())]
+
+
+def submit(folder: Path, *words: str, timeout: int = 1800) -> subprocess.CompletedProcess[str]:
+    """Plain Spark, two threads, with the words given to the workloads' main class."""
     return subprocess.run(
-        [*command, *words],
+        [*submitting({"spark.sql.shuffle.partitions": "4"}), *words],
         cwd=folder,
-        env={**os.environ, "SPARK_HOME": str(home)},
+        env={**os.environ, "SPARK_HOME": str(paths.spark_home())},
         timeout=timeout,
         text=True,
         capture_output=True,
@@ -45,42 +42,52 @@ def submit(folder: Path, *words: str, timeout: int = 300) -> subprocess.Complete
 
 def plain_java(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     """What the main class says before it comes to a Spark session."""
-    path = f"{jar()}:{paths.spark_home() / 'jars'}/*"
+    path = f"{workloads_jar()}:{paths.spark_home() / 'jars'}/*"
     command = [str(paths.java()), "-XX:TieredStopAtLevel=1", "-cp", path, MAIN, *words]
     return subprocess.run(
         command, cwd=folder, timeout=240, text=True, capture_output=True, check=False
     )
 
 
-def planned(folder: Path, name: str, job: str, data: dict[str, Path], **settings: str) -> dict:
-    """One line of `run-all`; a setting's underscores stand for hyphens."""
-    return {
-        "job": job,
-        "data": {key: str(path) for key, path in data.items()},
-        "answer": str(folder / name / "answer"),
-        "result": str(folder / name / "result.json"),
-        "parameters": {key.replace("_", "-"): value for key, value in settings.items()},
-    }
-
-
-def run_all(folder: Path, runs: dict[str, dict[str, Any]]) -> dict[str, FinishedRun]:
-    """Each planned run's outcome by its name."""
-    for name in runs:
+def run_all(folder: Path, plans: dict[str, Plan]) -> subprocess.CompletedProcess[str]:
+    """Run each plan, in FOLDER/NAME."""
+    lines = []
+    for name, (job, data, settings) in plans.items():
         (folder / name).mkdir()
+        line = {
+            "job": job,
+            "data": {key: str(path) for key, path in data.items()},
+            "answer": str(folder / name / "answer"),
+            "result": str(folder / name / "result.json"),
+            "parameters": {key.replace("_", "-"): value for key, value in settings.items()},
+        }
+        lines.append(json.dumps(line) + "\n")
     file = folder / "runs.jsonl"
-    file.write_text("".join(json.dumps(run) + "\n" for run in runs.values()), encoding="utf-8")
-    done = submit(folder, "run-all", str(file))
+    file.write_text("".join(lines), encoding="utf-8")
+    return submit(folder, "run-all", str(file))
+
+
+def finished(folder: Path, plans: dict[str, Plan]) -> Runs:
+    """Run all plans; each one's outcome by its name."""
+    done = run_all(folder, plans)
     assert done.returncode == 0, done.stderr[-4000:]
-    return {name: _finished(run) for name, run in runs.items()}
-
-
-def _finished(run: dict[str, Any]) -> FinishedRun:
-    result = json.loads(Path(run["result"]).read_text(encoding="utf-8"))
-    data = {name: Path(path) for name, path in run["data"].items()}
-    return FinishedRun(run["job"], result["parameters"], data, Path(run["answer"]), result)
+    runs = {}
+    for name, (job, data, _) in plans.items():
+        result = json.loads((folder / name / "result.json").read_text(encoding="utf-8"))
+        answer = folder / name / "answer"
+        runs[name] = FinishedRun(job, result["parameters"], data, answer, result)
+    return runs
 
 
 def with_answer(run: FinishedRun, **values: Any) -> FinishedRun:
     """The run, had its answer held other values."""
     answer = {**run.result["answer"], **values}
     return dataclasses.replace(run, result={**run.result, "answer": answer})
+
+
+def damaged(run: FinishedRun, folder: Path, damage: Callable[[Path], None]) -> FinishedRun:
+    """The run with a copy of its answer's files, damaged."""
+    copy = folder / "answer"
+    shutil.copytree(run.answer, copy)
+    damage(copy)
+    return dataclasses.replace(run, answer=copy)

@@ -15,14 +15,13 @@ import pytest
 from hearth.base.errors import UserError
 from hearth.base.processes import start_ticks
 from hearth.workloads.source import DataServer
+from support import PATIENCE_S, eventually
 
 pytestmark = pytest.mark.command
 
-_PATIENCE_S = 90
-
 
 def connect(server: DataServer) -> socket.socket:
-    return socket.create_connection(("127.0.0.1", server.port), timeout=_PATIENCE_S)
+    return socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE_S)
 
 
 def read_lines(connection: socket.socket, count: int) -> list[str]:
@@ -37,13 +36,6 @@ def is_all(received: bytearray, status: dict[str, Any]) -> bool:
     return received.count(b"\n") == status["sent"]
 
 
-def wait_until(condition, what: str) -> None:
-    end = time.monotonic() + _PATIENCE_S
-    while not condition():
-        assert time.monotonic() < end, f"{what}: not within {_PATIENCE_S} s"
-        time.sleep(0.05)
-
-
 def serve(log: Path | None, stream: str, rate: int, events: int, seed: int) -> list[str]:
     with DataServer(stream, rate, events, seed, log) as server, connect(server) as connection:
         return read_lines(connection, events)
@@ -54,7 +46,7 @@ def test_the_log_holds_exactly_what_a_reader_received(stream: str, tmp_path: Pat
     log = tmp_path / "log"
     with DataServer(stream, 2000, 500, 7, log) as server, connect(server) as connection:
         received = read_lines(connection, 500)
-        wait_until(lambda: server.status()["done"], "done")
+        eventually("done", lambda: server.status()["done"])
         status = server.status()
     assert (status["sent"], status["unsent"], status["reader"]) == (500, 0, "connected")
     assert log.read_text(encoding="utf-8").splitlines() == received
@@ -83,7 +75,7 @@ def test_events_come_at_the_rate_that_was_asked_for() -> None:
 def test_what_a_slow_reader_did_not_take_in_time_is_counted_as_unsent(tmp_path: Path) -> None:
     log, events = tmp_path / "log", 150_000
     with DataServer("text", 100_000, events, 1, log) as server, connect(server) as connection:
-        wait_until(lambda: server.status()["unsent"] > 0, "unsent")
+        eventually("unsent", lambda: server.status()["unsent"] > 0)
         connection.settimeout(0.1)
         received = bytearray()
         while not ((status := server.status())["done"] and is_all(received, status)):
@@ -98,7 +90,7 @@ def test_a_reader_that_leaves_is_told_and_ends_the_feed() -> None:
     with DataServer("text", 5000, 20_000, 1, None) as server:
         with connect(server) as connection:
             read_lines(connection, 10)
-        wait_until(lambda: server.status()["done"], "done")
+        eventually("done", lambda: server.status()["done"])
         status = server.status()
     assert status["reader"] == "gone"
     assert status["unsent"] > 0
@@ -141,4 +133,4 @@ def test_the_server_ends_when_its_owner_is_killed() -> None:
         pid = int(owner.stdout.readline())
         assert start_ticks(pid) is not None
         os.kill(owner.pid, signal.SIGKILL)
-        wait_until(lambda: start_ticks(pid) is None, "end of the server")
+        eventually("end of the server", lambda: start_ticks(pid) is None)

@@ -6,7 +6,6 @@ import shlex
 import signal
 import subprocess
 import sys
-import time
 from collections import namedtuple
 from pathlib import Path
 
@@ -19,6 +18,7 @@ from hearth.spark import cds
 from hearth.workloads import datasets
 from hearth.workloads.catalogue import Catalogue, Generator, Input, Job, Parameter
 from hearth.workloads.datasets import MANIFEST, Wanted, ensure, wanted_by
+from support import eventually
 
 TEXT = Generator("text", 2, "words", ())
 WANTED = Wanted(TEXT, 1 << 20, 7, (("vocabulary", "1000"),))
@@ -172,10 +172,7 @@ with datasets._lock(Path(sys.argv[1])) as lock:
 def test_a_killed_maker_and_its_child_leave_no_lock(tmp_path: Path) -> None:
     place, log = tmp_path / "d", tmp_path / "log"
     holder = subprocess.Popen([sys.executable, "-c", _HOLDER, str(place), str(log)])
-    end = time.monotonic() + 20
-    while not (log.is_file() and log.read_text().strip()):
-        assert time.monotonic() < end
-        time.sleep(0.05)
+    eventually("the lock is held", lambda: log.is_file() and log.read_text().strip())
     child = int(log.read_text())
     waiter = subprocess.Popen(
         [sys.executable, "-c", _HOLDER, str(place), str(tmp_path / "second")],
@@ -187,10 +184,7 @@ def test_a_killed_maker_and_its_child_leave_no_lock(tmp_path: Path) -> None:
     assert not (tmp_path / "second").exists(), "two may not make the same data"
     os.kill(holder.pid, signal.SIGKILL)
     holder.wait()
-    end = time.monotonic() + 20
-    while not (tmp_path / "second").exists():
-        assert time.monotonic() < end, "the lock outlived its owner"
-        time.sleep(0.05)
+    eventually("the lock ends with its owner", (tmp_path / "second").exists)
     assert start_ticks(child) is None, "the lock is free only when the child is gone too"
     waiter.kill()
     waiter.communicate()

@@ -7,7 +7,6 @@ import pty
 import re
 import signal
 import subprocess
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -25,6 +24,7 @@ from support import (
     confs,
     driver_settings,
     environment,
+    eventually,
     says,
     validate,
 )
@@ -78,16 +78,6 @@ def java_of(folder: Path) -> list[int]:
             if words.partition(b"\0")[0].endswith(b"java") and str(folder).encode() in words:
                 found.append(int(entry.name))
     return found
-
-
-def wait_until(
-    holds: Callable[[], bool], what: str, limit_s: float = PATIENCE_S, look_s: float = 0.05
-) -> None:
-    """Waits for a condition; fails, naming it, after the limit."""
-    end = time.monotonic() + limit_s
-    while not holds():
-        assert time.monotonic() < end, f"not within {limit_s} s: {what}"
-        time.sleep(look_s)
 
 
 def test_a_word_count_makes_its_data_once_and_equals_duckdbs(
@@ -269,15 +259,15 @@ def started(
 def ended_at_a_part(run: subprocess.Popen[bytes], folder: Path, number: int) -> bool:
     """Whether a run that gets the signal after one more part had not made them all."""
     before = set(folder.glob(".part-*.json"))
-    wait_until(
-        lambda: set(folder.glob(".part-*.json")) - before or (folder / "_manifest.json").exists(),
+    eventually(
         "a part is finished",
+        lambda: set(folder.glob(".part-*.json")) - before or (folder / "_manifest.json").exists(),
         look_s=0.002,
     )
     os.kill(run.pid, number)
     run.communicate(timeout=PATIENCE_S)
     assert run.returncode in (-signal.SIGKILL, 130)
-    wait_until(lambda: java_of(folder.parent) == [], "the generator is gone")
+    eventually("the generator is gone", lambda: java_of(folder.parent) == [])
     return not (folder / "_manifest.json").exists()
 
 
@@ -313,12 +303,12 @@ def test_ended_while_a_job_runs_it_leaves_no_process_and_no_folder(
     def answers() -> list[Path]:
         return [file for own in set(runs.glob("*")) - kept for file in own.glob("answer/*/*")]
 
-    wait_until(lambda: answers() != [], "the job writes its answer")
+    eventually("the job writes its answer", lambda: answers() != [])
     assert java_of(runs) != []
     os.kill(run.pid, number)
     run.communicate(timeout=PATIENCE_S)
-    wait_until(lambda: java_of(runs) == [], "the job is gone")
-    wait_until(lambda: set(runs.iterdir()) == kept, "its folder is deleted")
+    eventually("the job is gone", lambda: java_of(runs) == [])
+    eventually("its folder is deleted", lambda: set(runs.iterdir()) == kept)
 
 
 def test_a_killed_bench_goes_on_from_its_file(
@@ -337,7 +327,7 @@ def test_a_killed_bench_goes_on_from_its_file(
     ]
     words += ["--out", str(out)]
     bench = started(home, tmp_path, *words)
-    wait_until(lambda: out.is_file() and len(out.read_text().splitlines()) == 2, "a case is kept")
+    eventually("a case is kept", lambda: out.is_file() and len(out.read_text().splitlines()) == 2)
     os.kill(bench.pid, signal.SIGKILL)
     bench.communicate(timeout=PATIENCE_S)
     before = out.read_text().splitlines()

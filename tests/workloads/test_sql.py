@@ -1,6 +1,5 @@
 """The SQL jobs: each answer equals DuckDB's on the same files, and a damaged one is found."""
 
-import dataclasses
 import datetime
 import hashlib
 import json
@@ -10,7 +9,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from collections import namedtuple
 from decimal import Decimal
 from pathlib import Path
@@ -20,7 +18,7 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from spark_runs import plain_java, planned, run_all
+from spark_runs import Runs, damaged, finished, plain_java, with_answer
 
 from hearth.base.errors import UserError
 from hearth.workloads import tpch
@@ -36,16 +34,17 @@ SCALE = 0.1
 STATUSES = ["placed", "paid", "shipped", "delivered", "returned"]
 
 
-def damaged(run: FinishedRun, folder: Path, part: str, query: str) -> FinishedRun:
-    """A copy of a run in which one part of the answer is what a query makes of its rows."""
-    answer = folder / "answer"
-    shutil.copytree(run.answer, answer)
-    old, new = f"{run.answer / part}/*.parquet", answer / part / "damaged.parquet"
-    for file in (answer / part).glob("*.parquet"):
-        file.unlink()
-    rows = query.format(rows=f"read_parquet('{old}')")
-    duckdb.sql(f"COPY ({rows}) TO '{new}' (FORMAT parquet)")
-    return FinishedRun(run.job, run.parameters, run.data, answer, run.result)
+def verdict_on(run: FinishedRun, folder: Path, part: str, query: str) -> Verdict:
+    """The verdict, were one part of the answer what a query makes of its rows."""
+
+    def damage(answer: Path) -> None:
+        old, new = f"{run.answer / part}/*.parquet", answer / part / "damaged.parquet"
+        for file in (answer / part).glob("*.parquet"):
+            file.unlink()
+        rows = query.format(rows=f"read_parquet('{old}')")
+        duckdb.sql(f"COPY ({rows}) TO '{new}' (FORMAT parquet)")
+
+    return check(damaged(run, folder, damage))
 
 
 @pytest.fixture(scope="module")
@@ -93,31 +92,24 @@ def pairs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def runs(
-    tables: Path, shop: Path, pairs: Path, tmp_path_factory: pytest.TempPathFactory
-) -> dict[str, FinishedRun]:
+def runs(tables: Path, shop: Path, pairs: Path, tmp_path_factory: pytest.TempPathFactory) -> Runs:
     """All jobs in one Spark application."""
     folder = tmp_path_factory.mktemp("runs")
     # At this scale no part is of Q17's brand, container and quantity.
     small = ensure_tpch(0.01, folder / "data" / "tpch")
     plans = {
-        "queries": planned(folder, "queries", "tpch", {"tpch": tables}),
-        "empty": planned(folder, "empty", "tpch", {"tpch": small}, queries="11,17"),
-        "goods": planned(folder, "goods", "sql-aggregation", {"shop": shop}),
-        "buyers": planned(folder, "buyers", "sql-join", {"shop": shop}, since="2022-02-03"),
-        "relation": planned(folder, "relation", "rdd-relation", {"pairs": pairs}, partitions="3"),
+        "queries": ("tpch", {"tpch": tables}, {}),
+        "empty": ("tpch", {"tpch": small}, {"queries": "11,17"}),
+        "goods": ("sql-aggregation", {"shop": shop}, {}),
+        "buyers": ("sql-join", {"shop": shop}, {"since": "2022-02-03"}),
+        "relation": ("rdd-relation", {"pairs": pairs}, {"partitions": "3"}),
     }
-    return run_all(folder, plans)
+    return finished(folder, plans)
 
 
 @pytest.fixture
-def queries(runs: dict[str, FinishedRun]) -> FinishedRun:
+def queries(runs: Runs) -> FinishedRun:
     return runs["queries"]
-
-
-@pytest.fixture
-def relation(runs: dict[str, FinishedRun]) -> FinishedRun:
-    return runs["relation"]
 
 
 def test_all_22_queries_equal_duckdb_and_none_is_empty(queries: FinishedRun) -> None:
@@ -128,7 +120,7 @@ def test_all_22_queries_equal_duckdb_and_none_is_empty(queries: FinishedRun) -> 
 
 
 def test_an_empty_sum_is_null_in_spark_and_duckdb_and_is_told(
-    runs: dict[str, FinishedRun],
+    runs: Runs,
 ) -> None:
     assert check(runs["empty"]) == Verdict(
         "checked", "2 of 2 queries equal DuckDB's, 1 empty (q17)"
@@ -163,8 +155,7 @@ def test_rows_at_scale_1_that_are_not_the_standards_are_wrong(number: int) -> No
 def test_at_scale_1_the_standards_answers_are_asked(
     queries: FinishedRun,
 ) -> None:
-    result = {**queries.result, "answer": {**queries.result["answer"], "scale": "1"}}
-    verdict = check(dataclasses.replace(queries, result=result))
+    verdict = check(with_answer(queries, scale="1"))
     assert verdict.status == "wrong"
     assert "the first row has no 37734107.00, as the standard's answer has" in verdict.detail
 
@@ -182,15 +173,13 @@ def test_at_scale_1_the_standards_answers_are_asked(
 def test_a_damaged_answer_is_wrong(
     queries: FinishedRun, tmp_path: Path, part: str, query: str, sentence: str
 ) -> None:
-    verdict = check(damaged(queries, tmp_path, part, query))
+    verdict = verdict_on(queries, tmp_path, part, query)
     assert verdict.status == "wrong"
     assert verdict.detail.startswith(f"1 of 22 queries differ; {sentence}")
 
 
 def test_a_missing_answer_is_wrong(queries: FinishedRun, tmp_path: Path) -> None:
-    shutil.copytree(queries.answer, tmp_path / "answer")
-    shutil.rmtree(tmp_path / "answer" / "q02")
-    run = FinishedRun("tpch", {}, queries.data, tmp_path / "answer", queries.result)
+    run = damaged(queries, tmp_path, lambda answer: shutil.rmtree(answer / "q02"))
     assert check(run) == Verdict("wrong", "1 of 22 queries differ; q02: the answer is missing")
 
 
@@ -202,55 +191,55 @@ def test_a_query_that_the_standard_lacks_is_refused_by_number(tables: Path, tmp_
     assert "there is no query 23" in done.stderr
 
 
-def test_sales_by_article_equal_duckdb(
-    runs: dict[str, FinishedRun], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    run = runs["goods"]
-    assert check(run) == Verdict("checked", "40 articles equal DuckDB's")
-    fewer = "FROM {rows} WHERE goods_id <> 7"
-    assert check(damaged(run, tmp_path / "a", "goods", fewer)).status == "wrong"
-    more = "SELECT * REPLACE (revenue + 0.01 AS revenue) FROM {rows}"
-    assert check(damaged(run, tmp_path / "b", "goods", more)).status == "wrong"
+FEWER = "FROM {rows} WHERE goods_id <> 7"
+MORE = "SELECT * REPLACE (revenue + 0.01 AS revenue) FROM {rows}"
+
+
+def test_sales_and_records_equal_duckdb(runs: Runs, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert check(runs["goods"]) == Verdict("checked", "40 articles equal DuckDB's")
+    assert check(runs["buyers"]).status == "checked", check(runs["buyers"]).detail
+    assert check(runs["relation"]) == Verdict("checked", "100 keys equal DuckDB's")
     monkeypatch.setattr(sql, "_STRETCH_ROWS", 10)  # of 40: the last stretch is full
-    assert check(run) == Verdict("checked", "40 articles equal DuckDB's")
-    for number, rows in enumerate((fewer, more, "FROM {rows} UNION ALL FROM {rows} LIMIT 41")):
-        assert check(damaged(run, tmp_path / f"some-{number}", "goods", rows)).status == "wrong"
-    twice = "SELECT * REPLACE (goods_id // 2 AS goods_id) FROM {rows}"
-    assert check(damaged(run, tmp_path / "c", "goods", twice)).status == "wrong"
-
-
-def test_sales_by_buyer_equal_duckdb(runs: dict[str, FinishedRun], tmp_path: Path) -> None:
-    run = runs["buyers"]
-    verdict = check(run)
-    assert verdict.status == "checked", verdict.detail
-    changed = "SELECT * REPLACE (items + 1 AS items) FROM {rows}"
-    assert check(damaged(run, tmp_path / "a", "buyers", changed)).status == "wrong"
-
-
-def test_records_from_rdd_to_sql_and_parquet_equal_duckdb(relation: FinishedRun) -> None:
-    assert check(relation) == Verdict("checked", "100 keys equal DuckDB's")
+    assert check(runs["goods"]) == Verdict("checked", "40 articles equal DuckDB's")
 
 
 @pytest.mark.parametrize(
-    ("part", "query"),
+    ("name", "part", "query"),
     [
-        ("records", "FROM {rows} LIMIT 2999"),
-        ("smallest", "FROM {rows} ORDER BY key DESC, value"),
-        ("smallest-stored", "FROM {rows} LIMIT 1"),
-        ("groups", "SELECT * REPLACE ('val_' AS least) FROM {rows}"),
+        ("goods", "goods", FEWER),
+        ("goods", "goods", MORE),
+        ("buyers", "buyers", "SELECT * REPLACE (items + 1 AS items) FROM {rows}"),
+        ("relation", "records", "FROM {rows} LIMIT 2999"),
+        ("relation", "smallest", "FROM {rows} ORDER BY key DESC, value"),
+        ("relation", "smallest-stored", "FROM {rows} LIMIT 1"),
+        ("relation", "groups", "SELECT * REPLACE ('val_' AS least) FROM {rows}"),
     ],
 )
-def test_a_damaged_relation_is_wrong(
-    relation: FinishedRun, tmp_path: Path, part: str, query: str
+def test_a_damaged_table_is_wrong(
+    runs: Runs, tmp_path: Path, name: str, part: str, query: str
 ) -> None:
-    assert check(damaged(relation, tmp_path, part, query)).status == "wrong"
+    assert verdict_on(runs[name], tmp_path, part, query).status == "wrong"
 
 
-def test_records_that_were_not_all_read_or_stored_are_wrong(relation: FinishedRun) -> None:
+@pytest.mark.parametrize(
+    "query",
+    [
+        FEWER,
+        MORE,
+        "FROM {rows} UNION ALL FROM {rows} LIMIT 41",
+        "SELECT * REPLACE (goods_id // 2 AS goods_id) FROM {rows}",
+    ],
+)
+def test_a_damaged_table_is_wrong_where_it_is_compared_in_stretches(
+    runs: Runs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, query: str
+) -> None:
+    monkeypatch.setattr(sql, "_STRETCH_ROWS", 10)
+    assert verdict_on(runs["goods"], tmp_path, "goods", query).status == "wrong"
+
+
+def test_records_that_were_not_all_read_or_stored_are_wrong(runs: Runs) -> None:
     for name in ("records", "stored"):
-        answer = {**relation.result["answer"], name: 2999}
-        lost = dataclasses.replace(relation, result={**relation.result, "answer": answer})
-        assert check(lost).status == "wrong"
+        assert check(with_answer(runs["relation"], **{name: 2999})).status == "wrong"
 
 
 Value = namedtuple("Value", "one other same")
@@ -322,10 +311,8 @@ def test_nothing_of_a_killed_generator_is_trusted(tmp_path: Path, victim: str) -
     place = tmp_path / "tpch"
     code = _MAKE + f"ensure_tpch(3.0, Path({str(place)!r}))"
     parent = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.PIPE, text=True)
-    end = time.monotonic() + 60
-    while not list(tmp_path.glob(".tpch.tpch-*/data/*/*.inprogress")):
-        assert time.monotonic() < end, "the generator does not start"
-        time.sleep(0.01)
+    begun = ".tpch.tpch-*/data/*/*.inprogress"
+    eventually("the generator starts", lambda: list(tmp_path.glob(begun)), look_s=0.01)
     os.kill(parent.pid if victim == "parent" else generator_of(parent.pid), signal.SIGKILL)
     error = parent.communicate(timeout=PATIENCE_S)[1]
     assert not place.exists()

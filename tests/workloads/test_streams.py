@@ -7,12 +7,10 @@ import json
 import math
 import os
 import shlex
-import shutil
 import socket
 import subprocess
 import threading
-import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -20,20 +18,21 @@ from typing import Any
 import pytest
 from py4j.protocol import Py4JError
 from pyspark.java_gateway import launch_gateway
+from spark_runs import damaged, submitting
 
 from hearth.machine import paths as places
 from hearth.report.terminal.workloads import line
 from hearth.workloads import catalogue
+from hearth.workloads.catalogue import MAIN, workloads_jar
 from hearth.workloads.checks import FinishedRun
-from hearth.workloads.checks.streams import STREAMS
+from hearth.workloads.checks.registry import check
 from hearth.workloads.logs import reason
 from hearth.workloads.source import DataServer, events_of
 from hearth.workloads.suites import suite
-from support import ROOT, Command, confs, driver_settings, validate
+from support import PATIENCE_S, Command, confs, driver_settings, eventually, validate
 
 pytestmark = pytest.mark.spark
 
-MAIN = "io.hearth.workloads.Main"
 SETTINGS = {"rate": "300", "duration-s": "3", "ramp-up-s": "1", "batch-ms": "1000"}
 WINDOWS = {"window-s": "3", "slide-s": "1"}
 CLICKS = "streaming-click-"
@@ -68,21 +67,17 @@ SLOW = ("streaming-network-grep", "slow-reader")
 LIMIT_S = 240
 
 
-def jar() -> str:
-    (found,) = (ROOT / "src" / "hearth" / "jars").glob("hearth-workloads_*.jar")
-    return str(found)
-
-
-def spark_words(folder: Path) -> list[str]:
-    settings = {
+def shell_words(folder: Path) -> list[str]:
+    """Of a driver without a program, which has the jobs on its class path."""
+    settings = driver_settings(places.spark_home(), None)
+    own = [settings.get("spark.driver.extraClassPath"), str(workloads_jar())]
+    settings |= {
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.sql.warehouse.dir": str(folder / "warehouse"),
-        **driver_settings(places.spark_home(), None),
+        "spark.driver.extraClassPath": ":".join(filter(None, own)),
     }
-    own = settings.get("spark.driver.extraClassPath")
-    settings["spark.driver.extraClassPath"] = ":".join(filter(None, [own, jar()]))
-    return ["--master", "local[2]", *confs(settings)]
+    return ["--master", "local[2]", *confs(settings), "pyspark-shell"]
 
 
 class Spark:
@@ -179,24 +174,27 @@ class Runs:
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Runs:
     """Every job by every API, and one whose receiver takes 60 events a second at most."""
     folder, found = tmp_path_factory.mktemp("streams"), Runs()
-    words = [*spark_words(folder), "pyspark-shell"]
     with pytest.MonkeyPatch.context() as patch, ThreadPoolExecutor(2) as pool:
-        patch.setenv("PYSPARK_SUBMIT_ARGS", shlex.join(words))
+        patch.setenv("PYSPARK_SUBMIT_ARGS", shlex.join(shell_words(folder)))
         halves = [CASES[0::2], [*CASES[1::2], SLOW]]
         for half in [pool.submit(found.add, folder, cases) for cases in halves]:
             half.result()
     return found
 
 
-def damaged(run: FinishedRun, folder: Path, damage: Any) -> FinishedRun:
-    """The run with `damage` done to the list of its answers."""
-    copy = folder / "answer"
-    shutil.copytree(run.answer, copy)
-    file = copy / "batches.jsonl"
-    answers = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
-    damage(answers)
-    file.write_text("".join(json.dumps(a) + "\n" for a in answers), encoding="utf-8")
-    return dataclasses.replace(run, answer=copy)
+Change = Callable[[list[dict[str, Any]]], Any]
+
+
+def changed(run: FinishedRun, folder: Path, change: Change) -> FinishedRun:
+    """The run with a change to the list of its answers."""
+
+    def damage(answer: Path) -> None:
+        file = answer / "batches.jsonl"
+        answers = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+        change(answers)
+        file.write_text("".join(json.dumps(a) + "\n" for a in answers), encoding="utf-8")
+
+    return damaged(run, folder, damage)
 
 
 def spoil_a_number(value: Any) -> bool:
@@ -225,7 +223,7 @@ def test_no_event_is_lost_or_counted_twice(job: str, api: str, runs: Any) -> Non
     assert streaming["api"] == api
     # A machine that stands still for more than a second makes the server drop some: it says so.
     assert streaming["events_processed"] + streaming["unsent"] == 1200
-    verdict = STREAMS[job](run)
+    verdict = check(run)
     assert verdict.status == "checked", verdict.detail
 
 
@@ -233,7 +231,7 @@ def test_no_event_is_lost_or_counted_twice(job: str, api: str, runs: Any) -> Non
 def test_a_wrong_number_in_the_answer_is_found(
     job: str, api: str, runs: Any, tmp_path: Path
 ) -> None:
-    verdict = STREAMS[job](damaged(runs[job, api], tmp_path, spoil_the_last_number))
+    verdict = check(changed(runs[job, api], tmp_path, spoil_the_last_number))
     assert verdict.status == "wrong"
 
 
@@ -251,38 +249,43 @@ def test_a_missing_answer_is_found(job: str, api: str, runs: Runs, tmp_path: Pat
         middle = "window-s" in run.parameters and api == "dstream"
         del answers[len(ids) // 2 if middle else ids.index(fullest)]
 
-    assert STREAMS[job](damaged(run, tmp_path, drop)).status == "wrong"
+    assert check(changed(run, tmp_path, drop)).status == "wrong"
 
 
-@pytest.mark.parametrize(("name", "value"), [("top", [["0", 1]]), ("total", 1)])
-def test_a_sketch_that_forgets_is_found(name: str, value: Any, runs: Runs, tmp_path: Path) -> None:
-    run = runs["streaming-count-min-top-k", "dstream"]
-    forgets = damaged(run, tmp_path, lambda answers: answers[-1].update({name: value}))
-    assert STREAMS[run.job](forgets).status == "wrong"
+def shifted(by_ms: int) -> Change:
+    """All windows lie at another time."""
 
-
-@pytest.mark.parametrize("shift_ms", [-20_000, 20_000])
-def test_windows_of_another_time_are_found(shift_ms: int, runs: Runs, tmp_path: Path) -> None:
     def shift(answers: list[dict[str, Any]]) -> None:
         for answer in answers:
             spans = answer["windows"].items()
-            answer["windows"] = {str(int(start) + shift_ms): counts for start, counts in spans}
+            answer["windows"] = {str(int(start) + by_ms): counts for start, counts in spans}
 
-    run = runs["streaming-click-sliding-page-counts", "structured"]
-    assert STREAMS[run.job](damaged(run, tmp_path, shift)).status == "wrong"
+    return shift
 
 
-def test_an_answer_given_twice_is_found(runs: Any, tmp_path: Path) -> None:
-    run = runs["streaming-network-word-count", "dstream"]
-    twice = damaged(run, tmp_path, lambda answers: answers.append(answers[-1]))
-    assert "2 answers" in STREAMS[run.job](twice).detail
+@pytest.mark.parametrize(
+    ("job", "api", "change", "words"),
+    [
+        ("count-min-top-k", "dstream", lambda a: a[-1].update(top=[["0", 1]]), ""),
+        ("count-min-top-k", "dstream", lambda a: a[-1].update(total=1), ""),
+        ("click-sliding-page-counts", "structured", shifted(-20_000), ""),
+        ("click-sliding-page-counts", "structured", shifted(20_000), ""),
+        ("network-word-count", "dstream", lambda a: a.append(a[-1]), "2 answers"),
+    ],
+)
+def test_what_is_forgotten_of_another_time_or_told_twice_is_found(
+    job: str, api: str, change: Change, words: str, runs: Runs, tmp_path: Path
+) -> None:
+    verdict = check(changed(runs[f"streaming-{job}", api], tmp_path, change))
+    assert verdict.status == "wrong"
+    assert words in verdict.detail
 
 
 def test_a_lost_event_is_found(runs: Any, tmp_path: Path) -> None:
     run = runs["streaming-network-grep", "dstream"]
     log = tmp_path / "log"
     log.write_text(run.data["stream"].read_text(encoding="utf-8") + "one more\n", encoding="utf-8")
-    verdict = STREAMS[run.job](dataclasses.replace(run, data={"stream": log}))
+    verdict = check(dataclasses.replace(run, data={"stream": log}))
     assert verdict.status == "wrong"
     sent = run.result["streaming"]["events_sent"]
     assert f"{sent:,} events, the log holds {sent + 1:,}" in verdict.detail
@@ -295,7 +298,7 @@ def test_an_event_counted_in_the_wrong_batch_is_found(api: str, runs: Any) -> No
     first, second = [b for b in result["streaming"]["batches"] if b["events"] > 1][:2]
     first["events"] += 1
     second["events"] -= 1
-    assert STREAMS[run.job](dataclasses.replace(run, result=result)).status == "wrong"
+    assert check(dataclasses.replace(run, result=result)).status == "wrong"
 
 
 @pytest.mark.parametrize("api", ["dstream", "structured"])
@@ -319,22 +322,21 @@ def test_a_job_whose_receiver_lags_did_not_keep_up(runs: Any) -> None:
     streaming = runs[SLOW].result["streaming"]
     assert streaming["events_processed"] + streaming["unsent"] == 600
     assert not streaming["kept_up"]
-    assert STREAMS[SLOW[0]](runs[SLOW]).status == "checked"
+    assert check(runs[SLOW]).status == "checked"
 
 
 # Sources that fail
 
 
 def submit(folder: Path, words: list[str], log: Path) -> "subprocess.Popen[str]":
-    spark_submit = str(places.spark_home() / "bin" / "spark-submit")
-    command = [spark_submit, *spark_words(folder), "--class", MAIN, jar(), *words]
+    command = submitting({"spark.sql.warehouse.dir": str(folder / "warehouse")})
     with log.open("w") as out:
-        return subprocess.Popen(command, stdout=out, stderr=out, cwd=folder)
+        return subprocess.Popen([*command, *words], stdout=out, stderr=out, cwd=folder)
 
 
 def end_of(process: "subprocess.Popen[str]", log: Path) -> str:
     """What the job says last; it must be an error of the user's, in one line."""
-    assert process.wait(90) == 2, log.read_text(encoding="utf-8")[-3000:]
+    assert process.wait(PATIENCE_S) == 2, log.read_text(encoding="utf-8")[-3000:]
     lines = log.read_text(encoding="utf-8").splitlines()
     (said,) = [line for line in lines if line.startswith("workloads: ")]
     return said
@@ -349,11 +351,8 @@ def test_a_source_that_is_killed_ends_the_job_with_one_line(api: str, tmp_path: 
         process = submit(tmp_path, words, log)
         try:
             answers = tmp_path / "answer" / "batches.jsonl"
-            end = time.monotonic() + 90
-            while not answers.is_file():
-                assert process.poll() is None, log.read_text(encoding="utf-8")[-3000:]
-                assert time.monotonic() < end
-                time.sleep(0.1)
+            eventually("an answer", lambda: answers.is_file() or process.poll() is not None)
+            assert process.poll() is None, log.read_text(encoding="utf-8")[-3000:]
             os.kill(server.pid, 9)
             assert "start" in end_of(process, log)
         finally:

@@ -7,10 +7,9 @@ import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import hearth
-from hearth.base.codec import load_document
+from hearth.base.codec import load_typed, typed
 from hearth.base.errors import UserError
 from hearth.base.java import QUIET, own_directory, own_environment, reason_of
 from hearth.base.private_files import private_directory, write_private
@@ -56,7 +55,7 @@ class Job:
     published: str
     parameters: tuple[Parameter, ...]
     inputs: tuple[Input, ...]
-    stream: str | None
+    stream: str | None = None
 
 
 @dataclass(frozen=True)
@@ -117,20 +116,14 @@ def load() -> Catalogue:
     jar = workloads_jar()
     file = paths.cache_home() / f"catalogue-{class_data.key([jar], [])}.json"
     try:
-        return parse(load_document(file, dict))
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return load_typed(file, Catalogue)
+    except (OSError, ValueError):
         text = ask("catalogue")  # not kept yet, or damaged
     try:
         _keep(file, text)
     except OSError as error:
         print(f"hearth: the jar will be asked each time: {error}", file=sys.stderr)
-    return parse(json.loads(text))
-
-
-def parse(document: dict[str, Any]) -> Catalogue:
-    """Return the catalogue of the jar's own document."""
-    jobs = tuple(_job(job) for job in document["jobs"])
-    return Catalogue(jobs, tuple(_generator(g) for g in document.get("generators", [])))
+    return typed(json.loads(text), Catalogue)
 
 
 def ask(*words: str) -> str:
@@ -162,43 +155,3 @@ def _keep(file: Path, text: str) -> None:
     for old in file.parent.glob("catalogue-*.json"):
         old.unlink(missing_ok=True)
     write_private(file, text)
-
-
-def _job(document: dict[str, Any]) -> Job:
-    inputs = tuple(
-        Input(item["name"], item["generator"], tuple(item.get("shared", [])))
-        for item in document["inputs"]
-    )
-    return Job(
-        document["name"],
-        document["family"],
-        document["summary"],
-        document["stresses"],
-        document["published"],
-        _parameters(document),
-        inputs,
-        document.get("stream"),
-    )
-
-
-def _generator(document: dict[str, Any]) -> Generator:
-    return Generator(
-        document["name"],
-        document["version"],
-        document["summary"],
-        _parameters(document),
-        document.get("distribution", ""),
-    )
-
-
-def _parameters(document: dict[str, Any]) -> tuple[Parameter, ...]:
-    return tuple(
-        Parameter(
-            p["name"],
-            p.get("default", ""),
-            p.get("help", ""),
-            p.get("published", ""),
-            choices=tuple(p.get("choices", [])),
-        )
-        for p in document["parameters"]
-    )

@@ -1,5 +1,6 @@
 """Check the answer of a run by implementations that do not share a line with it."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -26,3 +27,15 @@ class Verdict:
 
     status: Literal["checked", "wrong", "unchecked"]
     detail: str
+
+
+class WrongAnswerError(Exception):
+    """The answer is wrong; the message says where."""
+
+
+class UncheckedError(Exception):
+    """The answer cannot be judged; the message says why."""
+
+
+#: Returns what was compared.
+Check = Callable[[FinishedRun], str]

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hearth.workloads.checks import FinishedRun, Verdict, large
-from hearth.workloads.checks.duck import duck
-from hearth.workloads.checks.files import lines, parts, size_bytes, too_large
+from hearth.workloads.checks import FinishedRun, WrongAnswerError, large
+from hearth.workloads.checks.duck import LINES, duck
+from hearth.workloads.checks.files import lines, of_any_size, parts, size_bytes
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -28,21 +28,19 @@ _KEY_BYTES = 10
 _CHUNK_RECORDS = 1 << 18
 _CHUNK_KEYS = 1 << 20
 
-_LINES = """read_csv(?, columns={'line': 'VARCHAR'}, delim='\x01', quote='', escape='',
-    header=false, auto_detect=false)"""
 _WORDS = f"""SELECT word, count(*)::BIGINT AS n
-    FROM (SELECT unnest(string_split(line, ' ')) AS word FROM {_LINES})
+    FROM (SELECT unnest(string_split(line, ' ')) AS word FROM {LINES})
     WHERE word <> '' GROUP BY word"""
 _COUNTS = """SELECT word, sum(n)::BIGINT AS n FROM read_csv(?, columns={'word': 'VARCHAR',
     'n': 'BIGINT'}, delim='\t', quote='', escape='', header=false, auto_detect=false)
     GROUP BY word"""
 _NO_WORDS = "SELECT '' AS word, 0::BIGINT AS n WHERE false"
 # Rows of equal lines with the number of each: two texts are equal as multisets if these are.
-_MATCHES = f"SELECT line, count(*) AS n FROM {_LINES} WHERE contains(line, ?) GROUP BY line"
-_ALL = f"SELECT line, count(*) AS n FROM {_LINES} GROUP BY line"
+_MATCHES = f"SELECT line, count(*) AS n FROM {LINES} WHERE contains(line, ?) GROUP BY line"
+_ALL = f"SELECT line, count(*) AS n FROM {LINES} GROUP BY line"
 
 
-def word_count(run: FinishedRun) -> Verdict:
+def word_count(run: FinishedRun) -> str:
     """Compare every word's count with DuckDB's."""
     found, text, answer = (
         _files(run.answer / "counts"),
@@ -53,7 +51,7 @@ def word_count(run: FinishedRun) -> Verdict:
         sums = f"SELECT coalesce(sum(n), 0)::BIGINT, count(*) FROM ({_COUNTS})"
         total, distinct = connection.execute(sums, [found]).fetchall()[0] if found else (0, 0)
         if (total, distinct) != (answer["words"], answer["distinct_words"]):
-            return Verdict("wrong", f"the files hold {total} words, the answer {answer['words']}")
+            raise WrongAnswerError(f"the files hold {total} words, the answer {answer['words']}")
         # DuckDB reads no empty list of files.
         different = connection.execute(
             f"""SELECT coalesce(a.word, b.word) AS w, a.n, b.n
@@ -65,11 +63,11 @@ def word_count(run: FinishedRun) -> Verdict:
     if different:
         word, expected, actual = different[0]
         detail = f"'{word}' is counted {actual or 0} times, by DuckDB {expected or 0}"
-        return Verdict("wrong", f"{len(different)} words differ: {detail}")
-    return Verdict("checked", f"the counts of {distinct:,} words equal DuckDB's")
+        raise WrongAnswerError(f"{len(different)} words differ: {detail}")
+    return f"the counts of {distinct:,} words equal DuckDB's"
 
 
-def grep(run: FinishedRun) -> Verdict:
+def grep(run: FinishedRun) -> str:
     """Compare the lines found, and how often each, with DuckDB's."""
     text, pattern = _files(run.data["text"]), run.parameters["pattern"]
     found, reported = _files(run.answer / "lines"), run.result["answer"]["lines"]
@@ -77,26 +75,26 @@ def grep(run: FinishedRun) -> Verdict:
         counted = f"SELECT coalesce(sum(n), 0)::BIGINT FROM ({_MATCHES})"
         expected = connection.execute(counted, [text, pattern]).fetchall()[0][0]
         if reported != expected:
-            return Verdict("wrong", f"{reported:,} lines, DuckDB finds {expected:,}")
+            raise WrongAnswerError(f"{reported:,} lines, DuckDB finds {expected:,}")
         if not found and expected:
-            return Verdict("wrong", f"the files of {expected:,} lines are missing")
+            raise WrongAnswerError(f"the files of {expected:,} lines are missing")
         if not found:
-            return Verdict("checked", "no line holds it, by DuckDB neither")
+            return "no line holds it, by DuckDB neither"
         different = connection.execute(
             f"""SELECT count(*) FROM ({_MATCHES}) a FULL JOIN ({_ALL}) b ON a.line = b.line
             WHERE a.n IS DISTINCT FROM b.n""",
             [text, pattern, found],
         ).fetchall()[0][0]
     if different:
-        return Verdict("wrong", f"{different:,} different lines are not those that DuckDB finds")
-    return Verdict("checked", f"the {expected:,} lines are those that DuckDB finds")
+        raise WrongAnswerError(f"{different:,} different lines are not those that DuckDB finds")
+    return f"the {expected:,} lines are those that DuckDB finds"
 
 
 def _files(folder: Path) -> list[str]:
     return [str(file) for file in parts(folder)]
 
 
-def sort(run: FinishedRun) -> Verdict:
+def sort(run: FinishedRun) -> str:
     """Order over all files, and the same records as the input, by a sum over their hashes.
 
     Of large data, the order of some stretches and from each to the next.
@@ -104,17 +102,16 @@ def sort(run: FinishedRun) -> Verdict:
     source, target = run.data["records"], run.answer / "sorted"
     if size_bytes(source) != size_bytes(target):
         sizes = f"{size_bytes(target):,} bytes, the input {size_bytes(source):,}"
-        return Verdict("wrong", f"the output has {sizes}")
+        raise WrongAnswerError(f"the output has {sizes}")
     every = -(-size_bytes(target) // SORT_CHECK_BYTES)
-    if descent := _descent(target, max(1, every)):
-        return Verdict("wrong", descent)
+    _check_order(target, max(1, every))
     if every > 1:
         looked = f"keys ascend over one stretch in {every} of {_CHUNK_RECORDS:,} records"
-        return Verdict("checked", f"large: as many bytes as the input, {looked}")
+        return f"large: as many bytes as the input, {looked}"
     if _multiset(source) != _multiset(target):
-        return Verdict("wrong", "the output does not hold the same records as the input")
+        raise WrongAnswerError("the output does not hold the same records as the input")
     records = size_bytes(source) // _RECORD_BYTES
-    return Verdict("checked", f"{records:,} records in order, the same as in the input")
+    return f"{records:,} records in order, the same as in the input"
 
 
 def _chunks(folder: Path) -> Iterator[tuple[Path, np.ndarray]]:
@@ -125,16 +122,15 @@ def _chunks(folder: Path) -> Iterator[tuple[Path, np.ndarray]]:
             yield file, records[start : start + _CHUNK_RECORDS]
 
 
-def _descent(folder: Path, every: int) -> str | None:
-    """Return where a key is smaller than the one before it; one chunk in `every` is read."""
+def _check_order(folder: Path, every: int) -> None:
+    """Raise where a key is smaller than the one before it; one chunk in `every` is read."""
     last = b""
     for file, records in itertools.islice(_chunks(folder), 0, None, every):
         # Compared as unsigned bytes; that numpy drops trailing zeros changes no order here.
         keys = np.ascontiguousarray(records[:, :_KEY_BYTES]).view(f"S{_KEY_BYTES}").ravel()
         if keys[0] < last or bool((keys[1:] < keys[:-1]).any()):
-            return f"the keys in {file.name} are not in order"
+            raise WrongAnswerError(f"the keys in {file.name} are not in order")
         last = keys[-1]
-    return None
 
 
 def _multiset(folder: Path) -> int:
@@ -176,8 +172,8 @@ def _pairs(parameters: dict[str, str]) -> "pa.RecordBatchReader":
     return pa.RecordBatchReader.from_batches(pa.schema([("key", pa.uint64())]), made())
 
 
-def _pairs_problem(run: FinishedRun) -> str | None:
-    """Return the problem if pairs were lost or invented, by their number and their bytes."""
+def _check_pairs(run: FinishedRun) -> None:
+    """Raise where pairs were lost or invented, by their number and their bytes."""
     answer = run.result["answer"]
     pairs = int(run.parameters["maps"]) * int(run.parameters["pairs"])
     for name, expected in (
@@ -185,14 +181,12 @@ def _pairs_problem(run: FinishedRun) -> str | None:
         ("value_bytes", pairs * int(run.parameters["value-bytes"])),
     ):
         if answer[name] != expected:
-            return f"{name}: {answer[name]:,}, made were {expected:,}"
-    return None
+            raise WrongAnswerError(f"{name}: {answer[name]:,}, made were {expected:,}")
 
 
-def group_by(run: FinishedRun) -> Verdict:
+def group_by(run: FinishedRun) -> str:
     """Compare groups with DuckDB's over the same keys: number, largest, a sum over all of them."""
-    if problem := _pairs_problem(run):
-        return Verdict("wrong", problem)
+    _check_pairs(run)
     count, largest, checksum = 0, 0, 0
     with duck(run) as connection:
         connection.register("pairs", _pairs(run.parameters))
@@ -205,19 +199,18 @@ def group_by(run: FinishedRun) -> Verdict:
     actual = (answer["groups"], answer["largest_group"], answer["checksum"] % (1 << 64))
     expected = (count, largest, checksum % (1 << 64))
     if actual != expected:
-        return Verdict("wrong", f"groups, largest, checksum: {actual}, by DuckDB {expected}")
-    return Verdict("checked", f"{count:,} groups, the sizes of all equal DuckDB's")
+        raise WrongAnswerError(f"groups, largest, checksum: {actual}, by DuckDB {expected}")
+    return f"{count:,} groups, the sizes of all equal DuckDB's"
 
 
-def sort_by(run: FinishedRun) -> Verdict:
+def sort_by(run: FinishedRun) -> str:
     """Compare each partition's keys, in order, with the same keys sorted by DuckDB."""
-    if problem := _pairs_problem(run):
-        return Verdict("wrong", problem)
+    _check_pairs(run)
     partitions = run.result["answer"]["partitions"]
     ends = np.cumsum([partition["pairs"] for partition in partitions], dtype=np.uint64)
     made = int(run.parameters["maps"]) * int(run.parameters["pairs"])
     if ends[-1] != made:
-        return Verdict("wrong", f"the partitions hold {ends[-1]:,} pairs, made were {made:,}")
+        raise WrongAnswerError(f"the partitions hold {ends[-1]:,} pairs, made were {made:,}")
     begins = np.concatenate([np.zeros(1, dtype=np.uint64), ends[:-1]])
     sums, start = np.zeros(len(ends), dtype=np.uint64), 0
     with duck(run) as connection:
@@ -231,14 +224,12 @@ def sort_by(run: FinishedRun) -> Verdict:
             start += len(keys)
     for number, partition in enumerate(partitions):
         if int(sums[number]) != partition["checksum"] % (1 << 64):
-            return Verdict("wrong", f"partition {number} does not hold its keys in order")
-    return Verdict("checked", f"{made:,} pairs in the order that DuckDB sorts them in")
+            raise WrongAnswerError(f"partition {number} does not hold its keys in order")
+    return f"{made:,} pairs in the order that DuckDB sorts them in"
 
 
-def naive_bayes(run: FinishedRun) -> Verdict:
+def naive_bayes(run: FinishedRun) -> str:
     """Check model and accuracy against scikit-learn's on the same split of the reviews."""
-    if too_large(run.data["reviews"]):
-        return large.naive_bayes(run)
     from sklearn.feature_extraction.text import CountVectorizer
     from sklearn.naive_bayes import MultinomialNB
 
@@ -249,19 +240,16 @@ def naive_bayes(run: FinishedRun) -> Verdict:
     model.fit(counts, [label for label, _ in training])
     words = counter.get_feature_names_out()
     expected = dict(zip(words, model.feature_log_prob_.T, strict=True))
-    if problem := _words_problem(run.answer / "model", expected):
-        return Verdict("wrong", problem)
+    _check_words(run.answer / "model", expected)
     accuracy = model.score(
         counter.transform(text for _, text in unseen), [label for label, _ in unseen]
     )
     answer = run.result["answer"]
     if answer["tested"] != len(unseen):
-        return Verdict("wrong", f"{answer['tested']:,} reviews tested, there are {len(unseen):,}")
+        raise WrongAnswerError(f"{answer['tested']:,} reviews tested, there are {len(unseen):,}")
     if abs(answer["accuracy"] - accuracy) > ACCURACY_TOLERANCE:
-        return Verdict("wrong", f"accuracy {answer['accuracy']:.4f}, scikit-learn's {accuracy:.4f}")
-    return Verdict(
-        "checked", f"{len(expected):,} words and accuracy {accuracy:.4f}: scikit-learn's"
-    )
+        raise WrongAnswerError(f"accuracy {answer['accuracy']:.4f}, scikit-learn's {accuracy:.4f}")
+    return f"{len(expected):,} words and accuracy {accuracy:.4f}: scikit-learn's"
 
 
 def _split(run: FinishedRun) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
@@ -279,17 +267,18 @@ def _tokens(text: str) -> list[str]:
     return re.findall("[a-z0-9']+", text.lower())
 
 
-def _words_problem(folder: Path, expected: dict[str, np.ndarray]) -> str | None:
+def _check_words(folder: Path, expected: dict[str, np.ndarray]) -> None:
     found = {}
     for line in lines(folder):
         word, negative, positive = line.split("\t")
         found[word] = np.array([float(negative), float(positive)])
     if found.keys() != expected.keys():
-        return f"{len(found):,} words are known, scikit-learn knows {len(expected):,}"
+        known = f"{len(found):,} words are known, scikit-learn knows {len(expected):,}"
+        raise WrongAnswerError(known)
     for word, logs in expected.items():
         if not np.allclose(found[word], logs, rtol=0, atol=LOG_PROBABILITY_TOLERANCE):
-            return f"'{word}' has log probabilities {found[word]}, by scikit-learn {logs}"
-    return None
+            detail = f"'{word}' has log probabilities {found[word]}, by scikit-learn {logs}"
+            raise WrongAnswerError(detail)
 
 
 CORE = {
@@ -298,5 +287,5 @@ CORE = {
     "sort": sort,
     "group-by": group_by,
     "sort-by": sort_by,
-    "naive-bayes": naive_bayes,
+    "naive-bayes": of_any_size(naive_bayes, large.naive_bayes, "reviews"),
 }

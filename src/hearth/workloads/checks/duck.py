@@ -5,21 +5,22 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from hearth.workloads.checks import FinishedRun
+from hearth.workloads.checks import FinishedRun, UncheckedError
 
 if TYPE_CHECKING:
     import duckdb
 
 
-class DuckDbMemoryError(Exception):
-    """Neither the memory nor the disk of this machine held what DuckDB needed."""
+#: The lines of text files, which are the query's next parameter.
+LINES = """read_csv(?, columns={'line': 'VARCHAR'}, delim='\x01', quote='', escape='',
+    header=false, auto_detect=false)"""
 
 
 @contextmanager
 def duck(run: FinishedRun) -> Iterator["duckdb.DuckDBPyConnection"]:
     """Open a connection that spills to the answer's folder.
 
-    Raises DuckDbMemoryError where the work done with it runs out of memory and disk.
+    Raises UncheckedError where the work done with it runs out of memory and disk.
     """
     import duckdb
 
@@ -29,6 +30,6 @@ def duck(run: FinishedRun) -> Iterator["duckdb.DuckDBPyConnection"]:
             yield connection
     except duckdb.OutOfMemoryException as error:
         reason = str(error).splitlines()[0]
-        raise DuckDbMemoryError(f"DuckDB could not hold what it needed: {reason}") from error
+        raise UncheckedError(f"DuckDB could not hold what it needed: {reason}") from error
     finally:
         shutil.rmtree(spilled, ignore_errors=True)

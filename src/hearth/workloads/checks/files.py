@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from hearth.workloads.checks import Check, FinishedRun, WrongAnswerError
+
 #: Inputs up to this size are fully recomputed by a second implementation.
 FULL_CHECK_BYTES = 256 << 20
 _STRETCH_ROWS = 1 << 16
@@ -21,9 +23,17 @@ def size_bytes(folder: Path) -> int:
     return sum(file.stat().st_size for file in parts(folder))
 
 
-def too_large(folder: Path, limit_bytes: int = FULL_CHECK_BYTES) -> bool:
-    """Return whether the data is too large to be fully recomputed."""
-    return size_bytes(folder) > limit_bytes
+def of_any_size(
+    recompute: Check, properties: Check, data: str, limit_bytes: int = FULL_CHECK_BYTES
+) -> Check:
+    """Return a check by another implementation; where that input is larger, by properties."""
+
+    def check(run: FinishedRun) -> str:
+        if size_bytes(run.data[data]) <= limit_bytes:
+            return recompute(run)
+        return f"large: {properties(run)}"
+
+    return check
 
 
 def manifest(folder: Path) -> dict[str, Any]:
@@ -40,23 +50,19 @@ def lines(folder: Path) -> Iterator[str]:
 
 
 def table(folder: Path, dtype: type) -> dict[int, Any]:
-    """Read an answer of `vertex TAB value`; raise ValueError for a vertex listed twice."""
+    """Read an answer of `vertex TAB value`; a vertex that is listed twice is wrong."""
     found: dict[int, Any] = {}
     for line in lines(folder):
         key, value = line.split("\t")
         if int(key) in found:
-            raise ValueError(f"{folder.name} lists {key} twice")
+            raise WrongAnswerError(f"{folder.name} lists {key} twice")
         found[int(key)] = dtype(value)
     return found
 
 
 def vectors(folder: Path, *columns: str) -> list[np.ndarray]:
     """Read columns of a Parquet data set: a list column becomes an array of rows x dimensions."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    read = pa.concat_tables(pq.read_table(file, columns=list(columns)) for file in parts(folder))
-    return [_array(read.column(name).combine_chunks(), len(read)) for name in columns]
+    return [np.concatenate(column) for column in zip(*stretches(folder, *columns), strict=True)]
 
 
 def stretches(folder: Path, *columns: str) -> Iterator[list[np.ndarray]]:

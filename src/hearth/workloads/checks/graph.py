@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from hearth.workloads.checks import FinishedRun, Verdict, large
-from hearth.workloads.checks.files import parts, table, too_large
+from hearth.workloads.checks import FinishedRun, WrongAnswerError, large
+from hearth.workloads.checks.files import of_any_size, parts, table
 
 #: Edge files up to this size are recomputed: some ten seconds.
 GRAPH_CHECK_BYTES = 64 << 20
@@ -49,48 +49,42 @@ def _edges(run: FinishedRun) -> Edges:
     return Edges(ids, indices[:, 0], indices[:, 1])
 
 
-def _values(run: FinishedRun, name: str, edges: Edges, dtype: type) -> np.ndarray | str:
-    """Return the answer's values in the order of `ids`, or what is wrong with them."""
-    try:
-        found = table(run.answer / name, dtype)
-    except ValueError as error:
-        return str(error)
+def _values(run: FinishedRun, name: str, edges: Edges, dtype: type) -> np.ndarray:
+    """Return the answer's values in the order of `ids`."""
+    found = table(run.answer / name, dtype)
     if found.keys() != set(edges.ids.tolist()):
-        return f"{len(found):,} vertices are listed, the graph has {len(edges.ids):,}"
+        listed = f"{len(found):,} vertices are listed, the graph has {len(edges.ids):,}"
+        raise WrongAnswerError(listed)
     return np.array([found[vertex] for vertex in edges.ids.tolist()])
 
 
-def _top_problem(run: FinishedRun, edges: Edges, values: np.ndarray) -> str | None:
-    """Return the problem if the vertices of the largest values are not those of the files."""
+def _check_top(run: FinishedRun, edges: Edges, values: np.ndarray) -> None:
+    """Raise where the vertices of the largest values are not those of the files."""
     largest = np.lexsort((edges.ids, -values))[:20]
     expected = [(int(edges.ids[i]), float(values[i])) for i in largest]
     actual = [(item["vertex"], item["value"]) for item in run.result["answer"]["top"]]
-    return None if actual == expected else "the 20 largest are not those of the files"
+    if actual != expected:
+        raise WrongAnswerError("the 20 largest are not those of the files")
 
 
-def page_rank(run: FinishedRun) -> Verdict:
+def page_rank(run: FinishedRun) -> str:
     """Check ranks by scipy with the same definition, which is itself compared with networkx's."""
-    if too_large(run.data["graph"], GRAPH_CHECK_BYTES):
-        return large.page_rank(run)
     edges = _edges(run)
     ranks = _values(run, "ranks", edges, float)
-    if isinstance(ranks, str):
-        return Verdict("wrong", ranks)
     reset, iterations = float(run.parameters["reset"]), int(run.parameters["iterations"])
     expected = _ranks(edges, reset, iterations)
     difference = float(np.max(np.abs(ranks - expected) / expected))
     if not difference <= RANK_TOLERANCE:
-        return Verdict("wrong", f"ranks differ from scipy's by up to {difference:.3g} of them")
-    if problem := _top_problem(run, edges, ranks):
-        return Verdict("wrong", problem)
+        raise WrongAnswerError(f"ranks differ from scipy's by up to {difference:.3g} of them")
+    _check_top(run, edges, ranks)
     if len(edges.source) > NETWORKX_EDGES:
-        return Verdict("checked", f"{len(ranks):,} ranks equal scipy's")
+        return f"{len(ranks):,} ranks equal scipy's"
     # That the definition is right: iterated until nothing changes, it comes to networkx's ranks.
     settled = _ranks(edges, reset, CONVERGED) / len(edges.ids)
     distance = float(np.abs(settled - _converged(edges, reset)).sum())
     if not distance <= NETWORKX_TOLERANCE:
-        return Verdict("wrong", f"the formula's ranks are {distance:.3g} away from networkx's")
-    return Verdict("checked", f"{len(ranks):,} ranks equal scipy's, whose limit is networkx's")
+        raise WrongAnswerError(f"the formula's ranks are {distance:.3g} away from networkx's")
+    return f"{len(ranks):,} ranks equal scipy's, whose limit is networkx's"
 
 
 def _ranks(edges: Edges, reset: float, iterations: int) -> np.ndarray:
@@ -122,47 +116,38 @@ def _converged(edges: Edges, reset: float) -> np.ndarray:
     return np.array([ranks[vertex] for vertex in range(len(edges.ids))])
 
 
-def connected_components(run: FinishedRun) -> Verdict:
+def connected_components(run: FinishedRun) -> str:
     """Compare each vertex's component, named by its smallest vertex, with scipy's."""
-    if too_large(run.data["graph"], GRAPH_CHECK_BYTES):
-        return large.connected_components(run)
     from scipy.sparse.csgraph import connected_components as components
 
     edges = _edges(run)
     found = _values(run, "components", edges, int)
-    if isinstance(found, str):
-        return Verdict("wrong", found)
     count, labels = components(edges.matrix, directed=False)
     # ids ascend, so that a component's first index is that of its smallest vertex.
     _, first = np.unique(labels, return_index=True)
     differ = int((found != edges.ids[first][labels]).sum())
     if differ:
-        return Verdict("wrong", f"{differ:,} vertices are in other components than scipy's")
+        raise WrongAnswerError(f"{differ:,} vertices are in other components than scipy's")
     answer, largest = run.result["answer"], int(np.bincount(labels).max())
     if (answer["components"], answer["largest"]) != (count, largest):
         stated = f"{answer['components']:,} components, the largest of {answer['largest']:,}"
-        return Verdict("wrong", f"{stated}; scipy finds {count:,} and {largest:,}")
-    return Verdict("checked", f"{count:,} components equal scipy's")
+        raise WrongAnswerError(f"{stated}; scipy finds {count:,} and {largest:,}")
+    return f"{count:,} components equal scipy's"
 
 
-def triangle_count(run: FinishedRun) -> Verdict:
+def triangle_count(run: FinishedRun) -> str:
     """Compare the triangles through each vertex with a product of scipy's sparse matrices."""
-    if too_large(run.data["graph"], GRAPH_CHECK_BYTES):
-        return large.triangle_count(run)
     edges = _edges(run)
     found = _values(run, "triangles", edges, int)
-    if isinstance(found, str):
-        return Verdict("wrong", found)
     expected = _triangles(edges)
     differ = int((found != expected).sum())
     if differ:
-        return Verdict("wrong", f"{differ:,} vertices have other counts than scipy's")
+        raise WrongAnswerError(f"{differ:,} vertices have other counts than scipy's")
     total, stated = int(expected.sum()) // 3, run.result["answer"]["triangles"]
     if stated != total:
-        return Verdict("wrong", f"{stated:,} triangles, scipy counts {total:,}")
-    if problem := _top_problem(run, edges, found):
-        return Verdict("wrong", problem)
-    return Verdict("checked", f"{total:,} triangles, those of each vertex equal scipy's")
+        raise WrongAnswerError(f"{stated:,} triangles, scipy counts {total:,}")
+    _check_top(run, edges, found)
+    return f"{total:,} triangles, those of each vertex equal scipy's"
 
 
 def _triangles(edges: Edges) -> np.ndarray:
@@ -193,7 +178,10 @@ def _triangles(edges: Edges) -> np.ndarray:
 
 
 GRAPH = {
-    "page-rank": page_rank,
-    "connected-components": connected_components,
-    "triangle-count": triangle_count,
+    job: of_any_size(recompute, properties, "graph", GRAPH_CHECK_BYTES)
+    for job, recompute, properties in (
+        ("page-rank", page_rank, large.page_rank),
+        ("connected-components", connected_components, large.connected_components),
+        ("triangle-count", triangle_count, large.triangle_count),
+    )
 }

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hearth.workloads.checks import FinishedRun, Verdict
-from hearth.workloads.checks.duck import duck
+from hearth.workloads.checks import FinishedRun, WrongAnswerError
+from hearth.workloads.checks.duck import LINES, duck
 from hearth.workloads.checks.files import lines, manifest, parts, stretches
 
 if TYPE_CHECKING:
@@ -38,18 +38,7 @@ _VALUES = """read_csv(%s, columns={'vertex': 'BIGINT', 'value': '%s'}, delim='\t
     auto_detect=false)"""
 
 
-def rows_problem(run: FinishedRun, data: str, counted: str) -> str | None:
-    """Return the problem if another number of rows was read than the generator made.
-
-    data: the input's name; counted: that of the answer's number of rows.
-    """
-    made, read = manifest(run.data[data]).get("rows"), run.result["answer"][counted]
-    if made is None or made == read:
-        return None
-    return f"{read:,} {counted} were read, {made:,} were made"
-
-
-def naive_bayes(run: FinishedRun) -> Verdict:
+def naive_bayes(run: FinishedRun) -> str:
     """Check that words' probabilities add up to 1, and the number of tested reviews."""
     answer, sums, words = run.result["answer"], np.zeros(2), 0
     for line in lines(run.answer / "model"):
@@ -58,65 +47,60 @@ def naive_bayes(run: FinishedRun) -> Verdict:
         words += 1
     if words != answer["vocabulary"]:
         reported = f"the answer says {answer['vocabulary']:,}"
-        return Verdict("wrong", f"{words:,} words in the files, {reported}")
+        raise WrongAnswerError(f"{words:,} words in the files, {reported}")
     if not np.allclose(sums, 1, rtol=0, atol=SAME_SUMS):
-        return Verdict("wrong", f"the words' probabilities sum up to {sums}, not to 1")
+        raise WrongAnswerError(f"the words' probabilities sum up to {sums}, not to 1")
     confusion = np.array(answer["confusion"])
     tested, right = confusion.sum(), np.trace(confusion)
     if (answer["tested"], answer["accuracy"]) != (tested, right / tested):
-        return Verdict("wrong", "tested and accuracy are not those of the table of confusion")
+        raise WrongAnswerError("tested and accuracy are not those of the table of confusion")
     if answer["accuracy"] <= confusion.sum(axis=1).max() / tested:
-        return Verdict("wrong", f"accuracy {answer['accuracy']:.4f}: no better than one label")
-    if problem := _split_problem(run, int(tested)):
-        return Verdict("wrong", problem)
-    held = f"the probabilities of {words:,} words sum up to 1, {tested:,.0f} reviews were tested"
-    return Verdict("checked", f"large: {held}")
+        raise WrongAnswerError(f"accuracy {answer['accuracy']:.4f}: no better than one label")
+    _check_split(run, int(tested))
+    return f"the probabilities of {words:,} words sum up to 1, {tested:,.0f} reviews were tested"
 
 
-def _split_problem(run: FinishedRun, tested: int) -> str | None:
+def _check_split(run: FinishedRun, tested: int) -> None:
+    """Raise where another share of the reviews was tested than the job was asked to test."""
     made = manifest(run.data["reviews"]).get("rows")
     if made is None:
-        return None
+        return
     share = 1 - int(run.parameters["train-percent"]) / 100
     away = abs(tested - made * share) / math.sqrt(made * share * (1 - share))
-    if away <= STANDARD_ERRORS:
-        return None
-    return f"{tested:,} reviews were tested, of {made:,} there should be about {made * share:,.0f}"
+    if away > STANDARD_ERRORS:
+        expected = f"of {made:,} there should be about {made * share:,.0f}"
+        raise WrongAnswerError(f"{tested:,} reviews were tested, {expected}")
 
 
-def k_means(run: FinishedRun) -> Verdict:
+def k_means(run: FinishedRun) -> str:
     """Check the centres' cost in one pass of numpy, and that it is below the first centres'."""
     answer = run.result["answer"]
     found, first = np.array(answer["centres"]), np.array(answer["first_centres"])
-    count, cost, before = 0, 0.0, 0.0
+    count, total, before = 0, 0.0, 0.0
     for (points,) in stretches(run.data["points"], "features"):
         count += len(points)
-        cost += _cost(points, found)
-        before += _cost(points, first)
-    if problem := _count_problem(answer["points"], count):
-        return Verdict("wrong", problem)
-    if not abs(answer["cost"] - cost) <= SAME_SUMS * cost:  # NaN is not
-        return Verdict("wrong", f"cost {answer['cost']:.6g}, that of the centres is {cost:.6g}")
-    if not cost <= before:
-        return Verdict("wrong", f"cost {cost:.6g}, that of the first centres was {before:.6g}")
-    held = f"the cost of {len(found)} centres is numpy's, {cost:.6g}, at first {before:.6g}"
-    return Verdict("checked", f"large: {held}")
+        total += cost(points, found)
+        before += cost(points, first)
+    _check_count(answer["points"], count)
+    if not abs(answer["cost"] - total) <= SAME_SUMS * total:  # NaN is not
+        raise WrongAnswerError(f"cost {answer['cost']:.6g}, that of the centres is {total:.6g}")
+    if not total <= before:
+        raise WrongAnswerError(f"cost {total:.6g}, that of the first centres was {before:.6g}")
+    return f"the cost of {len(found)} centres is numpy's, {total:.6g}, at first {before:.6g}"
 
 
-def _cost(points: np.ndarray, centres: np.ndarray) -> float:
+def cost(points: np.ndarray, centres: np.ndarray) -> float:
+    """Return the sum of the squares of the points' distances to their nearest centres."""
     squares = [((points - centre) ** 2).sum(axis=1) for centre in centres]
     return float(np.min(squares, axis=0).sum())
 
 
-def _count_problem(reported: int, counted: int) -> str | None:
-    return (
-        None
-        if reported == counted
-        else f"the answer says {reported:,} rows, the files hold {counted:,}"
-    )
+def _check_count(reported: int, counted: int) -> None:
+    if reported != counted:
+        raise WrongAnswerError(f"the answer says {reported:,} rows, the files hold {counted:,}")
 
 
-def gaussian_mixture(run: FinishedRun) -> Verdict:
+def gaussian_mixture(run: FinishedRun) -> str:
     """Check that the mixture has the data's mean and second moments, as each step keeps them."""
     found = {name: np.array(values) for name, values in run.result["answer"]["found"].items()}
     weights, means = found["weights"], found["means"]
@@ -125,8 +109,7 @@ def gaussian_mixture(run: FinishedRun) -> Verdict:
         count += len(points)
         mean += points.sum(axis=0)
         second += points.T @ points
-    if problem := _count_problem(run.result["answer"]["points"], count):
-        return Verdict("wrong", problem)
+    _check_count(run.result["answer"]["points"], count)
     squares = found["covariances"] + means[:, :, None] * means[:, None, :]
     for name, actual, expected, largest in (
         ("weights", weights.sum(), 1, weights),
@@ -135,36 +118,33 @@ def gaussian_mixture(run: FinishedRun) -> Verdict:
     ):
         away = float(np.abs(actual - expected).max())
         if not away <= SAME_SUMS * max(1.0, float(np.abs(largest).max())):
-            return Verdict("wrong", f"the mixture's {name} are {away:.3g} away from the data's")
-    return Verdict("checked", f"large: the mixture has the mean and moments of {count:,} points")
+            raise WrongAnswerError(f"the mixture's {name} are {away:.3g} away from the data's")
+    return f"the mixture has the mean and moments of {count:,} points"
 
 
-def sparse_naive_bayes(run: FinishedRun) -> Verdict:
+def sparse_naive_bayes(run: FinishedRun) -> str:
     """Check priors by DuckDB's count of the labels; the dimensions' probabilities sum up to 1."""
     answer, smoothing = run.result["answer"], float(run.parameters["smoothing"])
     with duck(run) as connection:
         rows = connection.execute(
-            """SELECT split_part(line, ' ', 1)::DOUBLE AS label, count(*) FROM read_csv(?,
-            columns={'line': 'VARCHAR'}, delim='\x01', quote='', escape='', header=false,
-            auto_detect=false) GROUP BY label ORDER BY label""",
+            f"""SELECT split_part(line, ' ', 1)::DOUBLE AS label, count(*) FROM {LINES}
+            GROUP BY label ORDER BY label""",
             [[str(file) for file in parts(run.data["vectors"])]],
         ).fetchall()
     counts = np.array([count for _, count in rows])
-    if problem := _count_problem(answer["vectors"], int(counts.sum())):
-        return Verdict("wrong", problem)
+    _check_count(answer["vectors"], int(counts.sum()))
     order = np.argsort(answer["labels"])
     labels, priors = (np.array(answer[name])[order] for name in ("labels", "log_priors"))
     expected = np.log((counts + smoothing) / (counts.sum() + smoothing * len(counts)))
     if list(labels) != [label for label, _ in rows] or not np.allclose(priors, expected, rtol=1e-9):
-        return Verdict("wrong", f"labels {labels} and priors {priors} are not DuckDB's {expected}")
+        raise WrongAnswerError(f"labels {labels} and priors {priors} are not DuckDB's {expected}")
     sums = dict.fromkeys(labels, 0.0)
     for line in lines(run.answer / "model"):
         label, _, value = line.split("\t")
         sums[float(label)] += math.exp(float(value))
     if not np.allclose(list(sums.values()), 1, rtol=0, atol=SAME_SUMS):
-        return Verdict("wrong", f"the probabilities of the classes sum up to {sums}, not to 1")
-    held = f"priors are DuckDB's, the probabilities of {len(counts)} classes sum up to 1"
-    return Verdict("checked", f"large: {held}")
+        raise WrongAnswerError(f"the probabilities of the classes sum up to {sums}, not to 1")
+    return f"priors are DuckDB's, the probabilities of {len(counts)} classes sum up to 1"
 
 
 @dataclass(frozen=True)
@@ -177,7 +157,7 @@ class Loss:
     smooth: bool
 
 
-def plane(run: FinishedRun, loss: Loss) -> Verdict:
+def plane(run: FinishedRun, loss: Loss) -> str:
     """Check accuracy and objective of the plane in one pass of numpy, and that it is a minimum."""
     answer, strength = run.result["answer"], float(run.parameters["regularisation"])
     weights, intercept = np.array(answer["coefficients"]), answer["intercept"]
@@ -190,33 +170,31 @@ def plane(run: FinishedRun, loss: Loss) -> Verdict:
         paid, at_zero = paid + float(loss.of(margins).sum()), at_zero + float(loss.of(none).sum())
         gradient += (loss.slope(margins) * sides) @ features
         first += (loss.slope(none) * sides) @ features
-    if problem := _count_problem(answer["vectors"], count):
-        return Verdict("wrong", problem)
+    _check_count(answer["vectors"], count)
     # Vectors on the plane itself belong to either side.
     if not abs(answer["accuracy"] * count - right) <= 1.5:
-        return Verdict("wrong", f"accuracy {answer['accuracy']}, numpy's is {right / count}")
+        raise WrongAnswerError(f"accuracy {answer['accuracy']}, numpy's is {right / count}")
     objective = paid / count + strength / 2 * float(weights @ weights)
     values = f"objective {objective:.6g}, at the start {at_zero / count:.6g}"
     if not objective < at_zero / count:
-        return Verdict("wrong", values)
+        raise WrongAnswerError(values)
     steep = np.linalg.norm(gradient / count + strength * weights) / np.linalg.norm(first / count)
     ended = answer["iterations"] < int(run.parameters["iterations"])
     if loss.smooth and ended and not steep <= FLAT:
-        return Verdict("wrong", f"{values}; the gradient is still {steep:.2g} of the first one")
-    return Verdict("checked", f"large: accuracy {right / count:.4f} is numpy's, {values}")
+        raise WrongAnswerError(f"{values}; the gradient is still {steep:.2g} of the first one")
+    return f"accuracy {right / count:.4f} is numpy's, {values}"
 
 
 LOGISTIC = Loss(lambda z: np.logaddexp(0, -z), lambda z: -np.exp(-np.logaddexp(0, z)), smooth=True)
 HINGE = Loss(lambda z: np.maximum(0, 1 - z), lambda z: -(z < 1).astype(float), smooth=False)
 
 
-def page_rank(run: FinishedRun) -> Verdict:
+def page_rank(run: FinishedRun) -> str:
     """Check that ranks sum up to their number; the least are of vertices that no edge leads to."""
     answer = run.result["answer"]
     with duck(run) as connection:
         graph_views(connection, run, "ranks", "DOUBLE")
-        if problem := _vertices_problem(connection, run):
-            return Verdict("wrong", problem)
+        _check_vertices(connection, run)
         total, least, unsought, most = connection.execute(
             """SELECT sum(value), min(value),
             min(value) FILTER (WHERE NOT sought), max(value) FILTER (WHERE NOT sought) FROM
@@ -225,19 +203,18 @@ def page_rank(run: FinishedRun) -> Verdict:
     for name, value in (("files", total), ("answer", answer["sum"])):
         if not abs(value - answer["vertices"]) <= SAME_RANKS * answer["vertices"]:
             sums = f"the ranks of the {name} sum up to {value}"
-            return Verdict("wrong", f"{sums}, not to the {answer['vertices']:,} vertices")
+            raise WrongAnswerError(f"{sums}, not to the {answer['vertices']:,} vertices")
     if least <= 0 or (unsought is not None and not least == unsought == most):
-        return Verdict("wrong", "vertices that no edge leads to do not share the least rank")
-    return Verdict("checked", f"large: the ranks of {answer['vertices']:,} vertices sum up rightly")
+        raise WrongAnswerError("vertices that no edge leads to do not share the least rank")
+    return f"the ranks of {answer['vertices']:,} vertices sum up rightly"
 
 
-def connected_components(run: FinishedRun) -> Verdict:
+def connected_components(run: FinishedRun) -> str:
     """Check that no edge joins two components, and that each is named by its smallest vertex."""
     answer = run.result["answer"]
     with duck(run) as connection:
         graph_views(connection, run, "components", "BIGINT")
-        if problem := _vertices_problem(connection, run):
-            return Verdict("wrong", problem)
+        _check_vertices(connection, run)
         (crossing,) = _row(connection, CROSSING_EDGES)
         misnamed, components, largest = _row(
             connection,
@@ -246,13 +223,13 @@ def connected_components(run: FinishedRun) -> Verdict:
             GROUP BY value)""",
         )
     if crossing:
-        return Verdict("wrong", f"{crossing:,} edges lead from one component to another")
+        raise WrongAnswerError(f"{crossing:,} edges lead from one component to another")
     if misnamed:
-        return Verdict("wrong", f"{misnamed:,} components are not named by their smallest vertex")
+        raise WrongAnswerError(f"{misnamed:,} components are not named by their smallest vertex")
     if (components, largest) != (answer["components"], answer["largest"]):
         reported = f"{answer['components']:,} components, the largest of {answer['largest']:,}"
-        return Verdict("wrong", f"{reported}; the files hold {components:,} and {largest:,}")
-    return Verdict("checked", f"large: no edge leaves any of the {components:,} components")
+        raise WrongAnswerError(f"{reported}; the files hold {components:,} and {largest:,}")
+    return f"no edge leaves any of the {components:,} components"
 
 
 # Not as a condition: DuckDB (2.0) then joins all pairs of vertices by it, before the edges.
@@ -262,26 +239,22 @@ JOIN answer AS source ON source.vertex = a JOIN answer AS target ON target.verte
 """
 
 
-def triangle_count(run: FinishedRun) -> Verdict:
+def triangle_count(run: FinishedRun) -> str:
     """Check that counts sum up to three a triangle, and some vertices against DuckDB."""
     answer = run.result["answer"]
     with duck(run) as connection:
         graph_views(connection, run, "triangles", "BIGINT")
-        if problem := _vertices_problem(connection, run):
-            return Verdict("wrong", problem)
+        _check_vertices(connection, run)
         (total,) = _row(connection, "SELECT sum(value)::BIGINT FROM answer")
         if total != 3 * answer["triangles"]:
-            reported = f"the answer says {answer['triangles']:,} triangles"
-            return Verdict(
-                "wrong", f"{reported}, the vertices' counts sum up to {total:,}, not three each"
-            )
+            sums = f"the vertices' counts sum up to {total:,}, not three each"
+            raise WrongAnswerError(f"the answer says {answer['triangles']:,} triangles, {sums}")
         differ = connection.execute(_TRIANGLES, [SAMPLED_VERTICES]).fetchall()
     if differ:
         vertex, reported, found = differ[0]
         detail = f"{vertex} has {reported:,}, by DuckDB {found:,}"
-        return Verdict("wrong", f"{len(differ)} vertices have other triangles: {detail}")
-    held = f"{answer['triangles']:,} triangles, those of {SAMPLED_VERTICES} vertices are DuckDB's"
-    return Verdict("checked", f"large: {held}")
+        raise WrongAnswerError(f"{len(differ)} vertices have other triangles: {detail}")
+    return f"{answer['triangles']:,} triangles, those of {SAMPLED_VERTICES} vertices are DuckDB's"
 
 
 # The vertices of the smallest hashes: any, but the same ones at each check.
@@ -317,10 +290,11 @@ def _list(folder: Path) -> str:
     return "[" + ", ".join(f"'{file}'" for file in quoted) + "]"
 
 
-def _vertices_problem(connection: "duckdb.DuckDBPyConnection", run: FinishedRun) -> str | None:
-    """Return the problem if the answer lists other vertices than the graph's, or one twice."""
-    if problem := rows_problem(run, "graph", "edges"):
-        return problem
+def _check_vertices(connection: "duckdb.DuckDBPyConnection", run: FinishedRun) -> None:
+    """Raise where edges were lost, other vertices are listed than the graph's, or one twice."""
+    made, read = manifest(run.data["graph"]).get("rows"), run.result["answer"]["edges"]
+    if made not in (None, read):
+        raise WrongAnswerError(f"{read:,} edges were read, {made:,} were made")
     listed, different, expected = _row(
         connection,
         """SELECT count(*), count(DISTINCT vertex), (SELECT count(*) FROM
@@ -331,6 +305,6 @@ def _vertices_problem(connection: "duckdb.DuckDBPyConnection", run: FinishedRun)
         """SELECT count(*) FROM answer WHERE vertex NOT IN
         (SELECT a FROM edges UNION SELECT b FROM edges)""",
     )
-    if listed == different == expected == run.result["answer"]["vertices"] and not strange:
-        return None
-    return f"{listed:,} vertices are listed, {different:,} different; the graph has {expected:,}"
+    if not listed == different == expected == run.result["answer"]["vertices"] or strange:
+        vertices = f"{listed:,} vertices are listed, {different:,} different"
+        raise WrongAnswerError(f"{vertices}; the graph has {expected:,}")

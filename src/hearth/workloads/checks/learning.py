@@ -5,12 +5,13 @@ first guess and takes as many: then both must come to the same result, not to a 
 """
 
 import warnings
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from hearth.workloads.checks import FinishedRun, Verdict, large
-from hearth.workloads.checks.files import lines, parts, too_large, vectors
+from hearth.workloads.checks import FinishedRun, UncheckedError, WrongAnswerError, large
+from hearth.workloads.checks.files import lines, of_any_size, parts, vectors
 
 #: Of numbers that two implementations reach by the same steps, relative to the largest of them.
 SAME_STEPS = 1e-6
@@ -22,61 +23,45 @@ SAME_SUMS = 1e-9
 _Weights = tuple[np.ndarray, float]
 
 
-def k_means(run: FinishedRun) -> Verdict:
+def k_means(run: FinishedRun) -> str:
     """Check centres by as many iterations of scikit-learn from the same first centres; the cost."""
-    if too_large(run.data["points"]):
-        return large.k_means(run)
     from sklearn.cluster import KMeans
 
     answer = run.result["answer"]
     (points,) = vectors(run.data["points"], "features")
     first, centres = np.array(answer["first_centres"]), np.array(answer["centres"])
     if len(np.unique(centres, axis=0)) != int(run.parameters["clusters"]):
-        return Verdict("wrong", f"{len(np.unique(centres, axis=0))} different centres")
+        raise WrongAnswerError(f"{len(np.unique(centres, axis=0))} different centres")
     iterations = int(run.parameters["iterations"])
     model = KMeans(len(first), init=first, n_init=1, max_iter=iterations, tol=0, algorithm="lloyd")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # that it did not converge: it was not asked to
         model.fit(points)
-    if difference := _differ(centres, model.cluster_centers_, SAME_STEPS):
-        return Verdict("wrong", f"the centres are not scikit-learn's: {difference}")
-    cost = _cost(points, centres)
-    if difference := _differ(answer["cost"], cost, SAME_STEPS):
-        return Verdict("wrong", f"the cost is not that of the centres: {difference}")
-    return Verdict("checked", f"{len(centres)} centres equal scikit-learn's, cost {cost:.6g}")
+    _check_same("centres", centres, model.cluster_centers_, SAME_STEPS)
+    cost = large.cost(points, centres)
+    _check_same("cost", answer["cost"], cost, SAME_STEPS)
+    return f"{len(centres)} centres equal scikit-learn's, cost {cost:.6g}"
 
 
-def _cost(points: np.ndarray, centres: np.ndarray) -> float:
-    """Return the sum of the squares of the points' distances to their nearest centres."""
-    nearest = np.full(len(points), np.inf)
-    for centre in centres:
-        nearest = np.minimum(nearest, ((points - centre) ** 2).sum(axis=1))
-    return float(nearest.sum())
-
-
-def _differ(actual: Any, expected: Any, tolerance: float) -> str | None:
-    """Return the largest difference if it is more than `tolerance` of the largest number."""
+def _check_same(name: str, actual: Any, expected: Any, tolerance: float) -> None:
+    """Raise where the largest difference is more than `tolerance` of the largest number."""
     actual, expected = np.asarray(actual, dtype=float), np.asarray(expected, dtype=float)
     if actual.shape != expected.shape:
-        return f"shape {actual.shape} instead of {expected.shape}"
+        raise WrongAnswerError(f"{name}: shape {actual.shape} instead of {expected.shape}")
     difference = float(np.abs(actual - expected).max())
-    if difference <= tolerance * float(np.abs(expected).max()):  # NaN is not
-        return None
-    return f"they differ by up to {difference:.3g}"
+    if not difference <= tolerance * float(np.abs(expected).max()):  # NaN is not
+        raise WrongAnswerError(f"{name}: they differ from the recount by up to {difference:.3g}")
 
 
-def gaussian_mixture(run: FinishedRun) -> Verdict:
+def gaussian_mixture(run: FinishedRun) -> str:
     """Check weights, means and covariances by the same steps in numpy, with scipy's densities."""
-    if too_large(run.data["points"]):
-        return large.gaussian_mixture(run)
     answer = run.result["answer"]
     (points,) = vectors(run.data["points"], "features")
     expected = _mixture(points, answer["first"], int(run.parameters["iterations"]))
     for name, values in expected.items():
-        if difference := _differ(answer["found"][name], values, SAME_STEPS):
-            return Verdict("wrong", f"the {name} are not those of numpy's steps: {difference}")
+        _check_same(name, answer["found"][name], values, SAME_STEPS)
     clusters = len(expected["weights"])
-    return Verdict("checked", f"weights, means, covariances of {clusters} clusters equal numpy's")
+    return f"weights, means, covariances of {clusters} clusters equal numpy's"
 
 
 def _mixture(
@@ -113,10 +98,8 @@ def _mixture(
     return found
 
 
-def sparse_naive_bayes(run: FinishedRun) -> Verdict:
+def sparse_naive_bayes(run: FinishedRun) -> str:
     """Check probabilities by scikit-learn's; priors, which Spark smooths too, by their formula."""
-    if too_large(run.data["vectors"]):
-        return large.sparse_naive_bayes(run)
     from scipy.sparse import vstack
     from sklearn.datasets import load_svmlight_files
     from sklearn.naive_bayes import MultinomialNB
@@ -142,47 +125,40 @@ def sparse_naive_bayes(run: FinishedRun) -> Verdict:
         ("accuracy", answer["accuracy"], np.mean(predicted == labels)),
     )
     for name, actual, expected in pairs:
-        if difference := _differ(actual, expected, SAME_SUMS):
-            return Verdict("wrong", f"{name}: not scikit-learn's, {difference}")
-    return Verdict("checked", f"{logs.size:,} probabilities equal scikit-learn's")
+        _check_same(name, actual, expected, SAME_SUMS)
+    return f"{logs.size:,} probabilities equal scikit-learn's"
 
 
-def linear_svm(run: FinishedRun) -> Verdict:
+def linear_svm(run: FinishedRun) -> str:
     """Check DataFrames by scikit-learn's minimum, RDDs by the same descent in numpy."""
-    if too_large(run.data["vectors"]):
-        return large.plane(run, large.HINGE)
     labels, features = vectors(run.data["vectors"], "label", "features")
     sides = 2 * labels - 1
-    if problem := _accuracy_problem(run, features, sides):
-        return Verdict("wrong", problem)
+    _check_accuracy(run, features, sides)
     strength = float(run.parameters["regularisation"])
     if run.parameters["api"] == "rdd":
         expected = _descent(features, sides, int(run.parameters["iterations"]), strength)
-        if difference := _differ(run.result["answer"]["coefficients"], expected, SAME_STEPS):
-            return Verdict("wrong", f"the coefficients are not numpy's: {difference}")
-        return Verdict("checked", f"{len(expected)} coefficients equal numpy's")
+        coefficients = run.result["answer"]["coefficients"]
+        _check_same("coefficients", coefficients, expected, SAME_STEPS)
+        return f"{len(expected)} coefficients equal numpy's"
     from sklearn.svm import LinearSVC
 
     # This solver restrains the intercept too; scaled up, it hardly does.
     other = LinearSVC(
         C=1 / (len(labels) * strength), loss="hinge", intercept_scaling=100, max_iter=200_000
     )
-    return _minimum(run, features, sides, lambda z: np.maximum(0, 1 - z), other)
+    return _minimum(run, features, sides, large.HINGE, other)
 
 
-def logistic_regression(run: FinishedRun) -> Verdict:
+def logistic_regression(run: FinishedRun) -> str:
     """Compare the minimum of the objective with scikit-learn's."""
-    if too_large(run.data["vectors"]):
-        return large.plane(run, large.LOGISTIC)
     from sklearn.linear_model import LogisticRegression
 
     labels, features = vectors(run.data["vectors"], "label", "features")
     sides = 2 * labels - 1
-    if problem := _accuracy_problem(run, features, sides):
-        return Verdict("wrong", problem)
+    _check_accuracy(run, features, sides)
     strength = float(run.parameters["regularisation"])
     other = LogisticRegression(C=1 / (len(labels) * strength), tol=1e-9, max_iter=10_000)
-    return _minimum(run, features, sides, lambda z: np.logaddexp(0, -z), other)
+    return _minimum(run, features, sides, large.LOGISTIC, other)
 
 
 def _found(run: FinishedRun) -> _Weights:
@@ -190,15 +166,14 @@ def _found(run: FinishedRun) -> _Weights:
     return np.array(answer["coefficients"]), answer["intercept"]
 
 
-def _accuracy_problem(run: FinishedRun, features: np.ndarray, sides: np.ndarray) -> str | None:
-    """Return the problem if the accuracy is not the coefficients'; `sides`: labels, -1 and 1."""
+def _check_accuracy(run: FinishedRun, features: np.ndarray, sides: np.ndarray) -> None:
+    """Raise where the accuracy is not the coefficients'; `sides`: labels, -1 and 1."""
     coefficients, intercept = _found(run)
     right = (features @ coefficients + intercept > 0) == (sides > 0)
     accuracy, stated = float(right.mean()), run.result["answer"]["accuracy"]
     # One vector may lie on the plane.
-    if abs(stated - accuracy) * len(sides) < 1.5:
-        return None
-    return f"accuracy {stated}, that of its coefficients is {accuracy}"
+    if not abs(stated - accuracy) * len(sides) < 1.5:
+        raise WrongAnswerError(f"accuracy {stated}, that of its coefficients is {accuracy}")
 
 
 def _descent(
@@ -215,30 +190,38 @@ def _descent(
 
 
 def _minimum(
-    run: FinishedRun, features: np.ndarray, sides: np.ndarray, loss: Any, other: Any
-) -> Verdict:
+    run: FinishedRun, features: np.ndarray, sides: np.ndarray, loss: large.Loss, other: Any
+) -> str:
     """Compare mean(loss) + strength / 2 * |w|^2 at Spark's weights against another solver's."""
     strength = float(run.parameters["regularisation"])
 
     def objective(weights: _Weights) -> float:
         coefficients, intercept = weights
         margins = sides * (features @ coefficients + intercept)
-        return float(loss(margins).mean() + strength / 2 * coefficients @ coefficients)
+        return float(loss.of(margins).mean() + strength / 2 * coefficients @ coefficients)
 
     other.fit(features, sides)
     spark, best = objective(_found(run)), objective((other.coef_[0], float(other.intercept_[0])))
     values = f"objective {spark:.6g}, scikit-learn's {best:.6g}"
     if spark <= best * (1 + SAME_MINIMUM):
-        return Verdict("checked", values)
+        return values
     if run.result["answer"]["iterations"] >= int(run.parameters["iterations"]):
-        return Verdict("unchecked", f"{values}: it ended at its last iteration, not at the minimum")
-    return Verdict("wrong", values)
+        raise UncheckedError(f"{values}: it ended at its last iteration, not at the minimum")
+    raise WrongAnswerError(values)
 
 
 LEARNING = {
-    "k-means": k_means,
-    "gaussian-mixture": gaussian_mixture,
-    "sparse-naive-bayes": sparse_naive_bayes,
-    "linear-svm": linear_svm,
-    "logistic-regression": logistic_regression,
+    job: of_any_size(recompute, properties, data)
+    for job, recompute, properties, data in (
+        ("k-means", k_means, large.k_means, "points"),
+        ("gaussian-mixture", gaussian_mixture, large.gaussian_mixture, "points"),
+        ("sparse-naive-bayes", sparse_naive_bayes, large.sparse_naive_bayes, "vectors"),
+        ("linear-svm", linear_svm, partial(large.plane, loss=large.HINGE), "vectors"),
+        (
+            "logistic-regression",
+            logistic_regression,
+            partial(large.plane, loss=large.LOGISTIC),
+            "vectors",
+        ),
+    )
 }

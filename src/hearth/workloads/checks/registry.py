@@ -1,28 +1,31 @@
 """Which check belongs to which job."""
 
-from collections.abc import Callable
-
-from hearth.workloads.checks import FinishedRun, Verdict
+from hearth.workloads.checks import (
+    Check,
+    FinishedRun,
+    UncheckedError,
+    Verdict,
+    WrongAnswerError,
+)
 from hearth.workloads.checks.core import CORE
-from hearth.workloads.checks.duck import DuckDbMemoryError
 from hearth.workloads.checks.graph import GRAPH
 from hearth.workloads.checks.learning import LEARNING
 from hearth.workloads.checks.sql import SQL
 from hearth.workloads.checks.streams import STREAMS
-
-Check = Callable[[FinishedRun], Verdict]
 
 CHECKS: dict[str, Check] = {**CORE, **LEARNING, **GRAPH, **SQL, **STREAMS}
 
 
 def check(run: FinishedRun) -> Verdict:
     """Return the verdict on a run; `unchecked`, with the reason, for a job that has no check."""
-    found = CHECKS.get(run.job)
-    if found is None:
+    compare = CHECKS.get(run.job)
+    if compare is None:
         return Verdict("unchecked", f"{run.job} has no check")
     try:
-        return found(run)
-    except DuckDbMemoryError as error:
+        return Verdict("checked", compare(run))
+    except WrongAnswerError as error:
+        return Verdict("wrong", str(error))
+    except UncheckedError as error:
         return Verdict("unchecked", str(error))
     except ModuleNotFoundError as error:
         return Verdict(

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hearth.workloads import tpch
-from hearth.workloads.checks import FinishedRun, Verdict
+from hearth.workloads.checks import FinishedRun, WrongAnswerError
 from hearth.workloads.checks.duck import duck
 
 if TYPE_CHECKING:
@@ -139,7 +139,7 @@ def _sorted(table: Table, inexact: set[int]) -> list[Row]:
     return sorted(table.rows, key=lambda row: [(row[i] is not None, row[i]) for i in columns])
 
 
-def tpch_queries(run: FinishedRun) -> Verdict:
+def tpch_queries(run: FinishedRun) -> str:
     """Compare every query's rows with DuckDB's, and at scale 1 with the standard's answers.
 
     DuckDB is given the same texts: only the standard's answers can tell that a text is wrong.
@@ -155,9 +155,9 @@ def tpch_queries(run: FinishedRun) -> Verdict:
             elif found == 0:
                 empty.append(name)
     if wrong:
-        return Verdict("wrong", f"{len(wrong)} of {len(names)} queries differ; {wrong[0]}")
+        raise WrongAnswerError(f"{len(wrong)} of {len(names)} queries differ; {wrong[0]}")
     without = f"{len(empty)} empty" + (f" ({', '.join(empty)})" if empty else "")
-    return Verdict("checked", f"{len(names)} of {len(names)} queries equal DuckDB's, {without}")
+    return f"{len(names)} of {len(names)} queries equal DuckDB's, {without}"
 
 
 def _query_difference(
@@ -196,39 +196,37 @@ def _known(value: Any, known: str) -> bool:
     return isinstance(value, (int, Decimal)) and abs(value - digits) < unit
 
 
-def aggregation(run: FinishedRun) -> Verdict:
+def aggregation(run: FinishedRun) -> str:
     """Compare each article's sums with DuckDB's."""
     with _views(run, "shop", ("items",)) as connection:
         return _compared(connection, run.answer / "goods", _GOODS, "articles")
 
 
-def join(run: FinishedRun) -> Verdict:
+def join(run: FinishedRun) -> str:
     """Compare each buyer's sums with DuckDB's."""
     since = run.result["parameters"]["since"]
     with _views(run, "shop", ("orders", "items")) as connection:
         return _compared(connection, run.answer / "buyers", _BUYERS, "buyers", [since])
 
 
-def rdd_relation(run: FinishedRun) -> Verdict:
+def rdd_relation(run: FinishedRun) -> str:
     """Check counts, groups, the ordered filter before and after Parquet, and the copy itself."""
     records = tpch.parquet_rows(sorted(run.data["pairs"].glob("*.parquet")))
     answer = run.result["answer"]
     if not answer["records"] == answer["stored"] == records:
         counts = f"{answer['records']} records, {answer['stored']} read back"
-        return Verdict("wrong", f"{counts}, the files have {records}")
+        raise WrongAnswerError(f"{counts}, the files have {records}")
     below = int(run.result["parameters"]["below"])
     smallest = f"SELECT key, value FROM pairs WHERE key < {below} ORDER BY key, value"
     with duck(run) as connection:
         _view(connection, "pairs", f"{run.data['pairs']}/*.parquet")
         for name in ("smallest", "smallest-stored"):
             ordered = ("key", "value")
-            found = _compared(connection, run.answer / name, smallest, "rows", order=ordered)
-            if found.status != "checked":
-                return found
+            _compared(connection, run.answer / name, smallest, "rows", order=ordered)
         _view(connection, "records", f"{run.answer}/records/*.parquet")
         lost, new = connection.execute(_LOST).fetchall()[0]
         if lost or new:
-            return Verdict("wrong", f"of the stored records {lost} are missing, {new} are new")
+            raise WrongAnswerError(f"of the stored records {lost} are missing, {new} are new")
         return _compared(connection, run.answer / "groups", _GROUPS, "keys")
 
 
@@ -239,11 +237,11 @@ def _compared(
     what: str,
     values: list[Any] | None = None,
     order: tuple[str, ...] = (),
-) -> Verdict:
+) -> str:
     """Compare row by row, few of them in Python at once; without an order, by the first column."""
     files = _parquet(answer)
     if not files:
-        return Verdict("wrong", f"{answer.name}: {_MISSING}")
+        raise WrongAnswerError(f"{answer.name}: {_MISSING}")
     by = "" if order else "ORDER BY 1"
     mine = connection.cursor().execute(f"FROM read_parquet(?) {by}", [files])
     theirs = connection.cursor().execute(f"{query} {by}", values or [])
@@ -252,10 +250,10 @@ def _compared(
         actual, expected = (Table.of(side, _STRETCH_ROWS) for side in (mine, theirs))
         found = difference(actual, expected, order)
         if found is not None:
-            return Verdict("wrong", f"{answer.name}: {found}")
+            raise WrongAnswerError(f"{answer.name}: {found}")
         compared += len(expected.rows)
         more = len(expected.rows) == _STRETCH_ROWS
-    return Verdict("checked", f"{compared:,} {what} equal DuckDB's")
+    return f"{compared:,} {what} equal DuckDB's"
 
 
 def _read(connection: "duckdb.DuckDBPyConnection", answer: Path) -> Table | str:

@@ -16,7 +16,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from hearth.workloads.checks import FinishedRun, Verdict
+from hearth.workloads.checks import Check, FinishedRun, UncheckedError, WrongAnswerError
 
 #: The log is read whole; above this many bytes no check is made.
 LIMIT_BYTES = 256 << 20
@@ -24,14 +24,6 @@ LIMIT_BYTES = 256 << 20
 TOLERANCE = 1e-6
 #: MLlib's gradient descent ends when a step is shorter than this (relative to the weights, or 1).
 _CONVERGED = 0.001
-
-
-class _DifferenceError(Exception):
-    """The answer is wrong; the message says where."""
-
-
-class _UndecidableError(Exception):
-    """The answer cannot be judged; the message says why."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +47,7 @@ class _Recording:
         self.structured = streaming["api"] == "structured"
         log = run.data["stream"]
         if log.stat().st_size > LIMIT_BYTES:
-            raise _UndecidableError(f"the log is larger than {LIMIT_BYTES >> 20} MB")
+            raise UncheckedError(f"the log is larger than {LIMIT_BYTES >> 20} MB")
         self.events = _whole_lines(log)
         self.batches = _batches(self.events, streaming)
         text = _whole_lines(run.answer / "batches.jsonl")
@@ -70,10 +62,10 @@ class _Recording:
         known = {answer["id"]: answer for answer in self.answers}
         twice = [batch for batch, answers in ids.items() if answers > 1]
         if twice:
-            raise _DifferenceError(f"batch {twice[0]} has {ids[twice[0]]} answers")
+            raise WrongAnswerError(f"batch {twice[0]} has {ids[twice[0]]} answers")
         missing = [batch.id for batch in self.batches if batch.events and batch.id not in known]
         if missing:
-            raise _DifferenceError(f"batch {missing[0]} has no answer")
+            raise WrongAnswerError(f"batch {missing[0]} has no answer")
         # Batches that ended after the run's last look had no events: they must count nothing.
         listed = {batch.id for batch in self.batches}
         later = [_Batch(batch, batch, []) for batch in sorted(known.keys() - listed)]
@@ -90,10 +82,10 @@ class _Recording:
         times = [answer["id"] for answer in answers]
         wrong = [b for a, b in pairwise(times) if b - a != slide_ms]
         if wrong or not times:
-            raise _DifferenceError(f"no window ends {slide_ms} ms before {(wrong or ['any'])[0]}")
+            raise WrongAnswerError(f"no window ends {slide_ms} ms before {(wrong or ['any'])[0]}")
         full = [batch.time_ms for batch in self.batches if batch.events]
         if full[0] <= times[0] - window_ms or full[-1] > times[-1]:
-            raise _DifferenceError("some events are in no window")
+            raise WrongAnswerError("some events are in no window")
         return [
             (
                 [
@@ -122,9 +114,9 @@ def _batches(events: list[str], streaming: dict[str, Any]) -> list[_Batch]:
     }
     for what, total in totals.items():
         if total != len(events):
-            raise _DifferenceError(f"{what} {total:,} events, the log holds {len(events):,}")
+            raise WrongAnswerError(f"{what} {total:,} events, the log holds {len(events):,}")
     if not events:
-        raise _DifferenceError("not one event was sent")
+        raise WrongAnswerError("not one event was sent")
     batches, start = [], 0
     for batch in streaming["batches"]:
         end = start + batch["events"]
@@ -142,9 +134,9 @@ def _same(what: str, expected: Any, actual: Any) -> None:
         if keys:
             key = min(keys)
             pair = f"{actual.get(key, 'none')}, the recount says {expected.get(key, 'none')}"
-            raise _DifferenceError(f"{what}: {len(keys)} counts differ, '{key}': {pair}")
+            raise WrongAnswerError(f"{what}: {len(keys)} counts differ, '{key}': {pair}")
     elif expected != actual:
-        raise _DifferenceError(f"{what}: {actual}, the recount says {expected}")
+        raise WrongAnswerError(f"{what}: {actual}, the recount says {expected}")
 
 
 # What the jobs count
@@ -223,7 +215,7 @@ def _arrival_windows(
         stretches[pane] = recording.events[begin:end]
         other = sum(a >= pane + slide or b < pane for a, b in arrived[begin:end])
         if other:
-            raise _DifferenceError(f"{other} events from {pane} on were read at another time")
+            raise WrongAnswerError(f"{other} events from {pane} on were read at another time")
         begin = end
     for start, counts in final.items():
         inside = [stretches.get(pane, []) for pane in range(start, start + window, slide)]
@@ -260,7 +252,7 @@ def _panes(totals: dict[int, int], window_ms: int, slide_ms: int) -> dict[int, i
         others = range(start, start + window_ms - slide_ms, slide_ms)
         last = totals.get(start, 0) - sum(panes.get(pane, 0) for pane in others)
         if last < 0:
-            raise _DifferenceError(f"window from {start}: less than its parts hold")
+            raise WrongAnswerError(f"window from {start}: less than its parts hold")
         panes[start + window_ms - slide_ms] = last
     return panes
 
@@ -326,10 +318,10 @@ def _count_min(recording: _Recording) -> str:
         _same(f"{where}: users named", min(wanted, len(counts)), len(named))
         for user, estimate in named.items():
             if not counts[user] <= estimate <= counts[user] + epsilon * counts.total():
-                raise _DifferenceError(f"{where}: {user} has {counts[user]}, estimate {estimate}")
+                raise WrongAnswerError(f"{where}: {user} has {counts[user]}, estimate {estimate}")
         missed = [u for u, n in counts.items() if u not in named and n > min(named.values())]
         if missed:
-            raise _DifferenceError(f"{where}: {missed[0]} ({counts[missed[0]]}) is not named")
+            raise WrongAnswerError(f"{where}: {missed[0]} ({counts[missed[0]]}) is not named")
     return f"estimates within {epsilon} of all events above a recount"
 
 
@@ -344,7 +336,7 @@ def _unique_users(recording: _Recording) -> str:
         allowed = (3 if batch is full[-1][0] else 5) * error
         for name, exact in (("users", len(users)), ("users_so_far", len(so_far))):
             if name in answer and abs(answer[name] - exact) > allowed * exact + 0.5:
-                raise _DifferenceError(f"batch {batch.id}: {name} {answer[name]} of {exact}")
+                raise WrongAnswerError(f"batch {batch.id}: {name} {answer[name]} of {exact}")
     return f"estimates within {3 * error:.1%} (3 standard errors) of a recount"
 
 
@@ -357,7 +349,7 @@ def _close(what: str, expected: Any, actual: Any) -> None:
     difference = numpy.abs(numpy.asarray(actual) - expected) / numpy.maximum(1, abs(expected))
     # Not `>`: NaN must not pass.
     if not (difference.shape == expected.shape and bool((difference <= TOLERANCE).all())):
-        raise _DifferenceError(f"{what}: {difference.max():.2g} away from numpy's")
+        raise WrongAnswerError(f"{what}: {difference.max():.2g} away from numpy's")
 
 
 def _numbers(events: list[str]) -> Any:
@@ -384,7 +376,7 @@ def _clusters(recording: _Recording) -> str:
                 centres[c] = (weights[c] * centres[c] + own.sum(axis=0)) / total
                 weights[c] = total
         if weights.min() < 1e-8 * weights.max():
-            raise _UndecidableError("a centre died out, and Spark splits another: not recomputed")
+            raise UncheckedError("a centre died out, and Spark splits another: not recomputed")
         _close(f"batch {batch.id}: weights", weights, answer["weights"])
         _close(f"batch {batch.id}: centres", centres, answer["centres"])
     return f"the centres after each batch equal numpy's (to {TOLERANCE})"
@@ -430,16 +422,10 @@ def _logistic(product: Any, label: Any) -> Any:
     return 1 / (1 + numpy.exp(-product)) - label
 
 
-def _check(compare: Callable[[_Recording], str]) -> Callable[[FinishedRun], Verdict]:
-    def check(run: FinishedRun) -> Verdict:
-        try:
-            recording = _Recording(run)
-            found = compare(recording)
-        except _DifferenceError as difference:
-            return Verdict("wrong", str(difference))
-        except _UndecidableError as reason:
-            return Verdict("unchecked", str(reason))
-        return Verdict("checked", f"{len(recording.events):,} events, each once; {found}")
+def _check(compare: Callable[[_Recording], str]) -> Check:
+    def check(run: FinishedRun) -> str:
+        recording = _Recording(run)
+        return f"{len(recording.events):,} events, each once; {compare(recording)}"
 
     return check
 

@@ -3,7 +3,7 @@ package io.hearth.hadoop;
 import io.hearth.transport.Idling;
 import io.hearth.transport.Secret;
 import io.hearth.transport.WireSettings;
-import io.hearth.transport.WireSettings.Carriers;
+import io.hearth.transport.WireSettings.Transports;
 import io.hearth.transport.WireSettings.Encryption;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -24,7 +24,7 @@ public record RpcSettings(WireSettings wire, int port, boolean refusesTcp, Strin
     static final String IDLE = "hearth.rpc.idle";
     static final String MEMORY = "hearth.rpc.memory";
     static final String WINDOW = "hearth.rpc.window";
-    static final String CARRIERS = "hearth.rpc.carriers";
+    static final String TRANSPORTS = "hearth.rpc.carriers";
     static final String SECRET = "hearth.rpc.secret.file";
     static final String ENCRYPTION = "hearth.rpc.encryption";
     static final String PORT = "hearth.rpc.port";
@@ -39,11 +39,11 @@ public record RpcSettings(WireSettings wire, int port, boolean refusesTcp, Strin
     public static RpcSettings of(Configuration conf) throws IOException {
         int longest = conf.getInt(CommonConfigurationKeys.IPC_MAXIMUM_RESPONSE_LENGTH,
                 CommonConfigurationKeys.IPC_MAXIMUM_RESPONSE_LENGTH_DEFAULT);
-        Carriers carriers = one(conf, CARRIERS, Carriers.values(), Carriers.ANY);
-        boolean silent = carriers == Carriers.ANY && !System.getenv().containsKey("UCX_LOG_FILE")
+        Transports transports = one(conf, TRANSPORTS, Transports.values(), Transports.ANY);
+        boolean silent = transports == Transports.ANY && !System.getenv().containsKey("UCX_LOG_FILE")
                 && !System.getenv().containsKey("UCX_LOG_LEVEL");
         WireSettings wire = sized(conf, longest)
-                .withCarriers(silent ? Carriers.TCP : carriers)
+                .withTransports(silent ? Transports.TCP : transports)
                 .withEncryption(encryption(conf));
         String secret = conf.getTrimmed(SECRET, "");
         if (!secret.isEmpty()) wire = wire.withSecret(Secret.read(Path.of(secret)));

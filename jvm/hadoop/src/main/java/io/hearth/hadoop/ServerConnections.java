@@ -64,7 +64,7 @@ public final class ServerConnections {
      * The wires of this process's clients: opened once, with the configuration of the first of them.
      *
      * @return empty where this process cannot have one now, which one line says; it is tried again after a minute
-     * @throws IOException where a value of the configuration is not allowed, or a carrier that must be used is missing
+     * @throws IOException where a value of the configuration is not allowed, or a transport that must be used is missing
      */
     public static Optional<ServerConnections> of(Configuration conf) throws IOException {
         if (ofThisProcess.isEmpty() && System.nanoTime() - notBeforeNs >= 0) {
@@ -96,8 +96,8 @@ public final class ServerConnections {
      */
     public Optional<Connection> to(InetSocketAddress server, Lookup lookup) throws IOException, InterruptedException {
         CompletableFuture<Known> mine = new CompletableFuture<>();
-        CompletableFuture<Known> found = known.compute(server, (address, before) -> isOver(before) ? mine : before);
-        if (found == mine) {
+        CompletableFuture<Known> pending = known.compute(server, (address, before) -> isOver(before) ? mine : before);
+        if (pending == mine) {
             try {
                 mine.complete(ask(server, lookup));
             } catch (Throwable trouble) {
@@ -106,11 +106,11 @@ public final class ServerConnections {
             }
         }
         try {
-            return found.get().connection();
+            return pending.get().connection();
         } catch (ExecutionException e) {
             // Another's interrupt is not this caller's: it goes on without.
             if (e.getCause() instanceof InterruptedException) {
-                if (found == mine) throw (InterruptedException) e.getCause();
+                if (pending == mine) throw (InterruptedException) e.getCause();
                 return Optional.empty();
             }
             throw e.getCause() instanceof IOException cause ? cause : new IOException(e.getCause());

@@ -2,8 +2,7 @@ package io.hearth.hadoop
 
 import java.io.{EOFException, IOException, InterruptedIOException}
 import java.net.{ConnectException, InetSocketAddress, ServerSocket, SocketTimeoutException}
-import java.nio.file.Files
-import java.nio.file.attribute.PosixFilePermissions
+import java.nio.file.{Files, Path}
 import java.util.concurrent.{Executors, TimeUnit}
 import java.util.concurrent.atomic.AtomicReference
 
@@ -40,6 +39,12 @@ class WireRpcTest extends AnyFunSuite {
       assert(System.nanoTime < end, s"not within 60 s: $what")
       Thread.sleep(5)
     }
+  }
+
+  private def secretFile(text: String): Path = {
+    val file = Files.createTempFile("key", "") // for its owner alone
+    file.toFile.deleteOnExit()
+    Files.writeString(file, text)
   }
 
   test("a call over the wire is run by a handler of Hadoop's and gets its answer") {
@@ -316,17 +321,8 @@ class WireRpcTest extends AnyFunSuite {
   }
 
   test("without the server's secret calls go over TCP") {
-    def key(text: String): String = {
-      val file = Files.createTempFile(
-        "key",
-        "",
-        PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------"))
-      )
-      file.toFile.deleteOnExit()
-      Files.writeString(file, text)
-      file.toString
-    }
-    withServer("hearth.rpc.secret.file" -> key("a secret of the server's")) { (server, echo) =>
+    val file = secretFile("a secret of the server's")
+    withServer("hearth.rpc.secret.file" -> file.toString) { (server, echo) =>
       calling(server)(_("echo", "x"))
       assert(!echo.seen.asScala.head.overWire)
     }
@@ -387,12 +383,7 @@ class WireRpcTest extends AnyFunSuite {
   }
 
   test("what goes over TCP does not read the secret again") {
-    val file = Files.createTempFile(
-      "key",
-      "",
-      PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------"))
-    )
-    Files.writeString(file, "a secret of tests, of some length")
+    val file = secretFile("a secret of tests, of some length")
     withServer()((server, _) =>
       calling(server)(_("echo", "x"))
     ) // the process's first client decides for all
@@ -436,7 +427,7 @@ class WireRpcTest extends AnyFunSuite {
       .wire
     assert((wire.memoryBytes, wire.windowBytes) == ((1L << 30, 1 << 20)))
     val little = RpcSettings.of(Echo.conf("hearth.rpc.memory" -> "16m")).wire
-    assert(little.memoryBytes == 4L * little.longestBytes)
+    assert(little.memoryBytes == 4L * little.maxMessageBytes)
     val error = intercept[IOException](RpcSettings.of(Echo.conf("hearth.rpc.window" -> "8g")))
     assert(error.getMessage.contains("hearth.rpc.window"))
   }

@@ -6,7 +6,7 @@ import java.util.concurrent.TimeUnit
 /** A peer that has been let in and does not keep to the protocol. */
 final class Stranger(at: InetSocketAddress) extends AutoCloseable {
   private val wire =
-    Wire.open(WireSettings.defaults.withCarriers(WireSettings.Carriers.TCP), _ => ())
+    Wire.open(WireSettings.defaults.withTransports(WireSettings.Transports.TCP), _ => ())
   private val connection = wire.connect(at).get(60, TimeUnit.SECONDS)
 
   /** Says that a request of so many bytes comes, and sends none of them. */

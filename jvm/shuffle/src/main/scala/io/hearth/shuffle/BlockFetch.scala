@@ -44,12 +44,12 @@ final private[shuffle] class BlockFetch(
   import BlockFetch._
 
   require(
-    blocks.nonEmpty && blocks.size <= BlockQuestion.MostBlocks,
+    blocks.nonEmpty && blocks.size <= FetchRequest.MaxBlocks,
     s"${blocks.size} blocks at once"
   )
 
   private var begun = IndexedSeq.empty[Begun]
-  private var askedBytes = 0L
+  private var requestedBytes = 0L
   private var underWay = 0
   private var failure = Option.empty[Throwable]
 
@@ -62,10 +62,14 @@ final private[shuffle] class BlockFetch(
   private def ask(from: Long, touched: Range): Unit =
     try {
       val before = begun.lift(touched.start).fold(0L)(_.start)
-      val question =
-        BlockQuestion(blocks.slice(touched.start, touched.end), from - before, most(touched.size))
-      val buffer = connection.buffer(question.bytes)
-      question.write(buffer.data())
+      val request =
+        FetchRequest(
+          blocks.slice(touched.start, touched.end),
+          from - before,
+          maxBytes(touched.size)
+        )
+      val buffer = connection.buffer(request.bytes)
+      request.write(buffer.data())
       val reply = connection.request(buffer, limits.timeoutNs)
       val taken = new AtomicBoolean(false)
       val take: Runnable = () =>
@@ -81,7 +85,7 @@ final private[shuffle] class BlockFetch(
     try Right(reply.join())
     catch { case trouble: Throwable => Left(trouble) }
 
-  private def most(blocks: Int): Int = limits.chunkBytes - BlockAnswer.headBytes(blocks)
+  private def maxBytes(blocks: Int): Int = limits.chunkBytes - FetchResponse.headBytes(blocks)
 
   private def answered(from: Long, touched: Range, outcome: Either[Throwable, Message]): Unit = {
     outcome match {
@@ -130,14 +134,14 @@ final private[shuffle] class BlockFetch(
   }
 
   private def checked(data: ByteBuffer, from: Long, touched: Range): Seq[Begun] = {
-    val lengths = BlockAnswer.lengths(data, touched.size)
+    val lengths = FetchResponse.lengths(data, touched.size)
     if (from == 0) begin(lengths)
     val known = touched.map(i => begun(i).bytes.toLong)
     require(
       lengths.sameElements(known),
       "an answer with different lengths than before: a block has changed"
     )
-    val expected = math.min(most(touched.size).toLong, begun(touched.last).end - from)
+    val expected = math.min(maxBytes(touched.size).toLong, begun(touched.last).end - from)
     require(
       data.remaining == expected,
       s"an answer of ${data.remaining} bytes in place of $expected"
@@ -161,7 +165,7 @@ final private[shuffle] class BlockFetch(
     synchronized {
       for (i <- blocks.indices)
         begun = begun :+ new Begun(blocks(i), starts(i), lengths(i).toInt)
-      askedBytes = math.min(total, most(blocks.size).toLong)
+      requestedBytes = math.min(total, maxBytes(blocks.size).toLong)
     }
     begun.filter(_.bytes == 0).foreach(_.arrive())
   }
@@ -185,10 +189,10 @@ final private[shuffle] class BlockFetch(
 
   private def nextChunks(): Vector[(Long, Range)] = {
     var chunks = Vector.empty[(Long, Range)]
-    while (underWay < limits.parallel && askedBytes < total) {
-      val touched = touchedFrom(askedBytes)
-      chunks :+= askedBytes -> touched
-      askedBytes = math.min(begun(touched.last).end, askedBytes + most(touched.size))
+    while (underWay < limits.parallel && requestedBytes < total) {
+      val touched = touchedFrom(requestedBytes)
+      chunks :+= requestedBytes -> touched
+      requestedBytes = math.min(begun(touched.last).end, requestedBytes + maxBytes(touched.size))
       underWay += 1
     }
     chunks
@@ -197,7 +201,7 @@ final private[shuffle] class BlockFetch(
   /** Blocks with bytes from here on, as many as a piece may reach. */
   private def touchedFrom(from: Long): Range = {
     val first = begun.indexWhere(_.end > from)
-    val end = begun.indexWhere(_.start >= from + most(blocks.size), first + 1)
+    val end = begun.indexWhere(_.start >= from + maxBytes(blocks.size), first + 1)
     first until (if (end < 0) begun.size else end)
   }
 
@@ -236,7 +240,7 @@ final private[shuffle] class BlockFetch(
     /** Where the landing throws, the block has failed, whose pieces are the landing's; the others of an answer go on. */
     def arrive(): Unit = attempt {
       val all = chunks.values.asScala.toVector
-      traffic.fetched(connection.carriedBy, bytes.toLong)
+      traffic.fetched(connection.transport, bytes.toLong)
       handedOver = true
       sink.arrived(name, all)
       announced = true

@@ -15,13 +15,13 @@ import io.hearth.transport.{FilePart, Request, Service, WireException}
 final case class Segment(file: Path, offset: Long, length: Long)
 
 /**
- * Answers questions for blocks from their files: a carrier that can sends long parts of them as they are, the rest is
+ * Answers requests for blocks from their files: a transport that can sends long parts of them as they are, the rest is
  * read straight into the wire's memory.
  *
- * Where that is used up, a question waits, its blocks looked up: it is tried again until the asker gives it up.
+ * Where that is used up, a request waits, its blocks looked up: it is tried again until the asker gives it up.
  *
  * @param find throws where there is no such block; called by several threads
- * @param workers do what the carrier's thread should not: it waits for a disk only where it sends a file
+ * @param workers do what the agent's thread should not: it waits for a disk only where it sends a file
  */
 final private[shuffle] class BlockServer(
     find: String => Segment,
@@ -29,48 +29,48 @@ final private[shuffle] class BlockServer(
     traffic: Traffic
 ) extends Service {
 
-  import BlockServer.Asked
+  import BlockServer.Wanted
 
   override def onRequest(request: Request): Unit = {
-    lazy val asked = look(request)
-    workers.execute(() => serve(request, () => asked))
+    lazy val wanted = look(request)
+    workers.execute(() => serve(request, () => wanted))
   }
 
-  private def look(request: Request): Asked = {
-    val question = BlockQuestion.read(request.data())
-    Asked(question.blocks.map(find), question.from, question.most)
+  private def look(request: Request): Wanted = {
+    val fetch = FetchRequest.read(request.data())
+    Wanted(fetch.blocks.map(find), fetch.from, fetch.maxBytes)
   }
 
-  private def serve(request: Request, asked: () => Asked): Unit =
+  private def serve(request: Request, wanted: () => Wanted): Unit =
     if (request.cancelled()) request.fail("it was cancelled")
     else
-      try answer(request, asked())
+      try answer(request, wanted())
       catch {
-        case e: WireException if e.kind == WireException.Kind.BUSY => serveLater(request, asked)
-        // Also an Error: whoever asked waits for an answer, and these threads' pool would keep it to itself.
+        case e: WireException if e.kind == WireException.Kind.BUSY => serveLater(request, wanted)
+        // Also an Error: whoever requested it waits for an answer, and these threads' pool would keep it to itself.
         case trouble: Throwable => request.fail(BlockServer.line(trouble))
       }
 
-  private def serveLater(request: Request, asked: () => Asked): Unit = {
-    val again: Runnable = () => serve(request, asked)
+  private def serveLater(request: Request, wanted: () => Wanted): Unit = {
+    val again: Runnable = () => serve(request, wanted)
     try workers.schedule(again, BlockServer.AgainMs, TimeUnit.MILLISECONDS)
     catch { case trouble: Throwable => request.fail(BlockServer.line(trouble)) }
     ()
   }
 
-  private def answer(request: Request, asked: Asked): Unit = {
-    import asked.segments
-    val rest = math.max(0, segments.map(_.length).sum - asked.from)
-    val count = math.min(rest, asked.most.toLong).toInt
+  private def answer(request: Request, wanted: Wanted): Unit = {
+    import wanted.segments
+    val rest = math.max(0, segments.map(_.length).sum - wanted.from)
+    val count = math.min(rest, wanted.maxBytes.toLong).toInt
     val asFiles =
-      request.connection().sendsFiles && count >= segments.size * BlockServer.LeastFileBytes
-    val head = BlockAnswer.headBytes(segments.size)
+      request.connection().sendsFiles && count >= segments.size * BlockServer.MinFileBytes
+    val head = FetchResponse.headBytes(segments.size)
     val buffer = request.buffer(if (asFiles) head else head + count)
     val files =
       try {
         val to = buffer.data()
         segments.foreach(segment => to.putLong(segment.length))
-        val touched = BlockServer.touched(segments, asked.from, count)
+        val touched = BlockServer.touched(segments, wanted.from, count)
         if (asFiles) BlockServer.opened(touched)
         else {
           touched.foreach(BlockServer.read(to, _))
@@ -89,12 +89,12 @@ final private[shuffle] class BlockServer(
 private[shuffle] object BlockServer {
 
   /** Bytes of blocks as if these lay one after the other: at most so many, from one on. */
-  final private case class Asked(segments: IndexedSeq[Segment], from: Long, most: Int)
+  final private case class Wanted(segments: IndexedSeq[Segment], from: Long, maxBytes: Int)
 
   private val AgainMs = 5L
 
   /** Of a block on average, for a file to be sent as it is: shorter ones cost more calls than copies. */
-  private val LeastFileBytes = 64L << 10
+  private val MinFileBytes = 64L << 10
 
   private def line(trouble: Throwable): String =
     Option(trouble.getMessage).getOrElse(trouble.toString).linesIterator.nextOption().getOrElse("")

@@ -32,21 +32,21 @@ final private[shuffle] class ExecutorConnections(
   /** The last line about each: of so many that a long application's lost executors do not fill the memory. */
   private val said = new LinkedHashMap[String, String] {
     override def removeEldestEntry(eldest: java.util.Map.Entry[String, String]): Boolean =
-      this.size > MostSaid
+      this.size > MaxSaid
   }
 
   /** Completes with the wire to the executor, or with the reason why there is none; never waits. */
   def to(executor: String): CompletableFuture[Either[String, Connection]] = {
     val mine = new CompletableFuture[Known]
-    val found = known.compute(
+    val pending = known.compute(
       executor,
       (_, before) => if (Option(before).exists(b => !isOver(b))) before else mine
     )
-    if (found eq mine) {
+    if (pending eq mine) {
       forgetThoseThatAreOver()
       begin(executor, mine)
     }
-    found.thenApply(_.way)
+    pending.thenApply(_.way)
   }
 
   /** For how many executors something is known. */
@@ -83,7 +83,7 @@ final private[shuffle] class ExecutorConnections(
     val text = way.fold(
       why => s"come over Spark's own transfer: $why",
       wire =>
-        s"come over hearth's wire, by ${wire.carriedBy}" + Some(wire.why)
+        s"come over hearth's wire, by ${wire.transport}" + Some(wire.why)
           .filter(_.nonEmpty)
           .fold("")(" as " + _)
     )
@@ -110,7 +110,7 @@ final private[shuffle] class ExecutorConnections(
 
 private[shuffle] object ExecutorConnections {
   private val AgainNs = 60L * 1000 * 1000 * 1000
-  private val MostSaid = 1000
+  private val MaxSaid = 1000
 
   final private case class Known(way: Either[String, Connection], untilNs: Long)
 

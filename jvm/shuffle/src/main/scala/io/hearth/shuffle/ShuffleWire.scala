@@ -64,7 +64,7 @@ final class ShuffleWire private (wire: Wire, parts: ShuffleWire.Parts, memoryByt
       }
     }
     blocks
-      .grouped(BlockQuestion.MostBlocks)
+      .grouped(FetchRequest.MaxBlocks)
       .foreach(new BlockFetch(connection, _, watched, limits, retained, workers, traffic).start())
   }
 
@@ -84,7 +84,7 @@ object ShuffleWire {
   /** Answers of one fetch under way. */
   private val Parallel = 4
 
-  private val LongestBytes = 2 << 20
+  private val MaxMessageBytes = 2 << 20
 
   /**
    * @param host at which it listens, and nowhere else
@@ -103,11 +103,11 @@ object ShuffleWire {
       say: String => Unit
   )
 
-  /** @throws java.io.IOException where it cannot listen there, or a carrier that must be used cannot be had */
+  /** @throws java.io.IOException where it cannot listen there, or a transport that must be used cannot be had */
   def open(parts: Parts, memoryBytes: Long): ShuffleWire = {
     val wire =
       Wire.open(
-        parts.settings.withMemory(memoryBytes, parts.settings.windowBytes, LongestBytes),
+        parts.settings.withMemory(memoryBytes, parts.settings.windowBytes, MaxMessageBytes),
         line => parts.say(line)
       )
     try new ShuffleWire(wire, parts, memoryBytes)

@@ -9,14 +9,14 @@ final class Traffic {
   private val others = new LongAdder
   private val toPeers = new LongAdder
 
-  private def way(carriedBy: String): Traffic.Way = if (carriedBy == "ucx") ucx else tcp
+  private def way(transport: String): Traffic.Way = if (transport == "ucx") ucx else tcp
 
-  def fetched(carriedBy: String, bytes: Long): Unit = way(carriedBy).add(bytes)
+  def fetched(transport: String, bytes: Long): Unit = way(transport).add(bytes)
   def handedOver(blocks: Int): Unit = others.add(blocks.toLong)
   def served(bytes: Long): Unit = toPeers.add(bytes)
 
-  def fetchedBytes(carriedBy: String): Long = way(carriedBy).bytes.sum
-  def fetchedBlocks(carriedBy: String): Long = way(carriedBy).blocks.sum
+  def fetchedBytes(transport: String): Long = way(transport).bytes.sum
+  def fetchedBlocks(transport: String): Long = way(transport).blocks.sum
 
   /** Blocks that were asked for over Spark's own transfer instead. */
   def handedOverBlocks: Long = others.sum

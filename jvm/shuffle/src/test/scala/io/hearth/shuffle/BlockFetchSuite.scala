@@ -235,9 +235,9 @@ class BlockFetchSuite extends AnyFunSuite {
   test("a block whose length changes between two answers fails") {
     val asked = new AtomicInteger
     val service: Service = request => {
-      val question = BlockQuestion.read(request.data())
-      val answer = request.connection.buffer(8 + question.most)
-      answer.data.putLong(if (asked.incrementAndGet() == 1) 10 * question.most.toLong else 1L)
+      val question = FetchRequest.read(request.data())
+      val answer = request.connection.buffer(8 + question.maxBytes)
+      answer.data.putLong(if (asked.incrementAndGet() == 1) 10 * question.maxBytes.toLong else 1L)
       request.respond(answer)
     }
     Using.resource(new Exchange(Vector(3), service = Some(service))) { exchange =>
@@ -264,13 +264,13 @@ class BlockFetchSuite extends AnyFunSuite {
   }
 
   test("a question is read as it was written, and one that was cut is refused") {
-    val question = BlockQuestion(Vector("shuffle_1_2_3", "shuffle_1_22_3_9"), 1L << 33, 77)
+    val question = FetchRequest(Vector("shuffle_1_2_3", "shuffle_1_22_3_9"), 1L << 33, 77)
     val bytes = ByteBuffer.allocate(question.bytes)
     question.write(bytes)
-    assert(!bytes.hasRemaining && BlockQuestion.read(bytes.flip()) == question)
+    assert(!bytes.hasRemaining && FetchRequest.read(bytes.flip()) == question)
     for (length <- 0 until bytes.limit())
       intercept[IllegalArgumentException](
-        BlockQuestion.read(bytes.duplicate().position(0).limit(length))
+        FetchRequest.read(bytes.duplicate().position(0).limit(length))
       )
   }
 }

@@ -90,7 +90,7 @@ object Exchange {
 
   val settings: WireSettings = WireSettings.defaults
     .withSecret(Secret.of("a secret of tests".getBytes))
-    .withCarriers(WireSettings.Carriers.TCP)
+    .withTransports(WireSettings.Transports.TCP)
     .withMemory(MemoryBytes, 4 << 20, 2 << 20)
 
   /** What came of a fetch. */

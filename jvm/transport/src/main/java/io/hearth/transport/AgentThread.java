@@ -4,7 +4,7 @@ import java.util.function.Consumer;
 
 /** Runs an agent until it is told to stop. */
 final class AgentThread implements Runnable {
-    private final CarrierAgent agent;
+    private final Agent agent;
     private final IdleStrategy idling;
     private final Consumer<String> say;
     private final Thread thread;
@@ -12,7 +12,7 @@ final class AgentThread implements Runnable {
     private boolean started;
 
     /** @param name begins with {@code hearth-wire-}: so communication threads are recognised (affinity) */
-    AgentThread(String name, CarrierAgent agent, IdleStrategy idling, Consumer<String> say) {
+    AgentThread(String name, Agent agent, IdleStrategy idling, Consumer<String> say) {
         this.agent = agent;
         this.idling = idling;
         this.say = say;

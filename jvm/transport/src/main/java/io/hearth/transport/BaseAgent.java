@@ -7,12 +7,12 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.LongSupplier;
 
-/** What both carriers have: connections, work from other threads, a look at deadlines every 10 ms. */
-abstract class BaseAgent implements CarrierAgent, Carrier {
+/** What the agents of both transports have: connections, work from other threads, a look at deadlines every 10 ms. */
+abstract class BaseAgent implements Agent {
     static final long LOOK_NS = 10_000_000L;
 
     /** So many within a second of each other, and an agent gives up. */
-    private static final int MOST_FAULTS = 10;
+    private static final int MAX_FAULTS = 10;
     private static final long FAULTS_NS = 1_000_000_000L;
 
     private static final SecureRandom RANDOM = new SecureRandom();
@@ -80,7 +80,7 @@ abstract class BaseAgent implements CarrierAgent, Carrier {
         try {
             told(fault);
             recover("an internal error: " + fault);
-            return faults < MOST_FAULTS && !isBroken();
+            return faults < MAX_FAULTS && !isBroken();
         } catch (Throwable worse) {
             return false;
         }
@@ -132,21 +132,20 @@ abstract class BaseAgent implements CarrierAgent, Carrier {
         openConnections = connections.size();
     }
 
-    @Override
-    public void forget(Connection connection) {
+    void forget(Connection connection) {
         connections.remove(connection.token());
         openConnections = connections.size();
     }
 
-    @Override
-    public final boolean offer(Runnable work) {
+    /** @return false where the queue is full */
+    final boolean offer(Runnable work) {
         boolean taken = queue.offer(work);
         if (taken) wake();
         return taken;
     }
 
-    @Override
-    public final void run(Runnable work) {
+    /** Now where this is the agent's thread, else soon. */
+    final void run(Runnable work) {
         if (isCurrent()) work.run();
         else {
             queue.must(work);
@@ -154,13 +153,12 @@ abstract class BaseAgent implements CarrierAgent, Carrier {
         }
     }
 
-    @Override
-    public final boolean isCurrent() {
+    final boolean isCurrent() {
         return Thread.currentThread() == owner;
     }
 
-    @Override
-    public void active(int change) {
+    /** @param change by which the number of connections with something to wait for changes */
+    void active(int change) {
         activeConnections += change;
     }
 
@@ -181,18 +179,15 @@ abstract class BaseAgent implements CarrierAgent, Carrier {
         for (Connection connection : new ArrayList<>(connections.values())) connection.lost(because);
     }
 
-    @Override
-    public final WireSettings settings() {
+    final WireSettings settings() {
         return settings;
     }
 
-    @Override
-    public final BufferPool pool() {
+    final BufferPool pool() {
         return pool;
     }
 
-    @Override
-    public final long nowNs() {
+    final long nowNs() {
         return clockNs.getAsLong();
     }
 

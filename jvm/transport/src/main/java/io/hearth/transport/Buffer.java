@@ -43,7 +43,7 @@ public final class Buffer implements AutoCloseable {
         return chunk.view(slot, 0, Frame.BYTES + payload);
     }
 
-    /** Where the frame begins in memory; the payload follows. 0 where no carrier needs addresses. */
+    /** Where the frame begins in memory; the payload follows. 0 where no transport needs addresses. */
     long address() {
         return chunk.address(slot);
     }

@@ -9,15 +9,15 @@ import java.util.Optional;
 import java.util.function.Consumer;
 
 /**
- * Memory outside the heap for messages, in sizes of powers of two, registered with the carrier once for
+ * Memory outside the heap for messages, in sizes of powers of two, registered with the transport once for
  * many messages. Its limit is enforced: what does not fit is not given out.
  *
  * <p>A chunk holds buffers of one size. A chunk without a used buffer is freed when another size needs
  * its room. Any thread may use it.
  */
 final class BufferPool implements AutoCloseable {
-    private static final int SMALLEST_SHIFT = 9;
-    private static final int LARGEST_SHIFT = 30;
+    private static final int MIN_SHIFT = 9;
+    private static final int MAX_SHIFT = 30;
     private static final int CHUNK_BYTES = 1 << 18;
     private static final int ALIGNMENT = 64;
 
@@ -53,7 +53,7 @@ final class BufferPool implements AutoCloseable {
         }
     }
 
-    /** How a carrier learns of memory. */
+    /** How a transport learns of memory. */
     interface Registrar {
         Registrar NONE = memory -> new Registration() { };
 
@@ -63,7 +63,7 @@ final class BufferPool implements AutoCloseable {
     /** A registration that lasts until it is closed; it may be closed twice. */
     interface Registration extends AutoCloseable {
 
-        /** Of the first byte; 0 where the carrier needs none. */
+        /** Of the first byte; 0 where the transport needs none. */
         default long address() {
             return 0;
         }
@@ -90,8 +90,8 @@ final class BufferPool implements AutoCloseable {
         this.limitBytes = limitBytes;
         this.registrar = registrar;
         this.say = say;
-        for (int shift = 0; shift <= LARGEST_SHIFT; shift++) bySize.add(new ArrayList<>());
-        reserve = Optional.of(add(new Chunk(SMALLEST_SHIFT)));
+        for (int shift = 0; shift <= MAX_SHIFT; shift++) bySize.add(new ArrayList<>());
+        reserve = Optional.of(add(new Chunk(MIN_SHIFT)));
     }
 
     /** @return absent where the limit is reached, or the JVM has no memory */
@@ -101,7 +101,7 @@ final class BufferPool implements AutoCloseable {
 
     /** @param share to which it counts; absent where that is used up */
     synchronized Optional<Buffer> take(int payload, Use use, Share share) {
-        int shift = Math.max(SMALLEST_SHIFT, 32 - Integer.numberOfLeadingZeros(Math.max(1, payload) - 1));
+        int shift = Math.max(MIN_SHIFT, 32 - Integer.numberOfLeadingZeros(Math.max(1, payload) - 1));
         if (closed || !share.allows((1L << shift) + ALIGNMENT)) return Optional.empty();
         Chunk chunk = withRoom(shift);
         if (chunk == null && !lacks()) chunk = grow(shift, limitBytes * use.sixteenths / 16);

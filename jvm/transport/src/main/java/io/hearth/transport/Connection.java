@@ -21,10 +21,10 @@ import java.util.function.Consumer;
  * is sent when nothing else is under way. Each request gets exactly one answer, also where it was cancelled:
  * so an id is free again when its answer is there, however often the numbers wrap around.
  *
- * <p>Public methods may be called by any thread. All else runs on the carrier's thread.
+ * <p>Public methods may be called by any thread. All else runs on the agent's thread.
  */
 public final class Connection implements AutoCloseable {
-    private static final int LEAST_COST = 256;
+    private static final int MIN_COST = 256;
 
     /** Of answers, those that wait for room among them, that one connection may have in memory. */
     private static final long WINDOWS = 4;
@@ -33,7 +33,7 @@ public final class Connection implements AutoCloseable {
     private static final int FIRST_ID = Integer.MAX_VALUE - 50;
 
     private final ConnectionParameters parameters;
-    private final Carrier carrier;
+    private final BaseAgent agent;
     private final Service service;
     private final AtomicInteger calls = new AtomicInteger();
     private final CompletableFuture<WireException> end = new CompletableFuture<>();
@@ -71,20 +71,20 @@ public final class Connection implements AutoCloseable {
      *
      * @param here this side's name for it, which comes with each frame; {@code there} is the other's
      * @param window what the peer takes; {@code longest} is its longest message
-     * @param carriedBy {@code ucx} or {@code tcp}
+     * @param transport {@code ucx} or {@code tcp}
      * @param why the reason where it is not the first choice; may be empty
      */
-    record ConnectionParameters(SocketAddress peer, long here, long there, int window, int longest, String carriedBy, String why) { }
+    record ConnectionParameters(SocketAddress peer, long here, long there, int window, int longest, String transport, String why) { }
 
-    Connection(ConnectionParameters parameters, Carrier carrier, Service service) {
+    Connection(ConnectionParameters parameters, BaseAgent agent, Service service) {
         this.parameters = parameters;
-        this.carrier = carrier;
+        this.agent = agent;
         this.service = service;
         this.requestCredit = parameters.window();
         this.responseCredit = parameters.window();
-        this.movedNs = carrier.nowNs();
+        this.movedNs = agent.nowNs();
         this.cameNs = movedNs;
-        WireSettings own = carrier.settings();
+        WireSettings own = agent.settings();
         this.answersShare = new BufferPool.Share(Math.max(WINDOWS * own.windowBytes(), own.memoryBytes() / 8));
     }
 
@@ -95,8 +95,8 @@ public final class Connection implements AutoCloseable {
     }
 
     /** {@code ucx} or {@code tcp}. */
-    public String carriedBy() {
-        return parameters.carriedBy();
+    public String transport() {
+        return parameters.transport();
     }
 
     /** Why it is not the first choice; empty where it is. */
@@ -106,11 +106,11 @@ public final class Connection implements AutoCloseable {
 
     /** Whether an answer may have parts of files. */
     public boolean sendsFiles() {
-        return "tcp".equals(parameters.carriedBy());
+        return "tcp".equals(parameters.transport());
     }
 
     /** The longest message that the other side takes, in bytes. */
-    public int longestBytes() {
+    public int maxMessageBytes() {
         return parameters.longest();
     }
 
@@ -127,13 +127,13 @@ public final class Connection implements AutoCloseable {
 
     Buffer answerBuffer(int bytes) throws WireException {
         check(bytes);
-        return there(carrier.pool().take(bytes, BufferPool.Use.ANSWER, answersShare), bytes);
+        return there(agent.pool().take(bytes, BufferPool.Use.ANSWER, answersShare), bytes);
     }
 
     private void check(int bytes) throws WireException {
         if (bytes < 0 || bytes > parameters.longest())
             throw new WireException(WireException.Kind.REFUSED, "a message of " + bytes + " bytes: the limit is "
-                    + parameters.longest() + ", send it in parts or raise longestBytes on both sides");
+                    + parameters.longest() + ", send it in parts or raise maxMessageBytes on both sides");
     }
 
     private Buffer there(Optional<Buffer> memory, int bytes) throws WireException {
@@ -141,14 +141,14 @@ public final class Connection implements AutoCloseable {
     }
 
     private String noMemory(int bytes) {
-        return "no memory for a message of " + bytes + " bytes: " + carrier.pool().usedBytes() + " bytes are used, the"
-                + " limit is " + carrier.pool().limitBytes() + "; try again later or raise memoryBytes";
+        return "no memory for a message of " + bytes + " bytes: " + agent.pool().usedBytes() + " bytes are used, the"
+                + " limit is " + agent.pool().limitBytes() + "; try again later or raise memoryBytes";
     }
 
     /** A reason, cut where it is too long; absent where no memory is left. */
     Optional<Buffer> text(String because) {
         byte[] bytes = because.getBytes(StandardCharsets.UTF_8);
-        int length = Math.min(bytes.length, Frame.LONGEST_TEXT);
+        int length = Math.min(bytes.length, Frame.MAX_TEXT_BYTES);
         Optional<Buffer> buffer = memory(length, BufferPool.Use.CONTROL);
         buffer.ifPresent(into -> into.data().put(bytes, 0, length));
         return buffer;
@@ -163,16 +163,16 @@ public final class Connection implements AutoCloseable {
             request.close();
             throw end.join();
         }
-        Reply reply = new Reply(this, request, carrier.nowNs() + timeoutNs);
-        if (calls.incrementAndGet() > carrier.settings().callLimit()) throw tooMany(request, "callLimit",
-                carrier.settings().callLimit());
+        Reply reply = new Reply(this, request, agent.nowNs() + timeoutNs);
+        if (calls.incrementAndGet() > agent.settings().callLimit()) throw tooMany(request, "callLimit",
+                agent.settings().callLimit());
         Runnable work = () -> {
             guarded(() -> submit(reply));
             if (ended() && !reply.isDone()) reply.completeExceptionally(end.join());
         };
-        if (carrier.isCurrent()) work.run();
-        else if (!carrier.offer(work)) throw tooMany(request, "queueLimit",
-                carrier.settings().queueLimit());
+        if (agent.isCurrent()) work.run();
+        else if (!agent.offer(work)) throw tooMany(request, "queueLimit",
+                agent.settings().queueLimit());
         return reply;
     }
 
@@ -190,7 +190,7 @@ public final class Connection implements AutoCloseable {
     }
 
     Optional<Buffer> memory(int bytes, BufferPool.Use use) {
-        return carrier.pool().take(bytes, use);
+        return agent.pool().take(bytes, use);
     }
 
     void cancelled(Reply reply) {
@@ -211,10 +211,10 @@ public final class Connection implements AutoCloseable {
     }
 
     private void run(Runnable work) {
-        carrier.run(() -> guarded(work));
+        agent.run(() -> guarded(work));
     }
 
-    /** Whatever goes wrong on the carrier's thread ends this connection, and nothing else: each request gets its end. */
+    /** Whatever goes wrong on the agent's thread ends this connection, and nothing else: each request gets its end. */
     private void guarded(Runnable work) {
         try {
             work.run();
@@ -223,7 +223,7 @@ public final class Connection implements AutoCloseable {
         }
     }
 
-    // --- on the carrier's thread ---
+    // --- on the agent's thread ---
 
     void open(Link way) {
         link = way;
@@ -234,7 +234,7 @@ public final class Connection implements AutoCloseable {
         return parameters.here();
     }
 
-    /** Something on the carrier's thread with the way to the peer. */
+    /** Something on the agent's thread with the way to the peer. */
     void withLink(Consumer<Link> work) {
         run(() -> work.accept(link));
     }
@@ -302,17 +302,17 @@ public final class Connection implements AutoCloseable {
 
     /** Credit goes with any frame; by itself when a quarter of the window is owed, and at each look. */
     private void payCredit() {
-        int quarter = carrier.settings().windowBytes() / 4;
+        int quarter = agent.settings().windowBytes() / 4;
         if (requestsOwed >= quarter || responsesOwed >= quarter) sendControl(0, Frame.Kind.CREDIT);
         noteActivity();
     }
 
     private int cost(int payload) {
-        return Math.min(parameters.window(), Math.max(LEAST_COST, payload + Frame.BYTES));
+        return Math.min(parameters.window(), Math.max(MIN_COST, payload + Frame.BYTES));
     }
 
     private int costHere(int payload) {
-        return Math.min(carrier.settings().windowBytes(), Math.max(LEAST_COST, payload + Frame.BYTES));
+        return Math.min(agent.settings().windowBytes(), Math.max(MIN_COST, payload + Frame.BYTES));
     }
 
     /**
@@ -321,7 +321,7 @@ public final class Connection implements AutoCloseable {
      * @throws WireException where the peer had no right to send it
      */
     void admit(Frame frame) throws WireException {
-        int window = carrier.settings().windowBytes();
+        int window = agent.settings().windowBytes();
         int cost = costHere(frame.length());
         switch (frame.kind()) {
             case REQUEST -> {
@@ -337,7 +337,7 @@ public final class Connection implements AutoCloseable {
 
     /** A part of a message has come. */
     void came() {
-        cameNs = carrier.nowNs();
+        cameNs = agent.nowNs();
     }
 
     /** There was no memory for a message, whose bytes were passed over: whoever asked tries again later, or elsewhere. */
@@ -345,7 +345,7 @@ public final class Connection implements AutoCloseable {
         guarded(() -> {
             if (ended()) return;
             try {
-                movedNs = carrier.nowNs();
+                movedNs = agent.nowNs();
                 credit(frame);
             } catch (WireException broken) {
                 lost(broken.getMessage());
@@ -362,7 +362,7 @@ public final class Connection implements AutoCloseable {
         requestsOwed += costHere(request.length());
         Optional<Buffer> reason = text("the other side has " + noMemory(request.length()));
         if (reason.isPresent()) answers.add(new Answer(request.id(), reason.get(), List.of(), Frame.Kind.BUSY));
-        else lost("no memory was left for an answer (memoryBytes is " + carrier.settings().memoryBytes() + ")");
+        else lost("no memory was left for an answer (memoryBytes is " + agent.settings().memoryBytes() + ")");
     }
 
     private void giveUp(Frame answer) {
@@ -388,7 +388,7 @@ public final class Connection implements AutoCloseable {
     }
 
     private void take(Frame frame, Optional<Buffer> payload) throws WireException {
-        movedNs = carrier.nowNs();
+        movedNs = agent.nowNs();
         cameNs = movedNs;
         credit(frame);
         switch (frame.kind()) {
@@ -413,7 +413,7 @@ public final class Connection implements AutoCloseable {
     private void takeRequest(Frame frame, Optional<Buffer> payload) throws WireException {
         int cost = costHere(frame.length());
         Optional<Buffer> content = payload.or(() -> memory(0, BufferPool.Use.CONTROL));
-        boolean fits = requestsHeld == 0 || requestsHeld + cost <= carrier.settings().windowBytes();
+        boolean fits = requestsHeld == 0 || requestsHeld + cost <= agent.settings().windowBytes();
         if (!fits || content.isEmpty() || unanswered.containsKey(frame.id())) {
             payload.ifPresent(Buffer::close);
             throw Frame.broken(fits ? "two requests with the id " + frame.id() : "more requests than its window allows");
@@ -435,7 +435,7 @@ public final class Connection implements AutoCloseable {
         Optional<Answer> answer = response.map(buffer -> new Answer(request.id, buffer, files, kind));
         if (!unanswered.remove(request.id, request)) answer.ifPresent(Answer::close);
         else if (answer.isEmpty())
-            lost("no memory was left for an answer (memoryBytes is " + carrier.settings().memoryBytes() + ")");
+            lost("no memory was left for an answer (memoryBytes is " + agent.settings().memoryBytes() + ")");
         else answers.add(answer.get());
         pump();
         payCredit();
@@ -445,7 +445,7 @@ public final class Connection implements AutoCloseable {
         Reply reply = waitingForAnswer.remove(frame.id());
         Optional<Buffer> content = payload.or(() -> memory(0, BufferPool.Use.CONTROL));
         int cost = costHere(frame.length());
-        boolean fits = responsesHeld == 0 || responsesHeld + cost <= carrier.settings().windowBytes();
+        boolean fits = responsesHeld == 0 || responsesHeld + cost <= agent.settings().windowBytes();
         if (reply == null || !fits || content.isEmpty()) {
             payload.ifPresent(Buffer::close);
             if (reply != null) waitingForAnswer.put(frame.id(), reply);
@@ -517,7 +517,7 @@ public final class Connection implements AutoCloseable {
     private void stalled(long nowNs) {
         boolean waits = !answers.isEmpty() || link != null && link.unsent();
         boolean owed = waitingForAnswer.values().stream().anyMatch(r -> r.state == Reply.State.ABANDONED);
-        long limitNs = carrier.settings().stallLimit().toNanos();
+        long limitNs = agent.settings().stallLimit().toNanos();
         if (!waits && !owed) movedNs = nowNs;
         else if (nowNs - movedNs >= limitNs)
             lost("the peer has read nothing for " + limitNs / 1_000_000 + " ms (stallLimit)");
@@ -526,9 +526,9 @@ public final class Connection implements AutoCloseable {
             lost("the rest of a message has not arrived for " + limitNs / 1_000_000 + " ms (stallLimit)");
     }
 
-    /** The carrier has moved bytes. */
+    /** The transport has moved bytes. */
     void moved() {
-        movedNs = carrier.nowNs();
+        movedNs = agent.nowNs();
     }
 
     /** Ends the connection; each request fails, each buffer goes back. */
@@ -551,14 +551,14 @@ public final class Connection implements AutoCloseable {
         requests.clear();
         for (Reply reply : left) done(reply, reason);
         noteActivity();
-        carrier.forget(this);
+        agent.forget(this);
     }
 
-    /** The carrier looks often while something has a deadline. */
+    /** The agent looks often while something has a deadline. */
     private void noteActivity() {
         boolean now = !ended() && (!waitingForAnswer.isEmpty() || !requests.isEmpty() || !answers.isEmpty()
                 || requestsOwed > 0 || responsesOwed > 0 || link != null && link.unsent());
-        if (now != active) carrier.active(now ? 1 : -1);
+        if (now != active) agent.active(now ? 1 : -1);
         active = now;
     }
 }

@@ -27,7 +27,7 @@ final class ConnectionSetup implements TcpAgent.Attached {
     private final Service service;
     private final Optional<CompletableFuture<Connection>> opened;
     private final Handshake handshake;
-    private final ByteBuffer in = ByteBuffer.allocate(LENGTH_BYTES + Handshake.LONGEST);
+    private final ByteBuffer in = ByteBuffer.allocate(LENGTH_BYTES + Handshake.MAX_BYTES);
     private final long token = BaseAgent.token();
     private final long deadlineNs;
     private Await await;
@@ -80,7 +80,7 @@ final class ConnectionSetup implements TcpAgent.Attached {
     private void read() throws IOException {
         int count = channel.read(in);
         if (count < 0) throw new IOException("the peer closed the connection before it was authenticated");
-        while (await != Await.NOTHING && step()) Thread.onSpinWait();
+        while (await != Await.NOTHING) if (!step()) return;
     }
 
     /** @return whether there may be another message */
@@ -89,8 +89,8 @@ final class ConnectionSetup implements TcpAgent.Attached {
             throw new IOException("it sent something other than a greeting");
         if (in.position() < LENGTH_BYTES) return false;
         int length = Short.toUnsignedInt(in.getShort(0));
-        if (length > Handshake.LONGEST) throw new IOException("it sent a greeting of " + length + " bytes, the limit is "
-                + Handshake.LONGEST);
+        if (length > Handshake.MAX_BYTES) throw new IOException("it sent a greeting of " + length + " bytes, the limit is "
+                + Handshake.MAX_BYTES);
         if (in.position() < LENGTH_BYTES + length || await == Await.ENDPOINT || await == Await.PROBED) return false;
         byte[] body = new byte[length];
         in.flip().position(LENGTH_BYTES).get(body);
@@ -119,13 +119,13 @@ final class ConnectionSetup implements TcpAgent.Attached {
     private Handshake.Offer offer() {
         WireSettings settings = agent.settings();
         ownAddress = agent.ucx().map(EndpointAgent::address).orElse(NO_ADDRESS);
-        return new Handshake.Offer(token, settings.windowBytes(), settings.longestBytes(), ownAddress, agent.whyNoUcx());
+        return new Handshake.Offer(token, settings.windowBytes(), settings.maxMessageBytes(), ownAddress, agent.whyNoUcx());
     }
 
-    private Connection.ConnectionParameters parameters(String carriedBy, String why) {
+    private Connection.ConnectionParameters parameters(String transport, String why) {
         Handshake.Offer offer = theirs.orElseThrow();
-        int longest = Math.min(offer.longest(), agent.settings().longestBytes());
-        return new Connection.ConnectionParameters(peer, token, offer.token(), offer.window(), longest, carriedBy, why);
+        int longest = Math.min(offer.longest(), agent.settings().maxMessageBytes());
+        return new Connection.ConnectionParameters(peer, token, offer.token(), offer.window(), longest, transport, why);
     }
 
     /** Why UCX cannot be tried; absent where it can. */
@@ -169,7 +169,7 @@ final class ConnectionSetup implements TcpAgent.Attached {
 
     private void chosen(Handshake.Choice choice) throws IOException {
         if (choice.ucx()) {
-            EndpointAgent ucx = agent.ucx().orElseThrow(() -> new IOException("it chose a carrier that is not available"));
+            EndpointAgent ucx = agent.ucx().orElseThrow(() -> new IOException("it chose a transport that is not available"));
             watch();
             ucx.run(() -> {
                 if (!ucx.knows(token)) agent.run(() -> TcpAgent.closeQuietly(channel));
@@ -225,7 +225,7 @@ final class ConnectionSetup implements TcpAgent.Attached {
     }
 
     private void choose(Optional<Connection> connection, String why) throws IOException {
-        if (connection.isEmpty() && agent.settings().carriers() == WireSettings.Carriers.UCX)
+        if (connection.isEmpty() && agent.settings().transports() == WireSettings.Transports.UCX)
             throw new WireException(WireException.Kind.REFUSED, "UCX was requested but is unavailable: " + why);
         write(handshake.choice(new Handshake.Choice(connection.isPresent(), why)));
         if (connection.isEmpty()) openTcp(why);
@@ -238,9 +238,9 @@ final class ConnectionSetup implements TcpAgent.Attached {
     // --- both ---
 
     private void openTcp(String why) throws IOException {
-        if (agent.settings().carriers() == WireSettings.Carriers.UCX)
+        if (agent.settings().transports() == WireSettings.Transports.UCX)
             throw new WireException(WireException.Kind.REFUSED, "UCX was requested but is unavailable: " + why);
-        if (!why.isEmpty() && agent.settings().carriers() != WireSettings.Carriers.TCP)
+        if (!why.isEmpty() && agent.settings().transports() != WireSettings.Transports.TCP)
             agent.log().once("tcp" + why, "messages go over TCP: " + why);
         Connection connection = new Connection(parameters("tcp", why), agent, service);
         TcpLink link = new TcpLink(agent, channel, connection, token);
@@ -270,7 +270,7 @@ final class ConnectionSetup implements TcpAgent.Attached {
         agent.over(this);
         agent.key(channel).attach(next);
         if (agent.settings().encryption() == WireSettings.Encryption.PREFERRED)
-            agent.log().once("clear", "messages are not encrypted: no carrier can, and encryption is 'preferred'");
+            agent.log().once("clear", "messages are not encrypted: no transport can, and encryption is 'preferred'");
     }
 
     /** A handshake's messages are smaller than any socket's buffer. */

@@ -3,7 +3,7 @@ package io.hearth.transport;
 import java.util.Optional;
 import java.util.function.LongSupplier;
 
-/** The carrier that goes round the socket, as the rest sees it: jucx may be missing, so no class of it is named here. */
+/** The transport that goes round the socket, as the rest sees it: jucx may be missing, so no class of it is named here. */
 abstract class EndpointAgent extends BaseAgent {
 
     EndpointAgent(WireSettings settings, BufferPool pool, LongSupplier clockNs, OnceLog log) {

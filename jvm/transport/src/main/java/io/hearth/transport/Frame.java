@@ -3,7 +3,7 @@ package io.hearth.transport;
 import java.nio.ByteBuffer;
 
 /**
- * The beginning of each message, the same on both carriers: 32 bytes, big-endian.
+ * The beginning of each message, the same on both transports: 32 bytes, big-endian.
  *
  * @param token which connection, by the receiver's own name for it
  * @param id which call
@@ -13,7 +13,7 @@ import java.nio.ByteBuffer;
  */
 record Frame(long token, int id, int length, Kind kind, int requestCredit, int responseCredit) {
     static final int BYTES = 32;
-    static final int LONGEST_TEXT = 4096;
+    static final int MAX_TEXT_BYTES = 4096;
 
     enum Kind {
         /** BUSY: a request that was not looked at, as no memory was left for it. */
@@ -43,7 +43,7 @@ record Frame(long token, int id, int length, Kind kind, int requestCredit, int r
                 from.getInt(at + 24));
         if (frame.requestCredit < 0 || frame.responseCredit < 0) throw broken("a frame with credit below zero");
         boolean text = frame.kind == Kind.FAILURE || frame.kind == Kind.BUSY;
-        if (text && length > LONGEST_TEXT) throw broken("a reason of " + length + " bytes, the limit is " + LONGEST_TEXT);
+        if (text && length > MAX_TEXT_BYTES) throw broken("a reason of " + length + " bytes, the limit is " + MAX_TEXT_BYTES);
         if (length > 0 && !frame.kind.isMessage()) throw broken("a frame " + frame.kind + " with a payload");
         return frame;
     }

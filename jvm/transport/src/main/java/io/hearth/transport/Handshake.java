@@ -10,19 +10,19 @@ import java.util.Arrays;
 /**
  * How two sides come to trust each other, as bytes and without a socket.
  *
- * <p>hello, challenge, proof, accepted, carrier: the client begins. Each proof covers all that was said before
+ * <p>hello, challenge, proof, accepted, transport: the client begins. Each proof covers all that was said before
  * it by either side, among it a number that the other side has just drawn. Nothing but these five
  * messages, each of a limited length, is looked at before.
  */
 final class Handshake {
-    static final int LONGEST = 4096;
+    static final int MAX_BYTES = 4096;
     static final int HELLO_BYTES = 27;
 
     private static final byte[] MAGIC = "HRTHWIRE".getBytes(StandardCharsets.US_ASCII);
     private static final byte VERSION = 3;
     private static final int NONCE_BYTES = 16;
     private static final int PROOF_BYTES = 32;
-    private static final int LONGEST_TEXT = 300;
+    private static final int MAX_TEXT_BYTES = 300;
     private static final Secret NOBODY = Secret.of("nobody knows a secret".getBytes(StandardCharsets.US_ASCII));
 
     private final WireSettings settings;
@@ -42,7 +42,7 @@ final class Handshake {
      */
     record Offer(long token, int window, int longest, byte[] ucx, String why) { }
 
-    /** Which carrier the client has chosen, and why. */
+    /** Which transport the client has chosen, and why. */
     record Choice(boolean ucx, String why) { }
 
     // --- the client ---
@@ -131,7 +131,7 @@ final class Handshake {
         boolean mine = settings.encryption() == WireSettings.Encryption.REQUIRED;
         if (mine || flags >> 1 == WireSettings.Encryption.REQUIRED.ordinal())
             throw refused("encryption is required by " + (mine ? "this side" : "the peer")
-                    + " and no carrier can encrypt: set it to preferred, or use trusted hosts only");
+                    + " and no transport can encrypt: set it to preferred, or use trusted hosts only");
     }
 
     private byte[] signed(char type, String who, Offer offer) {
@@ -208,7 +208,7 @@ final class Handshake {
 
     private static byte[] cut(String text) {
         byte[] bytes = text.getBytes(StandardCharsets.UTF_8);
-        return Arrays.copyOf(bytes, Math.min(bytes.length, LONGEST_TEXT));
+        return Arrays.copyOf(bytes, Math.min(bytes.length, MAX_TEXT_BYTES));
     }
 
     private static WireException refused(String because) {

@@ -6,7 +6,7 @@ import java.util.List;
 interface Link {
 
     /**
-     * Sends a frame that is written; what it gets is closed when the carrier is done with it.
+     * Sends a frame that is written; what it gets is closed when the transport is done with it.
      *
      * @param files behind the buffer's bytes; none where the connection does not {@link Connection#sendsFiles}
      */

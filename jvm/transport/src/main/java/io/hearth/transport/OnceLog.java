@@ -6,7 +6,7 @@ import java.util.function.Consumer;
 
 /** Says a thing once, however often strangers make it happen. */
 final class OnceLog {
-    private static final int MOST = 1000;
+    private static final int MAX_KEYS = 1000;
 
     private final Consumer<String> say;
     private final Set<String> said = new HashSet<>();
@@ -16,6 +16,6 @@ final class OnceLog {
     }
 
     synchronized void once(String key, String message) {
-        if (said.size() < MOST && said.add(key)) say.accept(message);
+        if (said.size() < MAX_KEYS && said.add(key)) say.accept(message);
     }
 }

@@ -3,7 +3,7 @@ package io.hearth.transport;
 import java.util.concurrent.CompletableFuture;
 
 /**
- * The answer to a request, to come. It completes on the carrier's thread: what is chained to it must be
+ * The answer to a request, to come. It completes on the agent's thread: what is chained to it must be
  * short, or be handed to another thread.
  *
  * <p>It fails with a {@link WireException}. Cancelling it tells the other side.

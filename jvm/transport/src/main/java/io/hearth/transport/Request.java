@@ -53,17 +53,17 @@ public final class Request {
     /**
      * @param response as above
      * @param files handed over, sent behind it; where the connection does not {@link Connection#sendsFiles}, or all is
-     *     longer than {@link Connection#longestBytes}, the request fails with that reason
+     *     longer than {@link Connection#maxMessageBytes}, the request fails with that reason
      */
     public void respond(Buffer response, List<FilePart> files) {
         long bytes = response.size() + files.stream().mapToLong(FilePart::bytes).sum();
-        boolean sendable = files.isEmpty() || connection.sendsFiles() && bytes <= connection.longestBytes();
+        boolean sendable = files.isEmpty() || connection.sendsFiles() && bytes <= connection.maxMessageBytes();
         if (sendable && answered.compareAndSet(false, true)) answer(Optional.of(response), files, Frame.Kind.RESPONSE);
         else {
             response.close();
             files.forEach(FilePart::close);
-            if (!sendable) fail("an answer of " + bytes + " bytes with parts of files: over " + connection.carriedBy()
-                    + " it has " + (connection.sendsFiles() ? connection.longestBytes() + " at most" : "none"));
+            if (!sendable) fail("an answer of " + bytes + " bytes with parts of files: over " + connection.transport()
+                    + " it has " + (connection.sendsFiles() ? connection.maxMessageBytes() + " at most" : "none"));
         }
     }
 

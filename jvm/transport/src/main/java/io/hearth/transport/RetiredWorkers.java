@@ -10,7 +10,7 @@ import java.util.Deque;
  * beyond their ends (SIGBUS).
  */
 final class RetiredWorkers {
-    private static final int MOST = 4;
+    private static final int MAX_KEPT = 4;
     private static final Deque<Runnable> CLOSINGS = new ArrayDeque<>();
 
     private RetiredWorkers() { }
@@ -18,7 +18,7 @@ final class RetiredWorkers {
     /** @param close closes the worker; on any thread */
     static synchronized void keep(Runnable close) {
         CLOSINGS.add(close);
-        if (CLOSINGS.size() > MOST) closeOldest();
+        if (CLOSINGS.size() > MAX_KEPT) closeOldest();
     }
 
     /** @return whether there was one */

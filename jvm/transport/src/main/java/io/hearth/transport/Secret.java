@@ -12,8 +12,8 @@ import javax.crypto.spec.SecretKeySpec;
 
 /** What both sides know and never send; each proves that it does. */
 public final class Secret {
-    private static final int SHORTEST = 16;
-    private static final int LONGEST = 4096;
+    private static final int MIN_BYTES = 16;
+    private static final int MAX_BYTES = 4096;
     private static final String HMAC = "HmacSHA256";
 
     private final byte[] bytes;
@@ -24,9 +24,9 @@ public final class Secret {
 
     /** @throws IllegalArgumentException where it is shorter than 16 bytes */
     public static Secret of(byte[] bytes) {
-        if (bytes.length < SHORTEST || bytes.length > LONGEST)
-            throw new IllegalArgumentException("the secret has " + bytes.length + " bytes: give " + SHORTEST + " to "
-                    + LONGEST + ", such as those of: head -c 32 /dev/urandom | base64");
+        if (bytes.length < MIN_BYTES || bytes.length > MAX_BYTES)
+            throw new IllegalArgumentException("the secret has " + bytes.length + " bytes: give " + MIN_BYTES + " to "
+                    + MAX_BYTES + ", such as those of: head -c 32 /dev/urandom | base64");
         return new Secret(bytes.clone());
     }
 
@@ -38,9 +38,9 @@ public final class Secret {
         Set<PosixFilePermission> allowed = Files.getPosixFilePermissions(file);
         boolean others = allowed.stream().anyMatch(p -> !p.name().startsWith("OWNER_"));
         if (others) throw new IOException("the key file '" + file + "' may be read by others: chmod 600 " + file);
-        if (Files.size(file) > LONGEST)
+        if (Files.size(file) > MAX_BYTES)
             throw new IOException("the key file '" + file + "' has " + Files.size(file) + " bytes, the limit is "
-                    + LONGEST + ": is it the right file?");
+                    + MAX_BYTES + ": is it the right file?");
         return of(Files.readString(file).strip().getBytes(StandardCharsets.UTF_8));
     }
 

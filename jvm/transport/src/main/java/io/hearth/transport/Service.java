@@ -5,7 +5,7 @@ public interface Service {
     Service NONE = request -> request.fail("this side answers no requests");
 
     /**
-     * Called on the carrier's thread: it must be short, or hand the request to another thread. What it throws
+     * Called on the agent's thread: it must be short, or hand the request to another thread. What it throws
      * is the request's failure.
      */
     void onRequest(Request request);

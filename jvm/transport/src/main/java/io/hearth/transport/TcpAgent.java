@@ -28,13 +28,13 @@ final class TcpAgent extends BaseAgent {
     private final Optional<EndpointAgent> ucx;
     private final String whyNoUcx;
     private final ByteBuffer read = ByteBuffer.allocateDirect(READ_BYTES);
-    private final Set<ConnectionSetup> greetings = new LinkedHashSet<>();
+    private final Set<ConnectionSetup> pendingHandshakes = new LinkedHashSet<>();
     private final Set<TcpLink> starved = new LinkedHashSet<>();
     private final List<SelectionKey> paused = new ArrayList<>();
     private volatile boolean longAsleep;
     private volatile int sockets;
     private long ucxSeenNs;
-    private volatile int strangers;
+    private volatile int pendingCount;
 
     /** What a key of the selector belongs to. */
     interface Attached {
@@ -80,8 +80,8 @@ final class TcpAgent extends BaseAgent {
         return sockets;
     }
 
-    int strangers() {
-        return strangers;
+    int pendingHandshakes() {
+        return pendingCount;
     }
 
     // --- this thread ---
@@ -89,9 +89,9 @@ final class TcpAgent extends BaseAgent {
     void connect(InetSocketAddress peer, Service service, CompletableFuture<Connection> opened) {
         try {
             SocketChannel channel = channel(SocketChannel.open());
-            ConnectionSetup greeting = ConnectionSetup.client(this, channel, peer, service, opened);
-            greetings.add(greeting);
-            attach(channel, SelectionKey.OP_CONNECT, greeting);
+            ConnectionSetup handshake = ConnectionSetup.client(this, channel, peer, service, opened);
+            pendingHandshakes.add(handshake);
+            attach(channel, SelectionKey.OP_CONNECT, handshake);
             channel.connect(peer);
         } catch (IOException | RuntimeException | Error e) {
             opened.completeExceptionally(new WireException(WireException.Kind.LOST, "cannot reach " + peer + ": " + e));
@@ -145,13 +145,13 @@ final class TcpAgent extends BaseAgent {
 
     @Override
     void look(long nowNs) {
-        for (ConnectionSetup greeting : new ArrayList<>(greetings)) greeting.look(nowNs);
+        for (ConnectionSetup handshake : new ArrayList<>(pendingHandshakes)) handshake.look(nowNs);
         for (SelectionKey key : paused) if (key.isValid()) key.interestOps(SelectionKey.OP_ACCEPT);
         paused.clear();
         for (TcpLink link : new ArrayList<>(starved)) link.feed();
         if (ucxActive()) ucxSeenNs = nowNs;
-        if (ucxActive() || !greetings.isEmpty()) ucx.ifPresent(BaseAgent::wake);
-        strangers = greetings.size();
+        if (ucxActive() || !pendingHandshakes.isEmpty()) ucx.ifPresent(BaseAgent::wake);
+        pendingCount = pendingHandshakes.size();
     }
 
     private boolean ucxActive() {
@@ -161,7 +161,7 @@ final class TcpAgent extends BaseAgent {
     /** Looks every 10 ms while anything has a deadline, and for a second after UCX had: so no call has to wake it. */
     @Override
     void block() {
-        boolean soon = activeConnections() > 0 || !greetings.isEmpty() || !starved.isEmpty() || !paused.isEmpty()
+        boolean soon = activeConnections() > 0 || !pendingHandshakes.isEmpty() || !starved.isEmpty() || !paused.isEmpty()
                 || nowNs() - ucxSeenNs < LONG_WAIT_MS * 1_000_000;
         try {
             longAsleep = !soon;
@@ -180,7 +180,7 @@ final class TcpAgent extends BaseAgent {
     @Override
     void recover(String because) {
         endConnections(because);
-        for (ConnectionSetup greeting : new ArrayList<>(greetings)) greeting.close(because);
+        for (ConnectionSetup handshake : new ArrayList<>(pendingHandshakes)) handshake.close(because);
     }
 
     @Override
@@ -194,7 +194,7 @@ final class TcpAgent extends BaseAgent {
             log().once("selector", "the selector could not be closed: " + e.getMessage());
         }
         sockets = 0;
-        strangers = 0;
+        pendingCount = 0;
     }
 
     /** For reading what a socket has; used between two selects only. */
@@ -220,10 +220,10 @@ final class TcpAgent extends BaseAgent {
         starved.remove(link);
     }
 
-    /** A greeting is over; the socket goes on, or is closed. */
-    void over(ConnectionSetup greeting) {
-        greetings.remove(greeting);
-        strangers = greetings.size();
+    /** A handshake is over; the socket goes on, or is closed. */
+    void over(ConnectionSetup handshake) {
+        pendingHandshakes.remove(handshake);
+        pendingCount = pendingHandshakes.size();
     }
 
     SelectionKey key(SocketChannel channel) {
@@ -231,16 +231,16 @@ final class TcpAgent extends BaseAgent {
     }
 
     private void accepted(SocketChannel channel, Service service) throws IOException {
-        long incoming = greetings.stream().filter(ConnectionSetup::isServer).count();
-        if (incoming >= settings().strangerLimit()) {
-            log().once("many", "more than " + settings().strangerLimit() + " connections are not authenticated yet"
-                    + " (strangerLimit): the oldest is closed");
-            greetings.stream().filter(ConnectionSetup::isServer).findFirst().ifPresent(g -> g.close("too many unauthenticated connections"));
+        long incoming = pendingHandshakes.stream().filter(ConnectionSetup::isServer).count();
+        if (incoming >= settings().pendingHandshakeLimit()) {
+            log().once("many", "more than " + settings().pendingHandshakeLimit() + " connections are not authenticated yet"
+                    + " (pendingHandshakeLimit): the oldest is closed");
+            pendingHandshakes.stream().filter(ConnectionSetup::isServer).findFirst().ifPresent(g -> g.close("too many unauthenticated connections"));
         }
-        ConnectionSetup greeting = ConnectionSetup.server(this, channel(channel), service);
-        greetings.add(greeting);
-        strangers = greetings.size();
-        attach(channel, SelectionKey.OP_READ, greeting);
+        ConnectionSetup handshake = ConnectionSetup.server(this, channel(channel), service);
+        pendingHandshakes.add(handshake);
+        pendingCount = pendingHandshakes.size();
+        attach(channel, SelectionKey.OP_READ, handshake);
     }
 
     /** A socket that listens. */
@@ -261,7 +261,7 @@ final class TcpAgent extends BaseAgent {
                 boolean files = String.valueOf(e.getMessage()).contains("Too many open files");
                 log().once("accept", "a connection could not be accepted: " + e.getMessage()
                         + (files ? "; raise their limit (ulimit -n, fs.file-max)" : ""));
-                greetings.stream().filter(ConnectionSetup::isServer).findFirst().ifPresent(g -> g.close("no file descriptor is left"));
+                pendingHandshakes.stream().filter(ConnectionSetup::isServer).findFirst().ifPresent(g -> g.close("no file descriptor is left"));
                 key.interestOps(0);
                 paused.add(key);
             }
@@ -277,8 +277,8 @@ final class TcpAgent extends BaseAgent {
     static void closeQuietly(java.nio.channels.Channel channel) {
         try {
             channel.close();
-        } catch (IOException e) {
-            Thread.onSpinWait();
+        } catch (IOException ignored) {
+            // What was not sent is lost, as its connection is.
         }
     }
 }

@@ -155,7 +155,7 @@ final class TcpLink implements Link, TcpAgent.Attached {
     private void header(ByteBuffer from) throws WireException {
         move(from, head);
         if (head.hasRemaining()) return;
-        Frame begun = Frame.read(head, 0, agent.settings().longestBytes());
+        Frame begun = Frame.read(head, 0, agent.settings().maxMessageBytes());
         if (begun.token() != token) throw Frame.broken("a frame of another connection");
         connection.admit(begun);
         head.clear();

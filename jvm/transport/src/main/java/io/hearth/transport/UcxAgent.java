@@ -57,20 +57,33 @@ final class UcxAgent extends EndpointAgent {
     private UcpWorker worker;
     private UcxFifoProbe sentinel;
     private volatile byte[] address;
-    private volatile Watching watching = Watching.NOTHING;
+    private volatile State state = State.RUNNING;
     private int sentinelLooks;
     private Runnable timer = () -> { };
     private int sleepless;
     private boolean heard;
     private Optional<Throwable> fault = Optional.empty();
-    private boolean broken;
-    private boolean left;
+    private boolean leavesWorker;
     private int stuck;
     private volatile int endpoints;
     private volatile int inFlight;
 
-    /** Whether the sentinel's message is on its way, and another is due behind it. */
-    private enum Watching { NOTHING, ONE, ONE_AND_AGAIN, OVER }
+    private enum State {
+        RUNNING,
+        /** The sentinel's message is on its way to the worker. */
+        CHECKING,
+        /** As above, and another is due behind it. */
+        CHECKING_AGAIN,
+        /** The worker is being replaced; where there is no room for another, it stays so. */
+        RENEWING,
+        /** UCX has failed: what it still does with its memory is not known. */
+        BROKEN,
+        ENDED;
+
+        boolean isChecking() {
+            return this == CHECKING || this == CHECKING_AGAIN;
+        }
+    }
 
     private record Arrival(UcxLink link, Optional<Frame> frame, Optional<Buffer> payload, String failure) { }
 
@@ -217,20 +230,20 @@ final class UcxAgent extends EndpointAgent {
         if (!held.isEmpty()) done += feed();
         unconnected.overs().forEach(endpoint -> closing.add(endpoint.closeNonBlockingForce()));
         if (!closing.isEmpty()) reap();
-        if (watching == Watching.ONE || watching == Watching.ONE_AND_AGAIN) watch();
+        if (state.isChecking()) watch();
         return done;
     }
 
     /** A peer may be gone in the middle of a message. */
     private void suspect() {
-        switch (watching) {
-            case NOTHING -> {
-                watching = Watching.ONE;
+        switch (state) {
+            case RUNNING -> {
+                state = State.CHECKING;
                 sentinelLooks = 0;
                 active(1);
                 sentinel.send();
             }
-            case ONE -> watching = Watching.ONE_AND_AGAIN;
+            case CHECKING -> state = State.CHECKING_AGAIN;
             default -> { }
         }
     }
@@ -241,8 +254,8 @@ final class UcxAgent extends EndpointAgent {
         } catch (Exception e) {
             throw new IllegalStateException("UCX failed: " + e.getMessage(), e);
         }
-        boolean again = watching == Watching.ONE_AND_AGAIN;
-        watching = Watching.NOTHING;
+        boolean again = state == State.CHECKING_AGAIN;
+        state = State.RUNNING;
         active(-1);
         if (again) suspect();
     }
@@ -250,9 +263,8 @@ final class UcxAgent extends EndpointAgent {
     /** With another worker: to the peers all connections over UCX end, and can be made again. */
     void renew() {
         String because = "a peer that was killed has left UCX's shared memory blocked: connect again";
-        if (watching != Watching.NOTHING) active(-1);
-        watching = Watching.OVER;
-        broken = true; // until there is another worker: /dev/shm may have no room for one
+        if (state.isChecking()) active(-1);
+        state = State.RENEWING;
         List<Probe> interrupted = List.copyOf(probes.values());
         probes.clear();
         active(-interrupted.size());
@@ -263,8 +275,7 @@ final class UcxAgent extends EndpointAgent {
                 retire(() -> { });
                 beginWithinRoom();
             }
-            broken = false;
-            watching = Watching.NOTHING;
+            state = State.RUNNING;
         } finally {
             interrupted.forEach(probe -> probe.tried.startAgain());
         }
@@ -283,7 +294,7 @@ final class UcxAgent extends EndpointAgent {
         endpoints = links.size();
         boolean mayClose = inFlight == stuck && (!rdma || heard && !unconnected.any());
         stuck = inFlight;
-        left |= !mayClose;
+        leavesWorker |= !mayClose;
         if (!mayClose) return;
         UcpWorker over = worker;
         UcxFifoProbe overs = sentinel;
@@ -310,7 +321,7 @@ final class UcxAgent extends EndpointAgent {
         try {
             count = worker.progress();
         } catch (Exception e) {
-            broken = true;
+            if (state == State.RUNNING || state.isChecking()) state = State.BROKEN;
             throw new IllegalStateException("UCX failed: " + e.getMessage(), e);
         }
         if (fault.isEmpty()) return count;
@@ -353,7 +364,7 @@ final class UcxAgent extends EndpointAgent {
     void look(long nowNs) {
         for (Map.Entry<UcxLink, Probe> probe : new ArrayList<>(probes.entrySet()))
             if (nowNs - probe.getValue().deadlineNs >= 0) fail(probe.getKey(), "no answer to a probe within 5 s");
-        if (watching != Watching.NOTHING && ++sentinelLooks >= SENTINEL_LOOKS) renew();
+        if (state.isChecking() && ++sentinelLooks >= SENTINEL_LOOKS) renew();
     }
 
     @Override
@@ -363,7 +374,7 @@ final class UcxAgent extends EndpointAgent {
 
     @Override
     boolean isBroken() {
-        return broken;
+        return state == State.BROKEN || state == State.RENEWING;
     }
 
     /** While UCX has something that cannot go, it does not let us sleep: then the peer needs the CPU more than we. */
@@ -378,20 +389,21 @@ final class UcxAgent extends EndpointAgent {
     @Override
     void unblock() {
         synchronized (workerLock) {
-            if (watching != Watching.OVER) worker.signal();
+            if (state != State.RENEWING && state != State.ENDED) worker.signal();
         }
     }
 
     @Override
     void end() {
-        watching = Watching.OVER;
+        boolean keepsMemory = isBroken();
+        state = State.ENDED;
         endLinks("this side has ended");
         queue.close();
-        if (broken) return; // what UCX still does with its memory is not known: the process keeps it
+        if (keepsMemory) return;
         settle();
         pool().close();
         synchronized (workerLock) {
-            retire(left ? () -> { } : context::close);
+            retire(leavesWorker ? () -> { } : context::close);
         }
     }
 
@@ -421,7 +433,7 @@ final class UcxAgent extends EndpointAgent {
             }
             link.get().heard = true;
             heard = true;
-            return frame(link.get(), Frame.read(header, 0, settings().longestBytes()), data);
+            return frame(link.get(), Frame.read(header, 0, settings().maxMessageBytes()), data);
         } catch (Throwable e) {
             Optional<UcxLink> from = link;
             insideUcx(() -> from.ifPresentOrElse(known -> failed(known, String.valueOf(e.getMessage())),

@@ -22,7 +22,7 @@ final class UcxLoader {
 
     static Parts open(WireSettings settings, LongSupplier clockNs, OnceLog log) throws WireException {
         try {
-            if (settings.carriers() == WireSettings.Carriers.TCP) throw new Missing("TCP was asked for");
+            if (settings.transports() == WireSettings.Transports.TCP) throw new Missing("TCP was asked for");
             return Inside.open(settings, clockNs, log);
         } catch (Missing missing) {
             return without(settings, log, missing.getMessage());
@@ -38,7 +38,7 @@ final class UcxLoader {
     }
 
     private static Parts without(WireSettings settings, OnceLog log, String why) throws WireException {
-        if (settings.carriers() == WireSettings.Carriers.UCX)
+        if (settings.transports() == WireSettings.Transports.UCX)
             throw new WireException(WireException.Kind.REFUSED, "UCX was requested but is unavailable: " + why);
         return new Parts(Optional.empty(), pool(settings, BufferPool.Registrar.NONE, log), why);
     }

@@ -30,7 +30,7 @@ public final class Wire implements AutoCloseable {
 
     /**
      * @param say gets one line for each kind of trouble
-     * @throws IOException where a carrier that must be used cannot be had
+     * @throws IOException where a transport that must be used cannot be had
      */
     public static Wire open(WireSettings settings, Consumer<String> say) throws IOException {
         return open(settings, System::nanoTime, say);
@@ -53,13 +53,13 @@ public final class Wire implements AutoCloseable {
         }
     }
 
-    /** Without threads: whoever has it calls {@link CarrierAgent#doWork}. */
+    /** Without threads: whoever has it calls {@link Agent#doWork}. */
     static Wire prepare(WireSettings settings, LongSupplier clockNs, Consumer<String> say) throws IOException {
         return new Wire(settings, clockNs, say);
     }
 
-    List<CarrierAgent> agents() {
-        List<CarrierAgent> agents = new ArrayList<>();
+    List<Agent> agents() {
+        List<Agent> agents = new ArrayList<>();
         ucx.ifPresent(agents::add);
         agents.add(tcp);
         return agents;
@@ -96,7 +96,7 @@ public final class Wire implements AutoCloseable {
     }
 
     public Counters counters() {
-        return new Counters(tcp.openConnections() + ucx.map(EndpointAgent::openConnections).orElse(0), tcp.strangers(),
+        return new Counters(tcp.openConnections() + ucx.map(EndpointAgent::openConnections).orElse(0), tcp.pendingHandshakes(),
                 tcp.sockets(), ucx.map(EndpointAgent::endpoints).orElse(0), ucx.map(EndpointAgent::inFlight).orElse(0),
                 pool.usedBuffers(), pool.usedBytes(), pool.reservedBytes());
     }

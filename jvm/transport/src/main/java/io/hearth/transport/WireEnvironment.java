@@ -24,7 +24,7 @@ public final class WireEnvironment {
     static WireSettings over(WireSettings defaults, Map<String, String> environment) {
         long memory = memory(environment).orElse(defaults.memoryBytes());
         long window = size(WINDOW, environment).orElse(defaults.windowBytes());
-        int longest = (int) Math.min(defaults.longestBytes(), memory / 4);
+        int longest = (int) Math.min(defaults.maxMessageBytes(), memory / 4);
         try {
             return defaults.withMemory(memory, Math.toIntExact(window), longest)
                     .withIdling(idling(environment).orElse(defaults.idling()));

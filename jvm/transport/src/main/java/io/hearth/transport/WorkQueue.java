@@ -69,6 +69,8 @@ final class WorkQueue {
     }
 
     private synchronized void finish() {
-        while (drain() > 0) Thread.onSpinWait();
+        int done;
+        do done = drain();
+        while (done > 0);
     }
 }

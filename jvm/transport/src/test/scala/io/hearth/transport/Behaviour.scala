@@ -6,16 +6,16 @@ import java.util.concurrent.{ConcurrentLinkedQueue, Executors, TimeUnit}
 import java.util.concurrent.atomic.AtomicInteger
 
 import scala.jdk.CollectionConverters._
-import scala.util.{Random, Try, Using}
+import scala.util.{Random, Using}
 
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.hearth.transport.Wires._
 
 /** What a user of the wire gets, whatever carries the messages. */
-abstract class Behaviour(carriers: WireSettings.Carriers) extends AnyFunSuite {
-  private val own = settings.withCarriers(carriers)
-  protected def carrierName: String = carriers.name.toLowerCase
+abstract class Behaviour(transports: WireSettings.Transports) extends AnyFunSuite {
+  private val own = settings.withTransports(transports)
+  protected def transportName: String = transports.name.toLowerCase
 
   /** A test that can be had here; else it is skipped with the reason, or fails where it is required. */
   protected def having(name: String)(body: => Unit): Unit = test(name) {
@@ -24,7 +24,7 @@ abstract class Behaviour(carriers: WireSettings.Carriers) extends AnyFunSuite {
   }
 
   private lazy val absent: Option[String] =
-    if (carriers == WireSettings.Carriers.TCP) None
+    if (transports == WireSettings.Transports.TCP) None
     else
       Using.resource(Wire.open(settings, _ => ()))(wire => Option(wire.whyNoUcx).filter(_.nonEmpty))
 
@@ -33,32 +33,28 @@ abstract class Behaviour(carriers: WireSettings.Carriers) extends AnyFunSuite {
       server: WireSettings = own,
       client: WireSettings = own
   )(body: (Wire, Wire, Connection) => Unit): Unit =
-    Using.resource(Wire.open(server, new Heard)) { serving =>
-      Using.resource(Wire.open(client, new Heard)) { asking =>
-        val connection = connect(asking, serving.listen(Loopback, service))
-        assert(connection.carriedBy == carrierName, connection.why)
-        body(serving, asking, connection)
-        connection.close()
-        settled(asking, 0)
-        settled(serving, 1)
-      }
+    wires(server, client) { (serving, asking) =>
+      val connection = connect(asking, serving.listen(Loopback, service))
+      assert(connection.transport == transportName, connection.why)
+      body(serving, asking, connection)
+      connection.close()
+      settled(asking, 0)
+      settled(serving, 1)
     }
 
   having("messages of any size come back as they were sent, in both directions") {
     val random = new Random(1)
     val sizes = Vector(0, 1, 31, 511, 512, 4095, 65536, 70001, 1 << 20, (8 << 20) - 1, 8 << 20)
-    Using.resource(Wire.open(own, new Heard)) { serving =>
-      Using.resource(Wire.open(own, new Heard)) { asking =>
-        val back = new java.util.concurrent.CompletableFuture[Connection]
-        val there: Service = request => {
-          back.complete(request.connection); echo.onRequest(request)
-        }
-        val connection = connect(asking, serving.listen(Loopback, there), echo)
-        sizes.foreach { size =>
-          val sent = random.nextBytes(size)
-          assert(content(ask(connection, sent)).sameElements(sent), s"$size bytes")
-          assert(content(ask(back.get, sent)).sameElements(sent), s"$size bytes, back")
-        }
+    wires(own, own) { (serving, asking) =>
+      val back = new java.util.concurrent.CompletableFuture[Connection]
+      val there: Service = request => {
+        back.complete(request.connection); echo.onRequest(request)
+      }
+      val connection = connect(asking, serving.listen(Loopback, there), echo)
+      sizes.foreach { size =>
+        val sent = random.nextBytes(size)
+        assert(content(ask(connection, sent)).sameElements(sent), s"$size bytes")
+        assert(content(ask(back.get, sent)).sameElements(sent), s"$size bytes, back")
       }
     }
   }
@@ -134,10 +130,7 @@ abstract class Behaviour(carriers: WireSettings.Carriers) extends AnyFunSuite {
   }
 
   having("an Error of a service fails its request alone, and no thread ends by it") {
-    val uncaught = new ConcurrentLinkedQueue[Throwable]
-    val before = Thread.getDefaultUncaughtExceptionHandler
-    Thread.setDefaultUncaughtExceptionHandler { (_, fault) => uncaught.add(fault); () }
-    try
+    noneUncaught {
       between { request =>
         if (request.data.remaining == 0) throw new UnsatisfiedLinkError("no library")
         else echo.onRequest(request)
@@ -146,13 +139,12 @@ abstract class Behaviour(carriers: WireSettings.Carriers) extends AnyFunSuite {
         assert(refused.kind == WireException.Kind.FAILED && refused.getMessage.contains("library"))
         assert(content(ask(connection, "x".getBytes)).sameElements("x".getBytes))
       }
-    finally Thread.setDefaultUncaughtExceptionHandler(before)
-    assert(uncaught.isEmpty)
+    }
   }
 
   having("a side whose JVM has no memory outside the heap says that it is busy, and goes on") {
     Using.resource(Wire.open(own, new Heard)) { wire =>
-      val (process, where) = child(carriers, "-XX:MaxDirectMemorySize=2m")
+      val (process, where) = child(transports, "-XX:MaxDirectMemorySize=2m")
       try {
         val connection = connect(wire, where)
         assert(content(ask(connection, new Array[Byte](1000))).length == 1000)
@@ -170,7 +162,7 @@ abstract class Behaviour(carriers: WireSettings.Carriers) extends AnyFunSuite {
     Using.resource(Wire.open(own, heard)) { wire =>
       var before = Map.empty[String, Int]
       (0 until 4).foreach { turn =>
-        val (process, where) = child(carriers)
+        val (process, where) = child(transports)
         val connection = connect(wire, where)
         val replies = (0 until 6).map(_ => ask(connection, new Array[Byte](4 << 20)))
         if (turn == 1) replies.head.get(60, TimeUnit.SECONDS).close()
@@ -195,7 +187,7 @@ abstract class Behaviour(carriers: WireSettings.Carriers) extends AnyFunSuite {
     val clock = new Clock
     val large = new Array[Byte](4 << 20)
     Using.resource(Wire.open(own, clock, new Heard)) { wire =>
-      val (process, where) = child(carriers)
+      val (process, where) = child(transports)
       try {
         val connection = connect(wire, where)
         stop(process)
@@ -213,7 +205,7 @@ abstract class Behaviour(carriers: WireSettings.Carriers) extends AnyFunSuite {
     val clock = new Clock
     Using.resource(Wire.open(own, clock, new Heard)) { wire =>
       val where = wire.listen(Loopback, request => request.respond(request.buffer(0)))
-      val process = asker(carriers, where.getPort)
+      val process = asker(transports, where.getPort)
       try {
         eventually("it asks")(wire.counters.buffers > 0)
         // Until it is the middle of a request where it stops.
@@ -250,56 +242,52 @@ abstract class Behaviour(carriers: WireSettings.Carriers) extends AnyFunSuite {
   }
 
   having("connections that come and go, some in the middle of a request, leave nothing") {
-    Using.resource(Wire.open(own, new Heard)) { serving =>
-      Using.resource(Wire.open(own, new Heard)) { asking =>
-        val where = serving.listen(
-          Loopback,
-          request =>
-            if (request.data.get(0) == 0) echo.onRequest(request)
-            else request.fail("no")
-        )
-        connect(asking, where).close()
-        settled(asking, 0)
-        val before = descriptors()
-        (0 until 300).foreach { i =>
-          val connection = connect(asking, where)
-          val reply = ask(connection, Array.fill[Byte](1 + i * 50)((i % 2).toByte))
-          if (i % 3 > 0)
-            reply.handle[Unit]((m, _) => Option(m).foreach(_.close())).get(60, TimeUnit.SECONDS)
-          else reply.handle[Unit]((m, _) => Option(m).foreach(_.close()))
-          connection.close()
-        }
-        settled(asking, 0)
-        settled(serving, 1)
-        noMoreOpen(before, 2)
+    wires(own, own) { (serving, asking) =>
+      val where = serving.listen(
+        Loopback,
+        request =>
+          if (request.data.get(0) == 0) echo.onRequest(request)
+          else request.fail("no")
+      )
+      connect(asking, where).close()
+      settled(asking, 0)
+      val before = descriptors()
+      (0 until 300).foreach { i =>
+        val connection = connect(asking, where)
+        val reply = ask(connection, Array.fill[Byte](1 + i * 50)((i % 2).toByte))
+        if (i % 3 > 0)
+          reply.handle[Unit]((m, _) => Option(m).foreach(_.close())).get(60, TimeUnit.SECONDS)
+        else reply.handle[Unit]((m, _) => Option(m).foreach(_.close()))
+        connection.close()
       }
+      settled(asking, 0)
+      settled(serving, 1)
+      noMoreOpen(before, 2)
     }
   }
 
   having("a peer that breaks the protocol loses its connection, and nothing else happens") {
-    Using.resource(Wire.open(own, new Heard)) { serving =>
-      Using.resource(Wire.open(own, new Heard)) { asking =>
-        val where = serving.listen(Loopback, echo)
-        // Over UCX a message for another connection is nobody's.
-        (0 until (if (carriers == WireSettings.Carriers.TCP) 5 else 4)).foreach { way =>
-          val connection = connect(asking, where)
-          eventually("the server has it")(serving.tokens.size == 1)
-          val frame = connection.buffer(10)
-          connection.withLink { link =>
-            val token = serving.tokens.get(0) + (if (way == 4) 1 else 0)
-            val credit = if (way == 0) 1 << 20 else 0
-            val kind = if (way == 4) Frame.Kind.REQUEST else Frame.Kind.RESPONSE
-            Frame.write(frame.whole, token, 2, 10, kind, credit, 0)
-            if (way == 2) frame.whole.putInt(16, 99)
-            if (way == 3) frame.whole.putInt(12, -5)
-            link.send(frame, java.util.List.of[FilePart]())
-          }
-          val ended = connection.end.get(60, TimeUnit.SECONDS).getMessage
-          assert(ended.contains("has ended"), s"$way")
-          settled(serving, 1)
+    wires(own, own) { (serving, asking) =>
+      val where = serving.listen(Loopback, echo)
+      // Over UCX a message for another connection is nobody's.
+      (0 until (if (transports == WireSettings.Transports.TCP) 5 else 4)).foreach { way =>
+        val connection = connect(asking, where)
+        eventually("the server has it")(serving.tokens.size == 1)
+        val frame = connection.buffer(10)
+        connection.withLink { link =>
+          val token = serving.tokens.get(0) + (if (way == 4) 1 else 0)
+          val credit = if (way == 0) 1 << 20 else 0
+          val kind = if (way == 4) Frame.Kind.REQUEST else Frame.Kind.RESPONSE
+          Frame.write(frame.whole, token, 2, 10, kind, credit, 0)
+          if (way == 2) frame.whole.putInt(16, 99)
+          if (way == 3) frame.whole.putInt(12, -5)
+          link.send(frame, java.util.List.of[FilePart]())
         }
-        assert(content(ask(connect(asking, where), Array(1))).length == 1)
+        val ended = connection.end.get(60, TimeUnit.SECONDS).getMessage
+        assert(ended.contains("has ended"), s"$way")
+        settled(serving, 1)
       }
+      assert(content(ask(connect(asking, where), Array(1))).length == 1)
     }
   }
 
@@ -308,7 +296,7 @@ abstract class Behaviour(carriers: WireSettings.Carriers) extends AnyFunSuite {
     val other = Secret.of("another secret of tests".getBytes)
     Using.resource(Wire.open(own, new Heard)) { serving =>
       val where = serving.listen(Loopback, _ => asked.incrementAndGet())
-      val none = WireSettings.defaults.withCarriers(carriers)
+      val none = WireSettings.defaults.withTransports(transports)
       Vector(none -> "secret", none.withSecret(other) -> "a different secret").foreach {
         case (wrong, word) =>
           Using.resource(Wire.open(wrong, new Heard)) { asking =>
@@ -327,51 +315,41 @@ abstract class Behaviour(carriers: WireSettings.Carriers) extends AnyFunSuite {
     val required = own.withEncryption(WireSettings.Encryption.REQUIRED)
     val preferred = own.withEncryption(WireSettings.Encryption.PREFERRED)
     Vector(own -> required, required -> own).foreach { case (one, two) =>
-      Using.resource(Wire.open(one, new Heard)) { serving =>
-        Using.resource(Wire.open(two, new Heard)) { asking =>
-          val refused = failure(asking.connect(serving.listen(Loopback, echo)))
-          assert(
-            refused.kind == WireException.Kind.REFUSED && refused.getMessage.contains("encryption")
-          )
-        }
+      wires(one, two) { (serving, asking) =>
+        val refused = failure(asking.connect(serving.listen(Loopback, echo)))
+        assert(
+          refused.kind == WireException.Kind.REFUSED && refused.getMessage.contains("encryption")
+        )
       }
     }
     val heard = new Heard
-    Using.resource(Wire.open(own, new Heard)) { serving =>
-      Using.resource(Wire.open(preferred, heard)) { asking =>
-        assert(content(ask(connect(asking, serving.listen(Loopback, echo)), Array(1))).length == 1)
-        assert(heard.all.exists(_.contains("not encrypted")))
-      }
+    Using.resources(Wire.open(own, new Heard), Wire.open(preferred, heard)) { (serving, asking) =>
+      assert(content(ask(connect(asking, serving.listen(Loopback, echo)), Array(1))).length == 1)
+      assert(heard.all.exists(_.contains("not encrypted")))
     }
   }
 }
 
-class TcpBehaviourTest extends Behaviour(WireSettings.Carriers.TCP)
+class TcpBehaviourTest extends Behaviour(WireSettings.Transports.TCP)
 
-class UcxBehaviourTest extends Behaviour(WireSettings.Carriers.UCX) {
-  private val ucx = settings.withCarriers(WireSettings.Carriers.UCX)
+class UcxBehaviourTest extends Behaviour(WireSettings.Transports.UCX) {
+  private val ucx = settings.withTransports(WireSettings.Transports.UCX)
 
   private def renew(wire: Wire): Unit =
     wire.agents.asScala.collect { case agent: UcxAgent => agent.run(() => agent.renew()) }
 
   having("its shared memory is nobody's but the user's: no segment of System V, private files") {
-    Using.resource(Wire.open(ucx, new Heard)) { serving =>
-      Using.resource(Wire.open(ucx, new Heard)) { asking =>
-        val connection = connect(asking, serving.listen(Loopback, echo))
-        assert(content(ask(connection, new Array[Byte](1 << 20))).length == 1 << 20)
-        val pid = ProcessHandle.current.pid.toString
-        val segments = Files.readAllLines(Path.of("/proc/sysvipc/shm")).asScala.drop(1)
-        assert(!segments.exists(_.trim.split("\\s+")(4) == pid), "cpid of `ipcs -m -p`")
-        val files = new java.io.File("/proc/self/fd").list.toVector
-          .map(Path.of("/proc/self/fd", _))
-          .filter(fd =>
-            Try(Files.readSymbolicLink(fd).toString).toOption.exists(_.startsWith("/dev/shm/"))
-          )
-        assert(files.nonEmpty, "shared memory of POSIX was used")
-        files.foreach { fd =>
-          val mode = PosixFilePermissions.toString(Files.getPosixFilePermissions(fd))
-          assert(mode == "rw-------", Files.readSymbolicLink(fd))
-        }
+    wires(ucx, ucx) { (serving, asking) =>
+      val connection = connect(asking, serving.listen(Loopback, echo))
+      assert(content(ask(connection, new Array[Byte](1 << 20))).length == 1 << 20)
+      val pid = ProcessHandle.current.pid.toString
+      val segments = Files.readAllLines(Path.of("/proc/sysvipc/shm")).asScala.drop(1)
+      assert(!segments.exists(_.trim.split("\\s+")(4) == pid), "cpid of `ipcs -m -p`")
+      val files = links.collect { case (fd, file) if file.startsWith("/dev/shm/") => fd -> file }
+      assert(files.nonEmpty, "shared memory of POSIX was used")
+      files.foreach { case (fd, file) =>
+        val mode = Files.getPosixFilePermissions(Path.of("/proc/self/fd", fd))
+        assert(PosixFilePermissions.toString(mode) == "rw-------", file)
       }
     }
   }
@@ -381,35 +359,30 @@ class UcxBehaviourTest extends Behaviour(WireSettings.Carriers.UCX) {
     "where the shared memory is blocked, connections end with that reason; others can be made"
   ) {
     val heard = new Heard
-    Using.resource(Wire.open(ucx, new Heard)) { serving =>
-      Using.resource(Wire.open(ucx, heard)) { asking =>
-        val where = serving.listen(Loopback, _ => ())
-        var before = Map.empty[String, Int]
-        (0 until 20).foreach { turn =>
-          val connection = connect(asking, where)
-          if (turn == 4) before = descriptors() // UCX opens some of its own when it first waits
-          val reply = ask(connection, new Array[Byte](100000))
-          renew(asking)
-          assert(
-            failure(reply).getMessage.contains(
-              "a peer that was killed has left UCX's shared memory blocked"
-            )
+    Using.resources(Wire.open(ucx, new Heard), Wire.open(ucx, heard)) { (serving, asking) =>
+      val where = serving.listen(Loopback, _ => ())
+      var before = Map.empty[String, Int]
+      (0 until 20).foreach { turn =>
+        val connection = connect(asking, where)
+        if (turn == 4) before = descriptors() // UCX opens some of its own when it first waits
+        val reply = ask(connection, new Array[Byte](100000))
+        renew(asking)
+        assert(
+          failure(reply).getMessage.contains(
+            "a peer that was killed has left UCX's shared memory blocked"
           )
-          settled(asking, 0)
-        }
-        connect(asking, where)
-        noMoreOpen(before, 8)
-        assert(heard.all.count(_.contains("shared memory blocked")) == 1)
+        )
+        settled(asking, 0)
       }
+      connect(asking, where)
+      noMoreOpen(before, 8)
+      assert(heard.all.count(_.contains("shared memory blocked")) == 1)
     }
   }
 
   /** What UCX has of shared memory here, by the number under which peers open it. */
   private def segments: Set[(String, String)] =
-    new java.io.File("/proc/self/fd").list.toVector.flatMap { number =>
-      val link = Try(Files.readSymbolicLink(Path.of("/proc/self/fd", number)).toString).toOption
-      link.filter(_.contains("ucx_shm_posix")).map(number -> _)
-    }.toSet
+    links.filter(_._2.contains("ucx_shm_posix")).toSet
 
   having(
     "a peer that has not heard of it writes to memory that is over, not to what has its number next"
@@ -435,16 +408,14 @@ class UcxBehaviourTest extends Behaviour(WireSettings.Carriers.UCX) {
   having(
     "a connection that is being made while the shared memory is found blocked is made all the same"
   ) {
-    Using.resource(Wire.open(ucx, new Heard)) { serving =>
-      Using.resource(Wire.open(ucx, new Heard)) { asking =>
-        val where = serving.listen(Loopback, echo)
-        val coming = (0 until 40).map { i =>
-          if (i % 8 == 4) renew(asking)
-          asking.connect(where)
-        }
-        coming.foreach(_.get(60, TimeUnit.SECONDS))
-        assert(content(ask(connect(asking, where), Array(1))).length == 1)
+    wires(ucx, ucx) { (serving, asking) =>
+      val where = serving.listen(Loopback, echo)
+      val coming = (0 until 40).map { i =>
+        if (i % 8 == 4) renew(asking)
+        asking.connect(where)
       }
+      coming.foreach(_.get(60, TimeUnit.SECONDS))
+      assert(content(ask(connect(asking, where), Array(1))).length == 1)
     }
   }
 }

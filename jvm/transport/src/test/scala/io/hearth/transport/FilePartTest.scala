@@ -15,7 +15,7 @@ import io.hearth.transport.Wires._
 
 /** Answers that go on in files, which TCP sends as they are. */
 class FilePartTest extends AnyFunSuite with BeforeAndAfterAll {
-  private val tcp = settings.withCarriers(WireSettings.Carriers.TCP)
+  private val tcp = settings.withTransports(WireSettings.Transports.TCP)
   private val random = new Random(5)
   private val bytes = random.nextBytes(6 << 20)
   private val file = Files.createTempFile("hearth-parts", "")
@@ -57,12 +57,10 @@ class FilePartTest extends AnyFunSuite with BeforeAndAfterAll {
     question(ranges) ++ ranges.flatMap { case (from, count) => bytes.slice(from, from + count) }
 
   private def between(service: Service)(body: (Wire, Wire, Connection) => Unit): Unit =
-    Using.resource(Wire.open(tcp, new Heard)) { serving =>
-      Using.resource(Wire.open(tcp, new Heard)) { asking =>
-        body(serving, asking, connect(asking, serving.listen(Loopback, service)))
-        settled(asking, 0)
-        settled(serving, 1)
-      }
+    wires(tcp, tcp) { (serving, asking) =>
+      body(serving, asking, connect(asking, serving.listen(Loopback, service)))
+      settled(asking, 0)
+      settled(serving, 1)
     }
 
   test("parts of files come behind an answer's own bytes, among answers without") {

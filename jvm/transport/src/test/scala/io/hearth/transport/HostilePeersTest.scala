@@ -12,17 +12,16 @@ import io.hearth.transport.Wires._
 class HostilePeersTest extends AnyFunSuite {
   private val Mb = 1 << 20
   private val own = settings
-    .withCarriers(WireSettings.Carriers.TCP)
+    .withTransports(WireSettings.Transports.TCP)
     .withMemory(64L * Mb, Mb, 16 * Mb)
 
   private def among(service: Service, clock: Clock = new Clock)(
       body: (Wire, Wire, java.net.InetSocketAddress) => Unit
   ): Unit =
-    Using.resource(Wire.open(own, clock, new Heard)) { serving =>
-      Using.resource(Wire.open(own, new Heard)) { asking =>
+    Using.resources(Wire.open(own, clock, new Heard), Wire.open(own, new Heard)) {
+      (serving, asking) =>
         body(serving, asking, serving.listen(Loopback, service))
         settled(serving, 1)
-      }
     }
 
   private def frame(to: Connection, id: Int, kind: Frame.Kind, announced: Int, sent: Int): Unit =

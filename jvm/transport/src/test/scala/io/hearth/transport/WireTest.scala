@@ -13,7 +13,7 @@ import org.scalatest.funsuite.AnyFunSuite
 import io.hearth.transport.Wires._
 
 class WireTest extends AnyFunSuite {
-  private val tcp = settings.withCarriers(WireSettings.Carriers.TCP)
+  private val tcp = settings.withTransports(WireSettings.Transports.TCP)
 
   /** What a stranger gets back before the connection is closed. */
   private def stranger(where: InetSocketAddress, sends: Array[Byte]): Int =
@@ -26,29 +26,27 @@ class WireTest extends AnyFunSuite {
   test("strangers' garbage is closed at once and said once, and users go on") {
     val heard = new Heard
     val random = new Random(3)
-    Using.resource(Wire.open(tcp, heard)) { serving =>
-      Using.resource(Wire.open(tcp, new Heard)) { asking =>
-        val where = serving.listen(Loopback, echo)
-        val connection = connect(asking, where)
-        val begun = Array[Byte](0, 27, 'H') ++ "HRTHWIRE".getBytes
-        val garbage = Vector(
-          "GET / HTTP/1.1\r\n\r\n".getBytes,
-          Array.fill[Byte](9000)(-1),
-          Array[Byte](0, 27, 'H') ++ new Array[Byte](26),
-          Array[Byte](0, 27, 'X')
-        ) ++
-          Vector.fill(30)(random.nextBytes(1 + random.nextInt(5000)))
-        garbage.foreach(bytes => assert(stranger(where, bytes) == 0))
-        Using.resource(new Socket(where.getAddress, where.getPort))(_.getOutputStream.write(begun))
-        assert(content(ask(connection, "still".getBytes)).sameElements("still".getBytes))
-        eventually("they are gone")(
-          serving.counters.strangers == 0 && serving.counters.sockets == 2
-        )
-        assert(
-          heard.all.size == 1 && heard.all.head.contains("something other than a greeting"),
-          heard.all
-        )
-      }
+    Using.resources(Wire.open(tcp, heard), Wire.open(tcp, new Heard)) { (serving, asking) =>
+      val where = serving.listen(Loopback, echo)
+      val connection = connect(asking, where)
+      val begun = Array[Byte](0, 27, 'H') ++ "HRTHWIRE".getBytes
+      val garbage = Vector(
+        "GET / HTTP/1.1\r\n\r\n".getBytes,
+        Array.fill[Byte](9000)(-1),
+        Array[Byte](0, 27, 'H') ++ new Array[Byte](26),
+        Array[Byte](0, 27, 'X')
+      ) ++
+        Vector.fill(30)(random.nextBytes(1 + random.nextInt(5000)))
+      garbage.foreach(bytes => assert(stranger(where, bytes) == 0))
+      Using.resource(new Socket(where.getAddress, where.getPort))(_.getOutputStream.write(begun))
+      assert(content(ask(connection, "still".getBytes)).sameElements("still".getBytes))
+      eventually("they are gone")(
+        serving.counters.pendingHandshakes == 0 && serving.counters.sockets == 2
+      )
+      assert(
+        heard.all.size == 1 && heard.all.head.contains("something other than a greeting"),
+        heard.all
+      )
     }
   }
 
@@ -73,7 +71,9 @@ class WireTest extends AnyFunSuite {
       val where = serving.listen(Loopback, echo)
       val open = (0 until 40).map(_ => new Socket(where.getAddress, where.getPort))
       eventually("the last eight are left")(
-        open.count(isOpen) == 8 && serving.counters.sockets == 9 && serving.counters.strangers == 8
+        open.count(
+          isOpen
+        ) == 8 && serving.counters.sockets == 9 && serving.counters.pendingHandshakes == 8
       )
       clock.skip(61)
       settled(serving, 1)
@@ -91,11 +91,7 @@ class WireTest extends AnyFunSuite {
 
   test("it listens where it was told and nowhere else") {
     def listening: Set[String] = {
-      val inodes = Using
-        .resource(Files.list(Path.of("/proc/self/fd")))(_.iterator.asScala.toVector)
-        .flatMap(fd => Try(Files.readSymbolicLink(fd).toString).toOption)
-        .collect { case link if link.startsWith("socket:[") => link.drop(8).dropRight(1) }
-        .toSet
+      val inodes = links.values.collect { case s"socket:[$inode]" => inode }.toSet
       Vector("tcp", "tcp6")
         .flatMap { table =>
           Files
@@ -119,63 +115,57 @@ class WireTest extends AnyFunSuite {
 
   test("a peer without UCX is reached by TCP, and the reason is said") {
     val heard = new Heard
-    Using.resource(Wire.open(settings, heard)) { serving =>
-      Using.resource(Wire.open(tcp, new Heard)) { asking =>
-        val connection = connect(asking, serving.listen(Loopback, echo))
-        assert(connection.carriedBy == "tcp" && connection.why.contains("TCP was asked for"))
-        assert(content(ask(connection, Array(1))).length == 1)
-        assert(heard.all.exists(_.contains("messages go over TCP")))
-      }
+    Using.resources(Wire.open(settings, heard), Wire.open(tcp, new Heard)) { (serving, asking) =>
+      val connection = connect(asking, serving.listen(Loopback, echo))
+      assert(connection.transport == "tcp" && connection.why.contains("TCP was asked for"))
+      assert(content(ask(connection, Array(1))).length == 1)
+      assert(heard.all.exists(_.contains("messages go over TCP")))
     }
   }
+
+  /** What [[Alone]] says in a JVM of its own, and how that ends. */
+  private def alone(
+      transports: String,
+      options: Seq[String] = Nil,
+      path: String = sys.props("java.class.path"),
+      environment: Map[String, String] = Map.empty
+  ): (Int, String) = {
+    val java = s"${sys.props("java.home")}/bin/java" +: options
+    val words = java ++ Seq("-cp", path, "io.hearth.transport.Alone", transports)
+    val builder = new ProcessBuilder(words: _*).redirectErrorStream(true)
+    environment.foreach { case (name, value) => builder.environment.put(name, value) }
+    val process = builder.start()
+    val said = new String(process.getInputStream.readAllBytes)
+    (process.waitFor(), said)
+  }
+
+  private def needsUcx(): Unit =
+    Using.resource(Wire.open(settings, _ => ()))(wire =>
+      assume(wire.whyNoUcx.isEmpty, wire.whyNoUcx)
+    )
 
   test("without jucx messages go over TCP with the reason, or nowhere where UCX must be used") {
     val without =
       sys.props("java.class.path").split(':').filterNot(_.contains("jucx")).mkString(":")
-    def run(carriers: String): (Int, String) = {
-      val process = new ProcessBuilder(
-        s"${sys.props("java.home")}/bin/java",
-        "-XX:TieredStopAtLevel=1",
-        "-cp",
-        without,
-        "io.hearth.transport.Alone",
-        carriers
-      ).redirectErrorStream(true).start()
-      val said = new String(process.getInputStream.readAllBytes)
-      (process.waitFor(), said)
-    }
-    val (fine, said) = run("ANY")
+    val (fine, said) = alone("ANY", path = without)
     assert(fine == 0 && said.contains("tcp, jucx is not on the class path"), said)
-    val (refused, because) = run("UCX")
+    val (refused, because) = alone("UCX", path = without)
     assert(refused == 1 && because.contains("UCX was requested but is unavailable: jucx"), because)
   }
 
   test("where jucx's jar has no library for the processor, the one of LD_LIBRARY_PATH is used") {
     val directory = Files.createTempDirectory("hearth-jucx")
-    def run(): String = {
-      val words = Seq(
-        s"${sys.props("java.home")}/bin/java",
-        "-Dos.arch=aarch64",
-        "-cp",
-        sys.props("java.class.path"),
-        "io.hearth.transport.Alone",
-        "ANY"
-      )
-      val builder = new ProcessBuilder(words: _*).redirectErrorStream(true)
-      builder.environment.put("LD_LIBRARY_PATH", directory.toString)
-      new String(builder.start().getInputStream.readAllBytes)
-    }
+    val libraries = Map("LD_LIBRARY_PATH" -> directory.toString)
+    def run() = alone("ANY", Seq("-Dos.arch=aarch64"), environment = libraries)._2
     val without = run()
     val reason =
       "tcp, jucx's jar has no library for aarch64: install UCX, and put libjucx_aarch64.so"
     assert(without.contains(reason), without)
-    Using.resource(Wire.open(settings, _ => ()))(wire =>
-      assume(wire.whyNoUcx.isEmpty, wire.whyNoUcx)
-    )
+    needsUcx()
     val library = directory.resolve("libjucx_aarch64.so")
     Using.resource(getClass.getResourceAsStream("/libjucx_amd64.so"))(Files.copy(_, library))
-    val found = run()
-    assert(found.contains("ucx, "), found)
+    val there = run()
+    assert(there.contains("ucx, "), there)
     Files.delete(library)
     Files.delete(directory)
   }
@@ -195,7 +185,9 @@ class WireTest extends AnyFunSuite {
       "HEARTH_WIRE_WINDOW" -> "1m",
       "HEARTH_WIRE_IDLE" -> "back-off"
     )
-    assert((set.memoryBytes, set.windowBytes, set.longestBytes) == ((64L << 20, 1 << 20, 16 << 20)))
+    assert(
+      (set.memoryBytes, set.windowBytes, set.maxMessageBytes) == ((64L << 20, 1 << 20, 16 << 20))
+    )
     assert(set.idling == Idling.BACK_OFF)
     for (
       (name, value) <- Seq(
@@ -208,18 +200,9 @@ class WireTest extends AnyFunSuite {
   }
 
   test("what the user tells UCX in the environment wins over what the wire derives") {
-    Using.resource(Wire.open(settings, _ => ()))(wire =>
-      assume(wire.whyNoUcx.isEmpty, wire.whyNoUcx)
-    )
-    val command = Seq(s"${sys.props("java.home")}/bin/java", "-cp", sys.props("java.class.path"))
-    val builder = new ProcessBuilder(command ++ Seq("io.hearth.transport.Alone", "ANY"): _*)
-    builder.environment.put("UCX_TLS", "no_such_transport")
-    val process = builder.redirectErrorStream(true).start()
-    val said = new String(process.getInputStream.readAllBytes)
-    assert(
-      process.waitFor() == 0 && said.contains("tcp, UCX has no transport of 'no_such_transport'"),
-      said
-    )
+    needsUcx()
+    val (code, said) = alone("ANY", environment = Map("UCX_TLS" -> "no_such_transport"))
+    assert(code == 0 && said.contains("tcp, UCX has no transport of 'no_such_transport'"), said)
   }
 
   test("deadlines are those of the clock that was given; no round of an agent waits") {
@@ -255,7 +238,7 @@ class WireTest extends AnyFunSuite {
     val asked = asking.agents.asScala.toVector
     val ucxThread = Executors.newSingleThreadExecutor
     def onUcxThread(work: => Unit): Unit = ucxThread.submit((() => work): Runnable).get
-    def rounds(withUcx: Boolean, others: Seq[CarrierAgent]): Unit = (0 until 1000).foreach { _ =>
+    def rounds(withUcx: Boolean, others: Seq[Agent]): Unit = (0 until 1000).foreach { _ =>
       if (withUcx) onUcxThread { ucx.doWork(); () }
       others.foreach(_.doWork())
     }
@@ -265,7 +248,7 @@ class WireTest extends AnyFunSuite {
     nowNs += 6 * Second
     rounds(withUcx = false, tcp +: asked)
     val connection = opening.getNow(null)
-    assert(connection.carriedBy == "tcp" && connection.why.contains("no answer to a probe"))
+    assert(connection.transport == "tcp" && connection.why.contains("no answer to a probe"))
     (0 until 3).foreach { turn =>
       val reply = ask(connection, Array[Byte](turn.toByte), 3600 * Second)
       rounds(withUcx = true, tcp +: asked)
@@ -301,16 +284,13 @@ class WireTest extends AnyFunSuite {
   }
 
   test("a fault of a thread is told once and ends its connections; the wire goes on") {
-    val uncaught = new java.util.concurrent.ConcurrentLinkedQueue[Throwable]
-    val before = Thread.getDefaultUncaughtExceptionHandler
-    Thread.setDefaultUncaughtExceptionHandler { (_, fault) => uncaught.add(fault); () }
     @volatile var faults = 0
     val faulty: IdleStrategy = (agent, rounds) => {
       if (faults > 0) { faults -= 1; throw new NoClassDefFoundError("a/class/of/tests") }
       Idling.EVENT.idle(agent, rounds)
     }
     val heard = new Heard
-    try
+    noneUncaught {
       Using.resource(Wire.open(tcp.withIdling(faulty), heard)) { serving =>
         val where = serving.listen(Loopback, echo)
         Using.resource(Wire.open(tcp, new Heard)) { asking =>
@@ -328,8 +308,7 @@ class WireTest extends AnyFunSuite {
           eventually("it ends")(Try(connect(asking, where)).isFailure)
         }
       }
-    finally Thread.setDefaultUncaughtExceptionHandler(before)
-    assert(uncaught.isEmpty)
+    }
   }
 
   private def onAnotherThread[A](work: => A): A = {
@@ -370,11 +349,11 @@ object Alone {
   def main(args: Array[String]): Unit =
     try
       Using.resource(
-        Wire.open(settings.withCarriers(WireSettings.Carriers.valueOf(args(0))), _ => ())
+        Wire.open(settings.withTransports(WireSettings.Transports.valueOf(args(0))), _ => ())
       ) { wire =>
         val connection = connect(wire, wire.listen(Loopback, echo))
         content(ask(connection, Array(1)))
-        println(s"${connection.carriedBy}, ${connection.why}")
+        println(s"${connection.transport}, ${connection.why}")
       }
     catch {
       case refused: WireException =>

@@ -50,6 +50,26 @@ object Wires extends Assertions {
     request.respond(buffer)
   }
 
+  /** What the descriptors of this JVM stand for, by their numbers. */
+  def links: Map[String, String] = new java.io.File("/proc/self/fd").list.toVector.flatMap { fd =>
+    Try(fd -> Files.readSymbolicLink(Path.of("/proc/self/fd", fd)).toString).toOption
+  }.toMap
+
+  /** Does something by which no thread ends. */
+  def noneUncaught(work: => Unit): Unit = {
+    val uncaught = new ConcurrentLinkedQueue[Throwable]
+    val before = Thread.getDefaultUncaughtExceptionHandler
+    Thread.setDefaultUncaughtExceptionHandler { (_, fault) => uncaught.add(fault); () }
+    try work
+    finally Thread.setDefaultUncaughtExceptionHandler(before)
+    assert(uncaught.isEmpty)
+    ()
+  }
+
+  /** Two sides in this JVM. */
+  def wires[A](serving: WireSettings, asking: WireSettings)(use: (Wire, Wire) => A): A =
+    Using.resources(Wire.open(serving, new Heard), Wire.open(asking, new Heard))(use)
+
   def bytes(connection: Connection, content: Array[Byte]): Buffer = {
     val buffer = connection.buffer(content.length)
     buffer.data.put(content)
@@ -94,7 +114,7 @@ object Wires extends Assertions {
     )
 
   def isSettled(now: Counters, sockets: Int): Boolean =
-    now.connections == 0 && now.strangers == 0 && now.endpoints == 0 && now.inFlight == 0 &&
+    now.connections == 0 && now.pendingHandshakes == 0 && now.endpoints == 0 && now.inFlight == 0 &&
       now.buffers == 0 && now.sockets == sockets
 
   /** What this process has open: how many files, sockets and their like, by name without its numbers. */
@@ -131,18 +151,18 @@ object Wires extends Assertions {
 
   /** A server of echoes in another JVM; it prints where it listens and reads until its input ends. */
   def child(
-      carriers: WireSettings.Carriers,
+      transports: WireSettings.Transports,
       options: String*
   ): (Process, InetSocketAddress) = {
-    val process = peer(options, carriers.name)
+    val process = peer(options, transports.name)
     val lines = scala.io.Source.fromInputStream(process.getInputStream).getLines()
     val port = lines.find(_.startsWith("port ")).fold(fail("no port"))(identity).drop(5).toInt
     (process, new InetSocketAddress("127.0.0.1", port))
   }
 
   /** Another JVM that sends long requests to a port of this machine, one behind the other. */
-  def asker(carriers: WireSettings.Carriers, port: Int): Process =
-    peer(Nil, carriers.name, port.toString)
+  def asker(transports: WireSettings.Transports, port: Int): Process =
+    peer(Nil, transports.name, port.toString)
 
   private def peer(options: Seq[String], words: String*): Process = {
     val java = s"${sys.props("java.home")}/bin/java"
@@ -162,7 +182,7 @@ object EchoPeer {
       System.err.println(s"an executor would end: $fault")
       Runtime.getRuntime.halt(50)
     }
-    val settings = Wires.settings.withCarriers(WireSettings.Carriers.valueOf(args(0)))
+    val settings = Wires.settings.withTransports(WireSettings.Transports.valueOf(args(0)))
     val wire = Wire.open(settings, line => System.err.println(line))
     args.lift(1).foreach { port =>
       val connection = Wires.connect(wire, new InetSocketAddress("127.0.0.1", port.toInt))

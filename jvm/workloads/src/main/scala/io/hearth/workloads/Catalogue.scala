@@ -3,7 +3,7 @@ package io.hearth.workloads
 import com.fasterxml.jackson.databind.JsonNode
 
 import io.hearth.workloads.core.CoreJobs
-import io.hearth.workloads.data.{DataSet, Generator}
+import io.hearth.workloads.data.Generator
 import io.hearth.workloads.graph.GraphJobs
 import io.hearth.workloads.ml.LearningJobs
 import io.hearth.workloads.sql.SqlJobs
@@ -21,53 +21,36 @@ object Catalogue {
   private def unknown(name: String): String =
     s"'$name' is not a job: the jobs are ${jobs.map(_.name).mkString(", ")}"
 
-  def json: JsonNode = {
-    val root = Json.obj()
-    root.set[JsonNode]("jobs", Json.array(jobs.map(job)))
-    root.set[JsonNode]("generators", Json.array(Generator.all.map(generator)))
-    root
-  }
+  def json: JsonNode =
+    Json.obj("jobs" -> jobs.map(job), "generators" -> Generator.all.map(generator))
 
-  private def job(job: Job): JsonNode = {
-    val node = Json
-      .obj()
-      .put("name", job.name)
-      .put("family", job.family.name)
-      .put("summary", job.summary)
-      .put("stresses", job.stresses)
-      .put("published", job.published)
-    job.stream.foreach(node.put("stream", _))
-    node.set[JsonNode]("parameters", Json.array(job.parameters.map(parameter)))
-    node.set[JsonNode]("inputs", Json.array(job.inputs.map(input)))
-    node
-  }
+  private def job(job: Job): JsonNode = Json.obj(
+    "name" -> job.name,
+    "family" -> job.family.name,
+    "summary" -> job.summary,
+    "stresses" -> job.stresses,
+    "published" -> job.published,
+    "stream" -> job.stream,
+    "parameters" -> job.parameters.map(parameter),
+    "inputs" -> job.inputs.map(input)
+  )
 
-  private def generator(generator: Generator): JsonNode = {
-    val node = Json
-      .obj()
-      .put("name", generator.name)
-      .put("version", generator.version)
-      .put("summary", generator.summary)
-      .put("distribution", generator.distribution)
-      .put("least_bytes", DataSet.LeastBytes)
-    node.set[JsonNode]("parameters", Json.array(generator.parameters.map(parameter)))
-    node
-  }
+  private def generator(generator: Generator): JsonNode = Json.obj(
+    "name" -> generator.name,
+    "version" -> generator.version,
+    "summary" -> generator.summary,
+    "distribution" -> generator.distribution,
+    "parameters" -> generator.parameters.map(parameter)
+  )
 
-  private def parameter(parameter: Parameter): JsonNode = {
-    val node = Json
-      .obj()
-      .put("name", parameter.name)
-      .put("default", parameter.default)
-      .put("help", parameter.help)
-      .put("published", parameter.published)
-    node.set[JsonNode]("choices", Json.strings(parameter.choices))
-    node
-  }
+  private def parameter(parameter: Parameter): JsonNode = Json.obj(
+    "name" -> parameter.name,
+    "default" -> parameter.default,
+    "help" -> parameter.help,
+    "published" -> parameter.published,
+    "choices" -> parameter.choices
+  )
 
-  private def input(input: Input): JsonNode = {
-    val node = Json.obj().put("name", input.name).put("generator", input.generator)
-    node.set[JsonNode]("shared", Json.strings(input.shared))
-    node
-  }
+  private def input(input: Input): JsonNode =
+    Json.obj("name" -> input.name, "generator" -> input.generator, "shared" -> input.shared)
 }

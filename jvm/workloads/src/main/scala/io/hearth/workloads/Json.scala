@@ -10,24 +10,27 @@ import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 object Json {
   private val mapper = new ObjectMapper()
 
-  def obj(): ObjectNode = mapper.createObjectNode()
-
-  def array(items: IterableOnce[JsonNode]): ArrayNode = {
-    val node = mapper.createArrayNode()
-    items.iterator.foreach(node.add)
+  /** Values are texts, numbers, truth values, trees, and sequences of these; what is `None` is left out. */
+  def obj(fields: (String, Any)*): ObjectNode = {
+    val node = mapper.createObjectNode()
+    fields.foreach {
+      case (_, None) => ()
+      case (name, Some(value)) => node.set[JsonNode](name, tree(value))
+      case (name, value) => node.set[JsonNode](name, tree(value))
+    }
     node
   }
 
-  def strings(items: IterableOnce[String]): ArrayNode = {
+  def array(items: IterableOnce[Any]): ArrayNode = {
     val node = mapper.createArrayNode()
-    items.iterator.foreach(node.add)
+    items.iterator.foreach(item => node.add(tree(item)))
     node
   }
 
-  def numbers(items: IterableOnce[Double]): ArrayNode = {
-    val node = mapper.createArrayNode()
-    items.iterator.foreach(node.add)
-    node
+  private def tree(value: Any): JsonNode = value match {
+    case items: Array[_] => array(items)
+    case items: IterableOnce[_] => array(items)
+    case other => mapper.valueToTree(other)
   }
 
   /** The object in a text, if it is one. */

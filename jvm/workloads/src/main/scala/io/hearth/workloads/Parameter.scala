@@ -19,45 +19,45 @@ final case class Parameter(
 
 object Parameter {
 
-  /** As large as `Settings.int` can return, unless `most` says more. */
+  /** As large as `Settings.int` can return, unless `max` says more. */
   def whole(
       name: String,
       default: Long,
       help: String,
       published: String = "",
-      least: Long = 1,
-      most: Long = Int.MaxValue
+      min: Long = 1,
+      max: Long = Int.MaxValue
   ): Parameter = {
     val limit =
-      if (most == Long.MaxValue) s"a whole number of at least $least"
-      else s"a whole number from $least to $most"
+      if (max == Long.MaxValue) s"a whole number of at least $min"
+      else s"a whole number from $min to $max"
     Parameter(
       name,
       default.toString,
       help,
       published,
-      value =>
-        if (value.toLongOption.exists(number => number >= least && number <= most)) None
-        else Some(limit)
+      value => Option.unless(value.toLongOption.exists(n => n >= min && n <= max))(limit)
     )
   }
 
-  def real(name: String, default: Double, help: String, published: String = ""): Parameter =
-    Parameter(
-      name,
-      default.toString,
-      help,
-      published,
-      value => if (value.toDoubleOption.exists(_.isFinite)) None else Some("a number")
-    )
+  /** A finite number that is within a limit. */
+  def real(
+      name: String,
+      default: Double,
+      help: String,
+      published: String = "",
+      limit: String = "a number",
+      within: Double => Boolean = _ => true
+  ): Parameter = Parameter(
+    name,
+    default.toString,
+    help,
+    published,
+    value => Option.unless(value.toDoubleOption.exists(n => n.isFinite && within(n)))(limit)
+  )
 
-  /** A number above 0. */
-  def positive(name: String, default: Double, help: String, published: String = ""): Parameter =
-    real(name, default, help, published).copy(check =
-      value =>
-        if (value.toDoubleOption.exists(number => number > 0 && number.isFinite)) None
-        else Some("a number above 0")
-    )
+  def positive(name: String, default: Double, help: String): Parameter =
+    real(name, default, help, limit = "a number above 0", within = _ > 0)
 
   def choice(name: String, among: Seq[String], help: String, published: String = ""): Parameter =
     Parameter(
@@ -65,7 +65,7 @@ object Parameter {
       among.head,
       help,
       published,
-      value => if (among.contains(value)) None else Some(among.mkString("one of ", ", ", "")),
+      value => Option.unless(among.contains(value))(among.mkString("one of ", ", ", "")),
       among
     )
 }
@@ -87,15 +87,11 @@ object Settings {
    */
   def of(owner: String, parameters: Seq[Parameter], chosen: Map[String, String]): Settings = {
     val known = parameters.map(p => p.name -> p).toMap
+    val names = if (known.isEmpty) "none" else known.keys.toSeq.sorted.mkString(", ")
     chosen.foreach { case (name, value) =>
       val parameter = known.getOrElse(
         name,
-        throw new UserError(
-          s"--$name: $owner has no such parameter: " + (if (known.isEmpty) "it has none"
-                                                        else
-                                                          known.keys.toSeq.sorted
-                                                            .mkString("it has ", ", ", ""))
-        )
+        throw new UserError(s"--$name: $owner has no such parameter: it has $names")
       )
       parameter
         .check(value)

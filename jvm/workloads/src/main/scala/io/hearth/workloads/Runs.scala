@@ -155,24 +155,23 @@ private object Result {
 
   def json(job: Job, run: JobRun, started: Instant, answer: ObjectNode): ObjectNode = {
     val context = run.session.sparkContext
-    val node = Json.obj().put("schema", "hearth/workload-result/1")
-    node.put("job", job.name).put("started", started.toString)
-    node.put("seconds", run.phases.map(_._2).sum)
-    val phases = run.phases.map { case (name, seconds) =>
-      Json.obj().put("name", name).put("seconds", seconds)
-    }
-    node.set[JsonNode]("phases", Json.array(phases))
-    val settings = node.putObject("parameters")
-    run.settings.values.toSeq.sorted.foreach { case (name, value) => settings.put(name, value) }
-    node
-      .putObject("spark")
-      .put("version", context.version)
-      .put("master", context.master)
-      .put("application_id", context.applicationId)
-      .put("default_parallelism", context.defaultParallelism)
-      .put("executors", math.max(1, context.statusTracker.getExecutorInfos.length - 1))
-    run.sections.foreach { case (name, content) => node.set[JsonNode](name, content) }
-    node.set[JsonNode]("answer", answer)
-    node
+    val known = Seq(
+      "schema" -> "hearth/workload-result/1",
+      "job" -> job.name,
+      "started" -> started.toString,
+      "seconds" -> run.phases.map(_._2).sum,
+      "phases" -> run.phases.map { case (name, seconds) =>
+        Json.obj("name" -> name, "seconds" -> seconds)
+      },
+      "parameters" -> Json.obj(run.settings.values.toSeq.sorted: _*),
+      "spark" -> Json.obj(
+        "version" -> context.version,
+        "master" -> context.master,
+        "application_id" -> context.applicationId,
+        "default_parallelism" -> context.defaultParallelism,
+        "executors" -> math.max(1, context.statusTracker.getExecutorInfos.length - 1)
+      )
+    )
+    Json.obj(known ++ run.sections :+ ("answer" -> answer): _*)
   }
 }

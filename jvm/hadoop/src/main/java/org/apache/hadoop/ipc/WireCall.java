@@ -23,13 +23,13 @@ import org.apache.hadoop.util.Time;
 
 /** A call that came over the wire: run by a handler of Hadoop's, answered as its own calls are. */
 final class WireCall extends Server.Call {
-    private static final long LONGEST_WAIT_MS = 30_000;
-    private static final long LONGEST_PAUSE_MS = 50;
+    private static final long MAX_WAIT_MS = 30_000;
+    private static final long MAX_PAUSE_MS = 50;
 
     private final WireServer server;
     private final Request request;
     private final IpcConnectionContextProto context;
-    private final ProtobufRpcEngine2.RpcProtobufRequest asked;
+    private final ProtobufRpcEngine2.RpcProtobufRequest rpcRequest;
     private UserGroupInformation user;
     private Optional<AuthorizationException> refused = Optional.empty();
     private Response answer = Response.of((Writable) null);
@@ -49,14 +49,14 @@ final class WireCall extends Server.Call {
     }
 
     WireCall(WireServer server, Request request, RpcRequestHeaderProto header, IpcConnectionContextProto context,
-            ProtobufRpcEngine2.RpcProtobufRequest asked) {
+            ProtobufRpcEngine2.RpcProtobufRequest rpcRequest) {
         super(header.getCallId(), header.getRetryCount(), RPC.RpcKind.RPC_PROTOCOL_BUFFER,
                 header.getClientId().toByteArray(), null, context(header),
                 header.hasAuthorizationHeader() ? header.getAuthorizationHeader().toByteArray() : null);
         this.server = server;
         this.request = request;
         this.context = context;
-        this.asked = asked;
+        this.rpcRequest = rpcRequest;
     }
 
     /** Who says that they call, and by which protocol. */
@@ -135,7 +135,7 @@ final class WireCall extends Server.Call {
 
     private void call() {
         try {
-            answer = Response.of(server.call(rpcKind, context.getProtocol(), asked, getTimestampNanos()));
+            answer = Response.of(server.call(rpcKind, context.getProtocol(), rpcRequest, getTimestampNanos()));
         } catch (Throwable e) {
             failed(e);
         }
@@ -194,7 +194,7 @@ final class WireCall extends Server.Call {
         header.build().writeDelimitedTo(bytes);
         if (with.value() != null) RpcWritable.wrap(with.value()).writeTo(bytes);
         server.rpcMetrics.incrSentBytes(bytes.size());
-        if (!isSent(bytes)) sendLater(bytes, Time.monotonicNow() + LONGEST_WAIT_MS, 1);
+        if (!isSent(bytes)) sendLater(bytes, Time.monotonicNow() + MAX_WAIT_MS, 1);
     }
 
     /** @return false where no memory is left now */
@@ -214,8 +214,8 @@ final class WireCall extends Server.Call {
             try {
                 if (request.cancelled()) request.fail("the caller gave up");
                 else if (isSent(bytes)) return;
-                else if (Time.monotonicNow() < untilMs) sendLater(bytes, untilMs, Math.min(2 * pauseMs, LONGEST_PAUSE_MS));
-                else request.fail("no memory was left for the answer within " + LONGEST_WAIT_MS + " ms");
+                else if (Time.monotonicNow() < untilMs) sendLater(bytes, untilMs, Math.min(2 * pauseMs, MAX_PAUSE_MS));
+                else request.fail("no memory was left for the answer within " + MAX_WAIT_MS + " ms");
             } catch (Throwable trouble) {
                 cannotBeSent(trouble);
             }

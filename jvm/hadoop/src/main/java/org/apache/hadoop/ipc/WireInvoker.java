@@ -210,13 +210,13 @@ public final class WireInvoker extends ProtobufRpcEngine2.Invoker {
         Object handler = Client.getExternalHandler();
         usedUp();
         try {
-            return asked(server);
+            return askForPort(server);
         } finally {
             Client.setCallIdAndRetryCountUnprotected(id, retry, handler);
         }
     }
 
-    private int asked(InetSocketAddress server) throws IOException {
+    private int askForPort(InetSocketAddress server) throws IOException {
         RPC.setProtocolEngine(conf, WireLocation.class, ProtobufRpcEngine2.class);
         WireLocation location = RPC.getProxy(WireLocation.class, RPC.getProtocolVersion(WireLocation.class), server,
                 getConnectionId().getTicket(), conf, NetUtils.getDefaultSocketFactory(conf), getConnectionId().getRpcTimeout());

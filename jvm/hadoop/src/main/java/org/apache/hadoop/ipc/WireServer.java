@@ -39,7 +39,7 @@ import org.apache.hadoop.util.ProtoUtil;
  * Hadoop's protobuf server with a wire beside its TCP port, on the same host. Calls of both wait in one call queue,
  * are run by the same handlers, and count in the same metrics.
  *
- * <p>The carrier's thread must not wait: a call goes from it into the call queue where its user is known already and the
+ * <p>The agent's thread must not wait: a call goes from it into the call queue where its user is known already and the
  * queue is less than half full, else through a thread that may wait for room, and for the groups of a user. Memory is
  * bounded by the wire, which holds a call's bytes until its answer.
  *
@@ -47,13 +47,13 @@ import org.apache.hadoop.util.ProtoUtil;
  */
 public final class WireServer extends ProtobufRpcEngine2.Server {
     /** Users of one connection that are remembered. */
-    private static final int MOST_USERS = 64;
+    private static final int MAX_USERS = 64;
 
     private static final Map<InetSocketAddress, Integer> PORTS_HERE = new ConcurrentHashMap<>();
 
     private final RpcSettings settings;
     private final boolean authorizes;
-    private final int longestBytes;
+    private final int maxRequestBytes;
     private final LinkedBlockingQueue<WireCall> waiting = new LinkedBlockingQueue<>();
     /** Those that were authorized, by connection, as on TCP. */
     private final Map<io.hearth.transport.Connection, Map<IpcConnectionContextProto, UserGroupInformation>> users =
@@ -75,7 +75,7 @@ public final class WireServer extends ProtobufRpcEngine2.Server {
                 secretManager, portRange, alignment);
         this.settings = settings;
         this.authorizes = conf.getBoolean(CommonConfigurationKeys.HADOOP_SECURITY_AUTHORIZATION, false);
-        this.longestBytes = conf.getInt(CommonConfigurationKeys.IPC_MAXIMUM_DATA_LENGTH,
+        this.maxRequestBytes = conf.getInt(CommonConfigurationKeys.IPC_MAXIMUM_DATA_LENGTH,
                 CommonConfigurationKeys.IPC_MAXIMUM_DATA_LENGTH_DEFAULT);
         BlockingService location = GenericRefreshProtocolService.newReflectiveBlockingService(
                 (WireLocation) (controller, request) -> location());
@@ -147,7 +147,7 @@ public final class WireServer extends ProtobufRpcEngine2.Server {
         wirePort = 0;
     }
 
-    /** On the carrier's thread. */
+    /** On the agent's thread. */
     private void onRequest(Request request) {
         WireCall call;
         try {
@@ -165,15 +165,15 @@ public final class WireServer extends ProtobufRpcEngine2.Server {
         call.by(user);
         try {
             queue(call);
-        } catch (InterruptedException e) { // an interrupt that stayed would close the carrier's channels
+        } catch (InterruptedException e) { // an interrupt that stayed would close the agent's channels
             call.refuse(new InterruptedIOException("interrupted before the call was queued"));
         }
     }
 
     private WireCall read(Request request) throws IOException {
         int bytes = request.data().remaining();
-        if (bytes > longestBytes) throw new IOException("Requested data length " + bytes
-                + " is longer than maximum configured RPC length " + longestBytes + " (ipc.maximum.data.length)");
+        if (bytes > maxRequestBytes) throw new IOException("Requested data length " + bytes
+                + " is longer than maximum configured RPC length " + maxRequestBytes + " (ipc.maximum.data.length)");
         rpcMetrics.incrReceivedBytes(bytes);
         RpcWritable.Buffer packet = WireBytes.read(request.data());
         RpcRequestHeaderProto header = packet.getValue(RpcRequestHeaderProto.getDefaultInstance());
@@ -255,7 +255,7 @@ public final class WireServer extends ProtobufRpcEngine2.Server {
                 getServiceAuthorizationManager().authorize(user, getProtocolClass(context.getProtocol(), getConf()),
                         getConf(), call.getHostInetAddress());
             rpcMetrics.incrAuthorizationSuccesses();
-            if (known.size() < MOST_USERS) known.put(context, user);
+            if (known.size() < MAX_USERS) known.put(context, user);
             call.by(user);
         } catch (AuthorizationException e) {
             rpcMetrics.incrAuthorizationFailures();

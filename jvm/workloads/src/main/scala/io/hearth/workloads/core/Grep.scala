@@ -29,6 +29,6 @@ object Grep extends Job {
       val lines = context.textFile(run.input("text")).filter(_.contains(pattern))
       lines.saveAsTextFile(run.output("lines"))
     }
-    Json.obj().put("lines", context.textFile(run.output("lines")).count())
+    Json.obj("lines" -> context.textFile(run.output("lines")).count())
   }
 }

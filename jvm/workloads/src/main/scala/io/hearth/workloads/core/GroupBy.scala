@@ -24,14 +24,14 @@ object GroupBy extends Job {
         .map { case (key, values) => Groups.of(key, values) }
         .fold(Groups.none)(_ and _)
     }
-    Json
-      .obj()
-      .put("groups", groups.count)
-      .put("pairs", groups.pairs)
-      .put("value_bytes", groups.valueBytes)
-      .put("largest_group", groups.largest)
-      .put("checksum", groups.checksum)
-      .put("cached_partitions", Pairs.cachedPartitions(run, pairs))
+    Json.obj(
+      "groups" -> groups.count,
+      "pairs" -> groups.pairs,
+      "value_bytes" -> groups.valueBytes,
+      "largest_group" -> groups.largest,
+      "checksum" -> groups.checksum,
+      "cached_partitions" -> Pairs.cachedPartitions(run, pairs)
+    )
   }
 }
 

@@ -4,7 +4,6 @@ import java.nio.charset.StandardCharsets
 import java.util.Locale
 import java.util.zip.CRC32
 
-import com.fasterxml.jackson.databind.JsonNode
 import com.fasterxml.jackson.databind.node.ObjectNode
 import org.apache.spark.rdd.RDD
 
@@ -22,13 +21,11 @@ object NaiveBayes extends Job {
   val stresses = "CPU (splitting, hashing strings), a shuffle of words, a broadcast model"
   val published = "about 6 GB of movie reviews (Awan 2016); on up to 120 cores (Kyong 2017)"
   val parameters = Seq(
-    Parameter(
+    Parameter.whole(
       "train-percent",
-      "80",
+      80,
       "percent of the reviews to learn from; the rest are labelled",
-      check = value =>
-        if (value.toIntOption.exists(percent => percent >= 1 && percent <= 99)) None
-        else Some("a whole number from 1 to 99")
+      max = 99
     ),
     Parameter.positive("smoothing", 1.0, "added to the count of each word in each label")
   )
@@ -94,18 +91,19 @@ object NaiveBayes extends Job {
       confusion: scala.collection.Map[(Int, Int), Long]
   ): ObjectNode = {
     val tested = confusion.values.sum
-    val right = confusion.collect { case ((label, found), count) if label == found => count }.sum
-    val answer = Json
-      .obj()
-      .put("vocabulary", model.words.size)
-      .put("tested", tested)
-      .put("accuracy", right.toDouble / tested)
-    answer.set[JsonNode]("log_priors", Json.numbers(model.logPriors))
+    val right = confusion.collect {
+      case ((label, predicted), count) if label == predicted => count
+    }.sum
     val table = Labels.indices.map(label =>
-      Json.numbers(Labels.indices.map(found => confusion.getOrElse((label, found), 0L).toDouble))
+      Labels.indices.map(predicted => confusion.getOrElse((label, predicted), 0L).toDouble)
     )
-    answer.set[JsonNode]("confusion", Json.array(table))
-    answer
+    Json.obj(
+      "vocabulary" -> model.words.size,
+      "tested" -> tested,
+      "accuracy" -> right.toDouble / tested,
+      "log_priors" -> model.logPriors,
+      "confusion" -> table
+    )
   }
 }
 

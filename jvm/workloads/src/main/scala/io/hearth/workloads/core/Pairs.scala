@@ -4,6 +4,7 @@ import java.util.SplittableRandom
 
 import org.apache.spark.rdd.RDD
 
+import io.hearth.workloads.data.Draws
 import io.hearth.workloads.{JobRun, Parameter}
 
 /**
@@ -15,11 +16,11 @@ private object Pairs {
   val parameters: Seq[Parameter] = Seq(
     Parameter.whole("maps", 8, "partitions in which the pairs are made", "480 (Lu 2017)"),
     Parameter.whole("reduces", 8, "partitions after the shuffle", "480 (Lu 2017)"),
-    Parameter.whole("pairs", 5000, "pairs of each map", most = Long.MaxValue),
-    Parameter.whole("value-bytes", 1000, "bytes of each value", least = 0),
+    Parameter.whole("pairs", 5000, "pairs of each map", max = Long.MaxValue),
+    Parameter.whole("value-bytes", 1000, "bytes of each value", min = 0),
     Parameter
-      .whole("keys", Int.MaxValue, "keys are whole numbers below this one", most = Long.MaxValue),
-    Parameter.whole("seed", 1, "of keys and values", least = 0, most = Long.MaxValue)
+      .whole("keys", Int.MaxValue, "keys are whole numbers below this one", max = Long.MaxValue),
+    Parameter.whole("seed", 1, "of keys and values", min = 0, max = Long.MaxValue)
   )
 
   /** The pairs, in the cache as far as it holds them. */
@@ -48,12 +49,7 @@ private object Pairs {
   }
 
   /** A number that differs in half its bits when `number` differs in one (SplitMix64's). */
-  def mixed(number: Long): Long = {
-    val a = number + 0x9e3779b97f4a7c15L
-    val b = (a ^ (a >>> 30)) * 0xbf58476d1ce4e5b9L
-    val c = (b ^ (b >>> 27)) * 0x94d049bb133111ebL
-    c ^ (c >>> 31)
-  }
+  def mixed(number: Long): Long = Draws.mix(number + Draws.Golden)
 
   /** How many partitions of the pairs the cache holds. */
   def cachedPartitions(run: JobRun, pairs: RDD[_]): Int =

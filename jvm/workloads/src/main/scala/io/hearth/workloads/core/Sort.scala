@@ -15,7 +15,7 @@ object Sort extends Job {
   val stresses = "the whole input goes through the shuffle: memory, disk, serialisation"
   val published = "about 6 GB (Awan 2016)"
   val parameters = Seq(
-    Parameter.whole("partitions", 0, "sorted partitions; 0: as many as the input has", least = 0)
+    Parameter.whole("partitions", 0, "sorted partitions; 0: as many as the input has", min = 0)
   )
   val inputs = Seq(Input("records", "records"))
 
@@ -31,7 +31,7 @@ object Sort extends Job {
     val partitions = if (wanted > 0) wanted else keyed.getNumPartitions
     run.phase("sort")(write(sorted(keyed, partitions), run.output("sorted")))
     val written = context.binaryRecords(run.output("sorted"), RecordBytes)
-    Json.obj().put("records", written.count()).put("partitions", partitions)
+    Json.obj("records" -> written.count(), "partitions" -> partitions)
   }
 
   private type Keyed = RDD[(Array[Byte], Array[Byte])]

@@ -1,6 +1,5 @@
 package io.hearth.workloads.core
 
-import com.fasterxml.jackson.databind.JsonNode
 import com.fasterxml.jackson.databind.node.ObjectNode
 
 import io.hearth.workloads.{Family, Input, Job, JobRun, Json}
@@ -26,10 +25,12 @@ object SortBy extends Job {
         .mapPartitions(sorted => Iterator(Stretch.of(sorted)))
         .collect()
     }
-    val answer = Json.obj().put("pairs", partitions.map(_.pairs).sum)
-    answer.put("value_bytes", partitions.map(_.valueBytes).sum)
-    answer.set[JsonNode]("partitions", Json.array(partitions.map(_.json)))
-    answer.put("cached_partitions", Pairs.cachedPartitions(run, pairs))
+    Json.obj(
+      "pairs" -> partitions.map(_.pairs).sum,
+      "value_bytes" -> partitions.map(_.valueBytes).sum,
+      "partitions" -> partitions.map(_.json),
+      "cached_partitions" -> Pairs.cachedPartitions(run, pairs)
+    )
   }
 }
 
@@ -41,7 +42,7 @@ object SortBy extends Job {
  */
 final private case class Stretch(pairs: Long, valueBytes: Long, checksum: Long) {
 
-  def json: JsonNode = Json.obj().put("pairs", pairs).put("checksum", checksum)
+  def json: ObjectNode = Json.obj("pairs" -> pairs, "checksum" -> checksum)
 }
 
 private object Stretch {

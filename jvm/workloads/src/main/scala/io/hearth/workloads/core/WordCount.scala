@@ -12,7 +12,7 @@ object WordCount extends Job {
   val stresses = "CPU of the map side (splitting lines), memory allocation; a small shuffle"
   val published = "about 6 GB of text (Awan 2016); on up to 120 cores (Kyong 2017)"
   val parameters = Seq(
-    Parameter.whole("partitions", 0, "reduce partitions; 0: as Spark chooses", least = 0)
+    Parameter.whole("partitions", 0, "reduce partitions; 0: as Spark chooses", min = 0)
   )
   val inputs = Seq(Input("text", "text"))
 
@@ -31,6 +31,6 @@ object WordCount extends Job {
     val (distinct, total) = counts
       .map((1L, _))
       .fold((0L, 0L)) { case ((words, sum), (more, count)) => (words + more, sum + count) }
-    Json.obj().put("distinct_words", distinct).put("words", total)
+    Json.obj("distinct_words" -> distinct, "words" -> total)
   }
 }

@@ -33,9 +33,9 @@ object AliasTable {
     Array.tabulate(count)(rank => adjust(rank) / StrictMath.pow(rank + 1 + shift, exponent))
   )
 
-  /** Whole numbers around a log-normal distribution, `median` and `sigma` of the log, 1 to `most`. */
-  def logNormal(median: Double, sigma: Double, most: Int): AliasTable = new AliasTable(
-    Array.tabulate(most + 1) { value =>
+  /** Whole numbers around a log-normal distribution, `median` and `sigma` of the log, 1 to `max`. */
+  def logNormal(median: Double, sigma: Double, max: Int): AliasTable = new AliasTable(
+    Array.tabulate(max + 1) { value =>
       if (value == 0) 0.0
       else {
         val z = StrictMath.log(value / median) / sigma

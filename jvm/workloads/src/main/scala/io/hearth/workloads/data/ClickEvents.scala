@@ -32,30 +32,24 @@ final class ClickEvents(users: Int, pages: Int, zips: Int) {
       to.put('\n')
     }
   }
-
-  /** Event `index` of the clicks of a seed, without a line end. */
-  def line(seed: Long, index: Long): String = writer(seed).line(index)
 }
 
 object ClickEvents {
   private val FirstZip = 10000
-  private val MostZips = 90000L
+  private val MaxZips = 90000L
   private val Page = "\t/page/".getBytes(US_ASCII)
   private val Answers = Seq(200, 404, 500).map(code => s"\t$code\t".getBytes(US_ASCII)).toArray
 
   val parameters: Seq[Parameter] = Seq(
-    Parameter.whole("users", 10000, "users who click", most = Generator.MostChoices),
-    Parameter.whole("pages", 1000, "pages that they view", most = Generator.MostChoices),
-    Parameter.whole("zips", 1000, "zip codes that the users live in", most = MostZips)
+    Parameter.whole("users", 10000, "users who click", max = Generator.MaxChoices),
+    Parameter.whole("pages", 1000, "pages that they view", max = Generator.MaxChoices),
+    Parameter.whole("zips", 1000, "zip codes that the users live in", max = MaxZips)
   )
 
   lazy val standard: ClickEvents = of(Settings.of("clicks", parameters, Map.empty))
 
   def of(settings: Settings): ClickEvents =
     new ClickEvents(settings.int("users"), settings.int("pages"), settings.int("zips"))
-
-  /** Event `index` of the clicks of a seed with the parameters' defaults, without a line end. */
-  def line(seed: Long, index: Long): String = standard.line(seed, index)
 
   private def status(place: Int, chance: Double): Array[Byte] = {
     val errors = if (place % 10 == 3) 0.2 else 0.02

@@ -1,7 +1,6 @@
 package io.hearth.workloads.data
 
 import org.apache.parquet.io.api.{Binary, RecordConsumer}
-import org.apache.parquet.schema.MessageTypeParser
 
 import io.hearth.workloads.{Parameter, Settings}
 import io.hearth.workloads.data.ColumnWriter.{doubles, field}
@@ -10,7 +9,7 @@ private object Dimensions {
 
   /** For dense vectors; a row must stay far below a task's memory. */
   val parameter: Parameter =
-    Parameter.whole("dimensions", 20, "length of a vector", "20: spark-bench", most = 100000)
+    Parameter.whole("dimensions", 20, "length of a vector", "20: spark-bench", max = 100000)
 
   val features: String =
     "required group features (LIST) { repeated group list { required double element; } }"
@@ -24,14 +23,12 @@ object Clusters extends Generator {
     "a mixture of Gaussians, even shares; centres uniform in [-10, 10] in each dimension, standard " +
       "deviation of a cluster uniform in [0.5, 1.5]"
   override val parameters: Seq[Parameter] =
-    Seq(Dimensions.parameter, Parameter.whole("clusters", 8, "centres", most = 10000))
+    Seq(Dimensions.parameter, Parameter.whole("clusters", 8, "centres", max = 10000))
 
   def tables(seed: Long, settings: Settings, numbers: Long): Seq[Table] = Seq(
     new ColumnTable(
       "",
-      MessageTypeParser.parseMessageType(
-        s"message clusters { ${Dimensions.features} required int32 cluster; }"
-      ),
+      s"message clusters { ${Dimensions.features} required int32 cluster; }",
       new ClusterRows(settings.int("dimensions"), settings.int("clusters"), seed)
     )
   )
@@ -70,9 +67,7 @@ object DenseVectors extends Generator {
   def tables(seed: Long, settings: Settings, numbers: Long): Seq[Table] = Seq(
     new ColumnTable(
       "",
-      MessageTypeParser.parseMessageType(
-        s"message vectors { required double label; ${Dimensions.features} }"
-      ),
+      s"message vectors { required double label; ${Dimensions.features} }",
       new DenseRows(settings.int("dimensions"), seed)
     )
   )
@@ -105,16 +100,14 @@ object Pairs extends Generator {
   val summary = "key-value pairs: a whole number, a string"
   val distribution = "keys uniform in 0 until `keys`; values of random letters and digits"
   override val parameters: Seq[Parameter] = Seq(
-    Parameter.whole("keys", 10000, "distinct keys", most = Int.MaxValue),
-    Parameter.whole("value-bytes", 100, "length of a value", most = 100000)
+    Parameter.whole("keys", 10000, "distinct keys", max = Int.MaxValue),
+    Parameter.whole("value-bytes", 100, "length of a value", max = 100000)
   )
 
   def tables(seed: Long, settings: Settings, numbers: Long): Seq[Table] = Seq(
     new ColumnTable(
       "",
-      MessageTypeParser.parseMessageType(
-        "message pairs { required int64 key; required binary value (STRING); }"
-      ),
+      "message pairs { required int64 key; required binary value (STRING); }",
       new PairRows(settings.int("keys"), settings.int("value-bytes"), Draws.of(seed, name))
     )
   )

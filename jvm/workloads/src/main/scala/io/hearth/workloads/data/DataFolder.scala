@@ -9,7 +9,6 @@ import java.security.MessageDigest
 import scala.jdk.CollectionConverters._
 import scala.util.{Try, Using}
 
-import com.fasterxml.jackson.databind.node.ObjectNode
 import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 
 import io.hearth.workloads.{Draft, Json, UserError}
@@ -71,7 +70,8 @@ final class DataFolder(val path: Path) {
 
   def begin(set: DataSet, layout: Layout, folders: Seq[String]): Unit = {
     folders.foreach(folder => Files.createDirectories(path.resolve(folder)))
-    write(generating, set.json.put("parts", layout.parts).put("numbers", layout.numbers))
+    val cut = Seq("parts" -> layout.parts, "numbers" -> layout.numbers)
+    write(generating, Json.obj(set.fields ++ cut: _*))
   }
 
   /** Removes files that were being written when their process ended. */
@@ -92,23 +92,20 @@ final class DataFolder(val path: Path) {
   def madeBytes: Long =
     entries(path).filter(DataFolder.isNote).flatMap(noted).flatten.map(_.bytes).sum
 
-  def keep(part: Int, files: Seq[WrittenFile]): Unit = {
-    val document = Json.obj()
-    document.set[JsonNode]("files", Json.array(files.map(DataFolder.note)))
-    write(note(part), document)
-  }
+  def keep(part: Int, files: Seq[WrittenFile]): Unit =
+    write(note(part), Json.obj("files" -> files.map(DataFolder.note)))
 
   def finish(set: DataSet, facts: Map[String, Long], files: Seq[WrittenFile], parts: Int): Unit = {
-    val document = set.json
-      .put("parts", parts)
-      .put("rows", files.map(_.rows).sum)
-      .put("bytes", files.map(_.bytes).sum)
-      .put("checksum", s"sha256:${DataFolder.sum(files)}")
-    val known = document.putObject("facts")
     val counted = files.flatMap(_.counted).groupMapReduce(_._1)(_._2)(_ + _)
-    (facts ++ counted).toSeq.sorted.foreach { case (name, value) => known.put(name, value) }
-    document.set[JsonNode]("files", Json.array(files.map(DataFolder.json)))
-    write(manifest, document)
+    val written = Seq(
+      "parts" -> parts,
+      "rows" -> files.map(_.rows).sum,
+      "bytes" -> files.map(_.bytes).sum,
+      "checksum" -> s"sha256:${DataFolder.sum(files)}",
+      "facts" -> Json.obj((facts ++ counted).toSeq.sorted: _*),
+      "files" -> files.map(file => Json.obj(DataFolder.fields(file): _*))
+    )
+    write(manifest, Json.obj(set.fields ++ written: _*))
     removeNotes(parts)
     // Of tasks whose executor was killed, and that were tried again.
     removeDrafts(files.flatMap(file => Option(Path.of(file.path).getParent)).map(_.toString))
@@ -170,20 +167,16 @@ object DataFolder {
   private def isNote(file: Path): Boolean =
     file.getFileName.toString.matches("\\.part-\\d+\\.json")
 
-  private def json(file: WrittenFile): ObjectNode = Json
-    .obj()
-    .put("path", file.path)
-    .put("rows", file.rows)
-    .put("bytes", file.bytes)
-    .put("crc32", file.crc32)
+  private def fields(file: WrittenFile): Seq[(String, Any)] = Seq(
+    "path" -> file.path,
+    "rows" -> file.rows,
+    "bytes" -> file.bytes,
+    "crc32" -> file.crc32
+  )
 
-  /** The same with what the manifest holds as a sum only. */
-  private def note(file: WrittenFile): JsonNode = {
-    val document = json(file)
-    val counted = document.putObject("counted")
-    file.counted.foreach { case (name, value) => counted.put(name, value) }
-    document
-  }
+  /** With what the manifest holds as a sum only. */
+  private def note(file: WrittenFile): JsonNode =
+    Json.obj(fields(file) :+ ("counted" -> Json.obj(file.counted.toSeq: _*)): _*)
 
   /** SHA-256 of one line a file, in order: path, rows, bytes and checksum, by blanks. */
   private def sum(files: Seq[WrittenFile]): String = {

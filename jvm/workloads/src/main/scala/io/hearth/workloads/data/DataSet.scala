@@ -1,7 +1,6 @@
 package io.hearth.workloads.data
 
 import com.fasterxml.jackson.databind.JsonNode
-import com.fasterxml.jackson.databind.node.ObjectNode
 
 import io.hearth.workloads.{Json, Settings, UserError}
 
@@ -18,18 +17,15 @@ final case class DataSet(
     parameters: Map[String, String]
 ) {
 
-  def json: ObjectNode = {
-    val node = Json
-      .obj()
-      .put("schema", DataSet.Schema)
-      .put("generator", generator)
-      .put("version", version)
-      .put("seed", seed)
-      .put("size_bytes", bytes)
-    val chosen = node.putObject("parameters")
-    parameters.toSeq.sorted.foreach { case (name, value) => chosen.put(name, value) }
-    node
-  }
+  /** Of its documents. */
+  def fields: Seq[(String, Any)] = Seq(
+    "schema" -> DataSet.Schema,
+    "generator" -> generator,
+    "version" -> version,
+    "seed" -> seed,
+    "size_bytes" -> bytes,
+    "parameters" -> Json.obj(parameters.toSeq.sorted: _*)
+  )
 
   override def toString: String = {
     val chosen = parameters.toSeq.sorted.map { case (name, value) => s"$name $value" }
@@ -43,8 +39,8 @@ object DataSet {
   /**
    * Below it, file footers and the spread of row sizes are too large to meet the requested size.
    */
-  val LeastBytes: Long = 256L << 10
-  private val MostBytes = 1L << 50
+  val MinBytes: Long = 256L << 10
+  private val MaxBytes = 1L << 50
   private val Units = Map("" -> 0, "b" -> 0, "k" -> 10, "m" -> 20, "g" -> 30, "t" -> 40)
   private val Size = """(\d+(?:\.\d+)?)([bkmgt]?)""".r
 
@@ -59,12 +55,12 @@ object DataSet {
   private def parseBytes(size: String): Long = size.toLowerCase match {
     case Size(number, unit) =>
       val bytes = BigDecimal(number) * (1L << Units(unit))
-      if (bytes < LeastBytes)
+      if (bytes < MinBytes)
         throw new UserError(
-          s"--size: $size is below the minimum of $LeastBytes bytes: give ${LeastBytes >> 10}k or more"
+          s"--size: $size is below the minimum of $MinBytes bytes: give ${MinBytes >> 10}k or more"
         )
-      if (bytes > MostBytes)
-        throw new UserError(s"--size: $size is above the maximum of $MostBytes bytes: give less")
+      if (bytes > MaxBytes)
+        throw new UserError(s"--size: $size is above the maximum of $MaxBytes bytes: give less")
       bytes.toLong
     case _ =>
       throw new UserError(s"--size: '$size' is not a size: give one such as 20g")
@@ -97,7 +93,7 @@ final case class Layout(numbers: Long, parts: Int) {
 }
 
 object Layout {
-  private val LeastParts = 4L
+  private val MinParts = 4L
   private val ManyParts = 256L
   private val SmallPartBytes = 16L << 20
   private val LargePartBytes = 64L << 20
@@ -111,7 +107,7 @@ object Layout {
    */
   def of(set: DataSet, generator: Generator, settings: Settings): Layout = {
     val parts = Seq(
-      LeastParts,
+      MinParts,
       math.min(ManyParts, ceiling(set.bytes, SmallPartBytes)),
       ceiling(set.bytes, LargePartBytes)
     ).max

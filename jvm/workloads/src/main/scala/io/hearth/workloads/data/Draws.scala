@@ -52,7 +52,7 @@ final class Draws(key: Long) {
 }
 
 object Draws {
-  private val Golden = 0x9e3779b97f4a7c15L
+  val Golden = 0x9e3779b97f4a7c15L
   private val Step = 1.0 / (1L << 53)
 
   def of(seed: Long, name: String): Draws =

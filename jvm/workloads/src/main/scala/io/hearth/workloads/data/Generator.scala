@@ -33,7 +33,7 @@ trait Generator {
 object Generator {
 
   /** The most choices of a Zipf law: each task keeps their table in memory. */
-  val MostChoices = 10000000L
+  val MaxChoices = 10000000L
 
   val all: Seq[Generator] = Seq(
     Text,

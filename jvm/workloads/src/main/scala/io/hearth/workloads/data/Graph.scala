@@ -12,13 +12,14 @@ object Graph extends Generator {
       "many vertices as give the edge factor, those beyond redrawn; numbers shuffled; loops and " +
       "double edges stay, and as in every R-MAT graph some vertices have no edge"
   override val parameters: Seq[Parameter] = Seq(
-    Parameter
-      .real("edge-factor", 14.2, "edges for each vertex", "14.2: LiveJournal (SNAP)")
-      .copy(check =
-        value =>
-          if (value.toDoubleOption.exists(factor => factor >= 0.1 && factor <= 10000)) None
-          else Some("a number from 0.1 to 10000")
-      )
+    Parameter.real(
+      "edge-factor",
+      14.2,
+      "edges for each vertex",
+      "14.2: LiveJournal (SNAP)",
+      "a number from 0.1 to 10000",
+      factor => factor >= 0.1 && factor <= 10000
+    )
   )
 
   def vertices(settings: Settings, edges: Long): Long =

@@ -16,8 +16,8 @@ object Text extends Generator {
       "vocabulary",
       Vocabulary.Default.toLong,
       "distinct words",
-      least = 100,
-      most = Vocabulary.Most
+      min = 100,
+      max = Vocabulary.MaxSize
     )
   )
 
@@ -45,7 +45,7 @@ final class ReviewLines(size: Int) {
   private val labels = Seq("negative\t", "positive\t").map(_.getBytes(US_ASCII)).toArray
   private val ranks =
     Array.tabulate(2)(l => AliasTable.zipf(size, 1.0, TextLines.Shift, ReviewLines.lean(_, l)))
-  private val lengths = AliasTable.logNormal(median = 170, sigma = 0.6, most = 1000)
+  private val lengths = AliasTable.logNormal(median = 170, sigma = 0.6, max = 1000)
 
   def writer(seed: Long): RowWriter = new RowWriter {
     private val draws = Draws.of(seed, Reviews.name)
@@ -84,9 +84,9 @@ object SparseVectors extends Generator {
     "labels even; a quarter of the indices are drawn from those that belong to the label " +
       "(index mod classes), the others with a density of 1 / (2 sqrt(x)); values geometric, from 1"
   override val parameters: Seq[Parameter] = Seq(
-    Parameter.whole("dimensions", 1000, "length of a vector", least = 2, most = Int.MaxValue),
-    Parameter.whole("nonzeros", 20, "values that are not zero", most = 100000),
-    Parameter.whole("classes", 2, "labels, from 0", least = 2, most = Int.MaxValue)
+    Parameter.whole("dimensions", 1000, "length of a vector", min = 2, max = Int.MaxValue),
+    Parameter.whole("nonzeros", 20, "values that are not zero", max = 100000),
+    Parameter.whole("classes", 2, "labels, from 0", min = 2, max = Int.MaxValue)
   )
 
   override def check(settings: Settings): Unit = {

@@ -4,7 +4,6 @@ import java.nio.charset.StandardCharsets.UTF_8
 import java.time.LocalDate
 
 import org.apache.parquet.io.api.{Binary, RecordConsumer}
-import org.apache.parquet.schema.{MessageType, MessageTypeParser}
 
 import io.hearth.workloads.Settings
 import io.hearth.workloads.data.ColumnWriter.field
@@ -19,16 +18,14 @@ object Shop extends Generator {
       "items) with a density of 1 / (2 sqrt(x)); a good has one price (after the e-commerce tables " +
       "of BigDataBench: Wang et al. 2014)"
 
-  private lazy val orders: MessageType = MessageTypeParser.parseMessageType(
+  private val orders =
     "message orders { required int64 order_id; required int64 buyer_id; " +
       "required int32 order_date (DATE); required binary status (STRING); }"
-  )
 
-  private lazy val items: MessageType = MessageTypeParser.parseMessageType(
+  private val items =
     "message items { required int64 item_id; required int64 order_id; required int64 goods_id; " +
       "required int32 quantity; required int64 price (DECIMAL(10,2)); " +
       "required int64 amount (DECIMAL(12,2)); }"
-  )
 
   def tables(seed: Long, settings: Settings, numbers: Long): Seq[Table] = Seq(
     new ColumnTable("orders", orders, new OrderRows(numbers, Draws.of(seed, "shop-orders"))),
@@ -83,7 +80,7 @@ final private class ItemRows(orders: Long, seed: Long) extends ColumnWriter {
     val u = draws.real()
     val good = (u * u * goods).toLong + 1
     val quantity = 1 + draws.below(20)
-    val cents = ItemRows.LeastCents + (Draws.mix(good) >>> 1) % ItemRows.Prices
+    val cents = ItemRows.MinCents + (Draws.mix(good) >>> 1) % ItemRows.Prices
     field(to, "item_id", 0)(to.addLong(id))
     field(to, "order_id", 1)(to.addLong(number + 1))
     field(to, "goods_id", 2)(to.addLong(good))
@@ -118,6 +115,6 @@ final private class ItemRows(orders: Long, seed: Long) extends ColumnWriter {
 private object ItemRows {
   val Group = 7
   val GroupItems = 28
-  val LeastCents = 99L
+  val MinCents = 99L
   val Prices = 99901L
 }

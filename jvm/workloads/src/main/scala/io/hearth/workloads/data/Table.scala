@@ -1,7 +1,7 @@
 package io.hearth.workloads.data
 
 import org.apache.parquet.io.api.RecordConsumer
-import org.apache.parquet.schema.MessageType
+import org.apache.parquet.schema.{MessageType, MessageTypeParser}
 
 /**
  * Files of one form: a whole data set, or a table of one that has several.
@@ -13,8 +13,12 @@ sealed abstract class Table(val folder: String, val extension: String)
 /** Rows of bytes, one for each number. */
 final class ByteTable(extension: String, val rows: RowWriter) extends Table("", extension)
 
-final class ColumnTable(folder: String, val schema: MessageType, val rows: ColumnWriter)
-    extends Table(folder, "parquet")
+/** @param message the Parquet schema */
+final class ColumnTable(folder: String, message: String, val rows: ColumnWriter)
+    extends Table(folder, "parquet") {
+
+  def schema: MessageType = MessageTypeParser.parseMessageType(message)
+}
 
 /** Writes row `number`, line end included; holds a random stream: one for a thread. */
 trait RowWriter {

@@ -39,9 +39,6 @@ final class TagEvents(users: Int, tags: Int) {
       to.endLine()
     }
   }
-
-  /** Event `index` of the tags of a seed, without a line end. */
-  def line(seed: Long, index: Long): String = writer(seed).line(index)
 }
 
 object TagEvents {
@@ -49,15 +46,12 @@ object TagEvents {
   private val Tag = "#tag".getBytes(US_ASCII)
 
   val parameters: Seq[Parameter] = Seq(
-    Parameter.whole("users", 10000, "users who write", most = Generator.MostChoices),
-    Parameter.whole("tags", 1000, "tags that they use", most = Generator.MostChoices)
+    Parameter.whole("users", 10000, "users who write", max = Generator.MaxChoices),
+    Parameter.whole("tags", 1000, "tags that they use", max = Generator.MaxChoices)
   )
 
   lazy val standard: TagEvents = of(Settings.of("tags", parameters, Map.empty))
 
   def of(settings: Settings): TagEvents =
     new TagEvents(settings.int("users"), settings.int("tags"))
-
-  /** Event `index` of the tags of a seed with the parameters' defaults, without a line end. */
-  def line(seed: Long, index: Long): String = standard.line(seed, index)
 }

@@ -7,7 +7,7 @@ package io.hearth.workloads.data
  */
 final class TextLines(vocabulary: Vocabulary) {
   private val ranks = AliasTable.zipf(vocabulary.size, shift = TextLines.Shift)
-  private val lengths = AliasTable.logNormal(median = 17, sigma = 0.55, most = 120)
+  private val lengths = AliasTable.logNormal(median = 17, sigma = 0.55, max = 120)
 
   def writer(seed: Long): RowWriter = new RowWriter {
     private val draws = Draws.of(seed, "text")
@@ -35,7 +35,4 @@ object TextLines {
 
   def of(vocabulary: Int): TextLines =
     if (vocabulary == Vocabulary.Default) standard else new TextLines(Vocabulary.of(vocabulary))
-
-  /** Line `index` of the text of a seed, without a line end. */
-  def line(seed: Long, index: Long): String = standard.writer(seed).line(index)
 }

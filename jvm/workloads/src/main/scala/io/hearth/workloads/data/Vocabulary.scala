@@ -27,7 +27,7 @@ final class Vocabulary(val size: Int) {
 
 object Vocabulary {
   val Default = 100000
-  val Most = 10000000L
+  val MaxSize = 10000000L
 
   /** The number of words of a text, unless another is given. */
   lazy val standard = new Vocabulary(Default)

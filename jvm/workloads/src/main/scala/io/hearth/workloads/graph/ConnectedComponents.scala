@@ -15,18 +15,14 @@ object ConnectedComponents extends GraphJob {
   /** The components are written to files: `vertex TAB smallest vertex of its component`. */
   def run(run: JobRun): ObjectNode = {
     val graph = run.phase("load")(load(run))
-    val components = run.phase("connect") {
-      val components = graph.connectedComponents().vertices
-      components.cache().count()
-      components
-    }
+    val components = run.phase("connect")(computed(graph.connectedComponents().vertices))
     write(run, "components", components)
     val sizes = components.values.map(_ -> 1L).reduceByKey(_ + _).values.cache()
-    Json
-      .obj()
-      .put("vertices", components.count())
-      .put("edges", graph.edges.count())
-      .put("components", sizes.count())
-      .put("largest", sizes.max())
+    Json.obj(
+      "vertices" -> components.count(),
+      "edges" -> graph.edges.count(),
+      "components" -> sizes.count(),
+      "largest" -> sizes.max()
+    )
   }
 }

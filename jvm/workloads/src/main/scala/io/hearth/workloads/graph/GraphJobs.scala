@@ -1,6 +1,5 @@
 package io.hearth.workloads.graph
 
-import com.fasterxml.jackson.databind.JsonNode
 import com.fasterxml.jackson.databind.node.ArrayNode
 import org.apache.spark.SparkConf
 import org.apache.spark.graphx.{Graph, GraphLoader, GraphXUtils, VertexRDD}
@@ -22,7 +21,7 @@ private[graph] trait GraphJob extends Job {
     "partitions",
     0,
     "partitions of the edges; 0: as many as Spark's default parallelism",
-    least = 0
+    min = 0
   )
 
   /**
@@ -53,6 +52,12 @@ private[graph] trait GraphJob extends Job {
     graph
   }
 
+  /** The values, worked out and in the cache. */
+  protected def computed[A](values: VertexRDD[A]): VertexRDD[A] = {
+    values.cache().count()
+    values
+  }
+
   /** Writes a value for each vertex to files: `vertex TAB value`. */
   protected def write[A](run: JobRun, name: String, values: VertexRDD[A]): Unit =
     values.map { case (vertex, value) => s"$vertex\t$value" }.saveAsTextFile(run.output(name))
@@ -61,7 +66,7 @@ private[graph] trait GraphJob extends Job {
   protected def top[A: Ordering](values: VertexRDD[A])(number: A => Double): ArrayNode = {
     val largest = Ordering.by[(Long, A), A](_._2).reverse.orElseBy(_._1)
     Json.array(values.takeOrdered(20)(largest).iterator.map { case (vertex, value) =>
-      Json.obj().put("vertex", vertex).put("value", number(value)): JsonNode
+      Json.obj("vertex" -> vertex, "value" -> number(value))
     })
   }
 }

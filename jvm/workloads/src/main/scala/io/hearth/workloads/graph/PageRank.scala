@@ -1,6 +1,5 @@
 package io.hearth.workloads.graph
 
-import com.fasterxml.jackson.databind.JsonNode
 import com.fasterxml.jackson.databind.node.ObjectNode
 
 import io.hearth.workloads.{JobRun, Json, Parameter}
@@ -13,13 +12,12 @@ object PageRank extends GraphJob {
   val published = "20 iterations, about 6 GB (Awan 2016); 17 GB in 136 partitions (Baig 2018)"
   val parameters = Seq(
     Parameter.whole("iterations", 20, "number of iterations", "20 (Awan 2016)"),
-    Parameter(
+    Parameter.real(
       "reset",
-      "0.15",
+      0.15,
       "probability that a walk restarts at any vertex",
-      check = value =>
-        if (value.toDoubleOption.exists(reset => reset > 0 && reset < 1)) None
-        else Some("a number between 0 and 1")
+      limit = "a number between 0 and 1",
+      within = reset => reset > 0 && reset < 1
     ),
     partitions.copy(published = "136 (Baig 2018)")
   )
@@ -28,15 +26,17 @@ object PageRank extends GraphJob {
   def run(run: JobRun): ObjectNode = {
     val settings = run.settings
     val graph = run.phase("load")(load(run))
-    val ranks = run.phase("rank") {
-      val ranks = graph.staticPageRank(settings.int("iterations"), settings.real("reset")).vertices
-      ranks.cache().count()
-      ranks
-    }
+    val ranks = run.phase("rank")(
+      computed(
+        graph.staticPageRank(settings.int("iterations"), settings.real("reset")).vertices
+      )
+    )
     write(run, "ranks", ranks)
-    val answer = Json.obj().put("vertices", ranks.count()).put("edges", graph.edges.count())
-    answer.put("sum", ranks.values.sum())
-    answer.set[JsonNode]("top", top(ranks)(identity))
-    answer
+    Json.obj(
+      "vertices" -> ranks.count(),
+      "edges" -> graph.edges.count(),
+      "sum" -> ranks.values.sum(),
+      "top" -> top(ranks)(identity)
+    )
   }
 }

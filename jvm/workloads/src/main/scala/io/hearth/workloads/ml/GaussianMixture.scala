@@ -1,6 +1,5 @@
 package io.hearth.workloads.ml
 
-import com.fasterxml.jackson.databind.JsonNode
 import com.fasterxml.jackson.databind.node.ObjectNode
 import org.apache.spark.ml.clustering.{
   GaussianMixture => FrameGaussianMixture,
@@ -29,13 +28,14 @@ object GaussianMixture extends LearningJob {
   def run(run: JobRun): ObjectNode = {
     val points = run.phase("load")(vectors(run, "points"))
     val model = run.phase("train")(fit(run, points, run.settings.int("iterations")))
-    val answer = Json.obj().put("points", points.count())
-    answer.put("iterations", model.summary.numIter)
-    // Spark's value is for the distributions before the last step.
-    answer.put("log_likelihood_before_last_step", model.summary.logLikelihood)
-    answer.set[JsonNode]("first", mixture(fit(run, points, 0)))
-    answer.set[JsonNode]("found", mixture(model))
-    answer
+    Json.obj(
+      "points" -> points.count(),
+      "iterations" -> model.summary.numIter,
+      // Spark's value is for the distributions before the last step.
+      "log_likelihood_before_last_step" -> model.summary.logLikelihood,
+      "first" -> mixture(fit(run, points, 0)),
+      "found" -> mixture(model)
+    )
   }
 
   /** Zero iterations give the starting mixture: the seed is the same. */
@@ -47,13 +47,9 @@ object GaussianMixture extends LearningJob {
       .setSeed(run.settings.long("seed"))
       .fit(points)
 
-  private def mixture(model: GaussianMixtureModel): ObjectNode = {
-    val node = Json.obj()
-    node.set[JsonNode]("weights", Json.numbers(model.weights))
-    node.set[JsonNode]("means", Json.array(model.gaussians.map(g => numbers(g.mean))))
-    val covariances =
-      model.gaussians.map(g => Json.array(g.cov.rowIter.map(numbers): Iterator[JsonNode]))
-    node.set[JsonNode]("covariances", Json.array(covariances))
-    node
-  }
+  private def mixture(model: GaussianMixtureModel): ObjectNode = Json.obj(
+    "weights" -> model.weights,
+    "means" -> model.gaussians.map(_.mean.toArray),
+    "covariances" -> model.gaussians.map(_.cov.rowIter.map(_.toArray))
+  )
 }

@@ -1,6 +1,5 @@
 package io.hearth.workloads.ml
 
-import com.fasterxml.jackson.databind.JsonNode
 import com.fasterxml.jackson.databind.node.ObjectNode
 import org.apache.spark.ml.clustering.{KMeans => FrameKMeans}
 import org.apache.spark.ml.linalg.Vector
@@ -21,7 +20,7 @@ object KMeans extends LearningJob {
     "8 clusters, 4 iterations, about 6 GB (Awan 2016); 68 million points, 10 iterations (Chiba 2015)"
   val parameters = Seq(
     Parameter
-      .whole("clusters", 8, "centres to find; the data has as many", "8 (Awan 2016)", least = 2),
+      .whole("clusters", 8, "centres to find; the data has as many", "8 (Awan 2016)", min = 2),
     Parameter
       .whole("iterations", 4, "number of iterations", "4 (Awan 2016), 10 (Chiba 2015)"),
     dimensions(20),
@@ -45,10 +44,12 @@ object KMeans extends LearningJob {
         (onFrame(run, points, 0), centres)
       }
     val cost = new KMeansModel(centres.map(RddVectors.dense)).computeCost(rdd(points))
-    val answer = Json.obj().put("points", points.count()).put("cost", cost)
-    answer.set[JsonNode]("first_centres", Json.array(first.map(Json.numbers(_))))
-    answer.set[JsonNode]("centres", Json.array(centres.map(Json.numbers(_))))
-    answer
+    Json.obj(
+      "points" -> points.count(),
+      "cost" -> cost,
+      "first_centres" -> first,
+      "centres" -> centres
+    )
   }
 
   /** Zero iterations give the starting centres: the seed is the same. */

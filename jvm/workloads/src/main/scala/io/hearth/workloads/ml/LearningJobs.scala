@@ -1,13 +1,11 @@
 package io.hearth.workloads.ml
 
-import com.fasterxml.jackson.databind.node.ArrayNode
 import org.apache.spark.ml.functions.array_to_vector
-import org.apache.spark.ml.linalg.Vector
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.functions.col
 import org.apache.spark.storage.StorageLevel
 
-import io.hearth.workloads.{Family, Job, JobRun, Json, Parameter}
+import io.hearth.workloads.{Family, Job, JobRun, Parameter}
 
 /** The jobs of MLlib. */
 object LearningJobs {
@@ -26,13 +24,13 @@ private[ml] trait LearningJob extends Job {
   )
 
   protected val partitions: Parameter =
-    Parameter.whole("partitions", 0, "partitions of the input; 0: as Spark reads it", least = 0)
+    Parameter.whole("partitions", 0, "partitions of the input; 0: as Spark reads it", min = 0)
 
   protected def dimensions(default: Long): Parameter =
     Parameter.whole("dimensions", default, "numbers in each vector")
 
   protected val seed: Parameter =
-    Parameter.whole("seed", 1, "seed of the initial guess", least = 0, most = Long.MaxValue)
+    Parameter.whole("seed", 1, "seed of the initial guess", min = 0, max = Long.MaxValue)
 
   protected def onRdds(run: JobRun): Boolean = run.settings.text("api") == "rdd"
 
@@ -53,8 +51,6 @@ private[ml] trait LearningJob extends Job {
     kept.count()
     kept
   }
-
-  protected def numbers(vector: Vector): ArrayNode = Json.numbers(vector.toArray)
 
   /** Of the rows with columns `label` and `prediction`, the share in which both are equal. */
   protected def accuracy(predicted: DataFrame): Double =

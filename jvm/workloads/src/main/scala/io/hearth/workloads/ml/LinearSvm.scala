@@ -1,6 +1,5 @@
 package io.hearth.workloads.ml
 
-import com.fasterxml.jackson.databind.JsonNode
 import com.fasterxml.jackson.databind.node.ObjectNode
 import org.apache.spark.ml.classification.LinearSVC
 import org.apache.spark.ml.linalg.Vector
@@ -32,8 +31,7 @@ object LinearSvm extends LearningJob {
 
   def run(run: JobRun): ObjectNode = {
     val vectors = run.phase("load")(this.vectors(run, "vectors"))
-    val answer = if (onRdds(run)) onRdd(run, vectors) else onFrame(run, vectors)
-    answer.put("vectors", vectors.count())
+    if (onRdds(run)) onRdd(run, vectors) else onFrame(run, vectors)
   }
 
   private def onFrame(run: JobRun, vectors: DataFrame): ObjectNode = {
@@ -45,10 +43,13 @@ object LinearSvm extends LearningJob {
         .setTol(1e-8)
         .fit(vectors)
     }
-    val answer = Json.obj().put("accuracy", accuracy(model.transform(vectors)))
-    answer.put("iterations", model.summary.totalIterations).put("intercept", model.intercept)
-    answer.set[JsonNode]("coefficients", numbers(model.coefficients))
-    answer
+    Json.obj(
+      "vectors" -> vectors.count(),
+      "accuracy" -> accuracy(model.transform(vectors)),
+      "iterations" -> model.summary.totalIterations,
+      "intercept" -> model.intercept,
+      "coefficients" -> model.coefficients.toArray
+    )
   }
 
   private def onRdd(run: JobRun, vectors: DataFrame): ObjectNode = {
@@ -68,9 +69,12 @@ object LinearSvm extends LearningJob {
       .setConvergenceTol(0)
     val model = run.phase("train")(descent.run(points))
     val right = points.filter(point => model.predict(point.features) == point.label).count()
-    val answer = Json.obj().put("accuracy", right.toDouble / points.count())
-    answer.put("iterations", run.settings.int("iterations")).put("intercept", model.intercept)
-    answer.set[JsonNode]("coefficients", numbers(model.weights.asML))
-    answer
+    Json.obj(
+      "vectors" -> vectors.count(),
+      "accuracy" -> right.toDouble / points.count(),
+      "iterations" -> run.settings.int("iterations"),
+      "intercept" -> model.intercept,
+      "coefficients" -> model.weights.toArray
+    )
   }
 }

@@ -1,6 +1,5 @@
 package io.hearth.workloads.ml
 
-import com.fasterxml.jackson.databind.JsonNode
 import com.fasterxml.jackson.databind.node.ObjectNode
 import org.apache.spark.ml.classification.{LogisticRegression => FrameLogisticRegression}
 
@@ -34,10 +33,12 @@ object LogisticRegression extends LearningJob {
         .setTol(1e-9)
         .fit(vectors)
     }
-    val answer = Json.obj().put("vectors", vectors.count())
-    answer.put("accuracy", accuracy(model.transform(vectors)))
-    answer.put("iterations", model.summary.totalIterations).put("intercept", model.intercept)
-    answer.set[JsonNode]("coefficients", numbers(model.coefficients))
-    answer
+    Json.obj(
+      "vectors" -> vectors.count(),
+      "accuracy" -> accuracy(model.transform(vectors)),
+      "iterations" -> model.summary.totalIterations,
+      "intercept" -> model.intercept,
+      "coefficients" -> model.coefficients.toArray
+    )
   }
 }

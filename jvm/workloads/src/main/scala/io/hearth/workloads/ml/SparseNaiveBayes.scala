@@ -1,6 +1,5 @@
 package io.hearth.workloads.ml
 
-import com.fasterxml.jackson.databind.JsonNode
 import com.fasterxml.jackson.databind.node.ObjectNode
 import org.apache.spark.ml.classification.{NaiveBayes => FrameNaiveBayes}
 import org.apache.spark.mllib.classification.{NaiveBayes => RddNaiveBayes}
@@ -18,7 +17,7 @@ object SparseNaiveBayes extends LearningJob {
   val parameters = Seq(
     dimensions(1000),
     Parameter.whole("nonzeros", 20, "numbers other than zero in each vector"),
-    Parameter.whole("classes", 2, "labels in the data", least = 2),
+    Parameter.whole("classes", 2, "labels in the data", min = 2),
     Parameter.positive("smoothing", 1.0, "added to the sum of each dimension in each class"),
     api,
     partitions
@@ -37,10 +36,12 @@ object SparseNaiveBayes extends LearningJob {
       (value, index) <- row.zipWithIndex
     } yield s"$label\t$index\t$value"
     run.session.sparkContext.parallelize(rows.toSeq).saveAsTextFile(run.output("model"))
-    val answer = Json.obj().put("vectors", model.vectors).put("accuracy", model.accuracy)
-    answer.set[JsonNode]("labels", Json.numbers(model.labels))
-    answer.set[JsonNode]("log_priors", Json.numbers(model.logPriors))
-    answer
+    Json.obj(
+      "vectors" -> model.vectors,
+      "accuracy" -> model.accuracy,
+      "labels" -> model.labels,
+      "log_priors" -> model.logPriors
+    )
   }
 
   private def onFrame(run: JobRun): BayesModel = {
@@ -62,9 +63,9 @@ object SparseNaiveBayes extends LearningJob {
   private def onRdd(run: JobRun): BayesModel = {
     val context = run.session.sparkContext
     val dimensions = run.settings.int("dimensions")
-    val least = math.max(run.settings.int("partitions"), context.defaultMinPartitions)
+    val minPartitions = math.max(run.settings.int("partitions"), context.defaultMinPartitions)
     val vectors = run.phase("load") {
-      val read = MLUtils.loadLibSVMFile(context, run.input("vectors"), dimensions, least)
+      val read = MLUtils.loadLibSVMFile(context, run.input("vectors"), dimensions, minPartitions)
       read.persist(StorageLevel.MEMORY_AND_DISK)
       read.count()
       read

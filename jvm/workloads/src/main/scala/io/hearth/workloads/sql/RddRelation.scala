@@ -22,7 +22,7 @@ object RddRelation extends Job {
       0,
       "partitions of the RDD; 0: as the files are split; more: by a shuffle",
       "192 (24 GB in splits of 128 MB)",
-      least = 0
+      min = 0
     ),
     Parameter.whole("below", 10, "the filter keeps keys below this value", "10", 0, Long.MaxValue),
     Parameter.choice(
@@ -48,7 +48,7 @@ object RddRelation extends Job {
       smallest(run, "stored").write.parquet(run.output("smallest-stored"))
       countOf(session, "stored")
     }
-    Json.obj().put("records", count).put("stored", stored)
+    Json.obj("records" -> count, "stored" -> stored)
   }
 
   private def pairs(session: SparkSession, run: JobRun): RDD[Pair] = {

@@ -50,13 +50,11 @@ object Tpch extends Job {
     tables.foreach { table =>
       run.session.read.parquet(s"${run.input("tpch")}/$table").createOrReplaceTempView(table)
     }
-    val answer = Json.obj().put("scale", scale.toString)
-    val rows = answer.putObject("rows")
-    QueryNumbers.parse(run.settings.text("queries")).foreach { number =>
+    val rows = QueryNumbers.parse(run.settings.text("queries")).map { number =>
       val query = f"q$number%02d"
-      rows.put(query, answerTo(run, query, text(query, scale)))
+      query -> answerTo(run, query, text(query, scale))
     }
-    answer
+    Json.obj("scale" -> scale.toString, "rows" -> Json.obj(rows: _*))
   }
 
   /** Runs a query and keeps its rows in order and with their types; returns their number. */

@@ -22,15 +22,15 @@ final private[streaming] case class Batch(
 ) {
   def totalDelayMs: Long = schedulingDelayMs + processingMs
 
-  def json(warmUp: Boolean): ObjectNode = Json
-    .obj()
-    .put("id", id)
-    .put("time_ms", timeMs)
-    .put("events", events)
-    .put("scheduling_delay_ms", schedulingDelayMs)
-    .put("processing_ms", processingMs)
-    .put("total_delay_ms", totalDelayMs)
-    .put("warm_up", warmUp)
+  def json(warmUp: Boolean): ObjectNode = Json.obj(
+    "id" -> id,
+    "time_ms" -> timeMs,
+    "events" -> events,
+    "scheduling_delay_ms" -> schedulingDelayMs,
+    "processing_ms" -> processingMs,
+    "total_delay_ms" -> totalDelayMs,
+    "warm_up" -> warmUp
+  )
 }
 
 /** What the result says of a streaming run besides its answer (`streaming` in its result). */
@@ -48,23 +48,22 @@ private[streaming] object StreamReport {
     val status = ending.source
     val first = batches.find(_.events > 0).map(_.timeMs).getOrElse(0L)
     val (warmUp, measured) = batches.partition(_.timeMs < first + settings.rampUpMs)
-    val node = Json
-      .obj()
-      .put("api", settings.api)
-      .put("batch_ms", settings.batchMs)
-      .put("ramp_up_ms", settings.rampUpMs)
-      .put("events_sent", status.sent)
-      .put("events_processed", batches.map(_.events).sum)
-      .put("unsent", status.unsent)
-      .put("source_late_ms_max", status.lateMsMax)
-      .put("warm_up_batches", warmUp.size)
-      .put("measured_batches", measured.size)
-    node.set[JsonNode]("processing_ms", processing(measured))
-    node.set[JsonNode]("scheduling_delay_ms", schedulingDelay(measured))
-    node.put("kept_up", keptUp(settings, ending, batches)).put("kept_up_means", KeptUp)
-    val listed = warmUp.map(_.json(warmUp = true)) ++ measured.map(_.json(warmUp = false))
-    node.set[JsonNode]("batches", Json.array(listed))
-    node
+    Json.obj(
+      "api" -> settings.api,
+      "batch_ms" -> settings.batchMs,
+      "ramp_up_ms" -> settings.rampUpMs,
+      "events_sent" -> status.sent,
+      "events_processed" -> batches.map(_.events).sum,
+      "unsent" -> status.unsent,
+      "source_late_ms_max" -> status.lateMsMax,
+      "warm_up_batches" -> warmUp.size,
+      "measured_batches" -> measured.size,
+      "processing_ms" -> processing(measured),
+      "scheduling_delay_ms" -> schedulingDelay(measured),
+      "kept_up" -> keptUp(settings, ending, batches),
+      "kept_up_means" -> KeptUp,
+      "batches" -> (warmUp.map(_.json(warmUp = true)) ++ measured.map(_.json(warmUp = false)))
+    )
   }
 
   /** The last condition covers what waited in socket buffers, where no batch counts it. */
@@ -78,19 +77,19 @@ private[streaming] object StreamReport {
     val sorted = measured.map(_.processingMs).sorted
     if (sorted.isEmpty) absent
     else
-      Json
-        .obj()
-        .put("median", quantile(sorted, 0.5))
-        .put("p95", quantile(sorted, 0.95))
-        .put("max", sorted.last)
+      Json.obj(
+        "median" -> quantile(sorted, 0.5),
+        "p95" -> quantile(sorted, 0.95),
+        "max" -> sorted.last
+      )
   }
 
   private def schedulingDelay(measured: Seq[Batch]): JsonNode = {
     val delays = measured.map(_.schedulingDelayMs)
-    if (delays.isEmpty) absent else Json.obj().put("max", delays.max).put("last", delays.last)
+    if (delays.isEmpty) absent else Json.obj("max" -> delays.max, "last" -> delays.last)
   }
 
-  private def absent: JsonNode = Json.obj().put("absent", "no batch is after the ramp-up")
+  private def absent: JsonNode = Json.obj("absent" -> "no batch is after the ramp-up")
 
   /** The nearest-rank quantile: a value that occurred. */
   private[streaming] def quantile(sorted: Seq[Long], part: Double): Long =

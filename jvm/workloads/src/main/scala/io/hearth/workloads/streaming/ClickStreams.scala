@@ -2,7 +2,6 @@ package io.hearth.workloads.streaming
 
 import scala.jdk.CollectionConverters._
 
-import com.fasterxml.jackson.databind.node.ObjectNode
 import org.apache.spark.sql.functions.{col, lit, split}
 import org.apache.spark.sql.types.{StringType, StructType}
 import org.apache.spark.sql.{DataFrame, Row}
@@ -47,26 +46,23 @@ private[streaming] object Click {
 object ErrorRatePerZip extends StreamJob("streaming-click-error-rate-per-zip", "clicks") {
   val summary = "the share of failed page views by zip code, in a sliding window"
   val stresses = "a small shuffle for each slide over a whole window of blocks"
-  val published: String = s"windows of 30 s every 2 s (Spark's example); ${Published.protocol}"
+  override val published: String =
+    s"windows of 30 s every 2 s (Spark's example); ${Published.protocol}"
   override val windowed = true
   override val own: Seq[Parameter] = StreamSettings.window(30, 2, "30 s every 2 s")
 
-  def dstream(lines: DStream[String], settings: StreamSettings, answers: Answers): Unit =
-    lines
-      .map(Click.of)
-      .map(click => click.zip -> (1L, if (click.error) 1L else 0L))
-      .reduceByKeyAndWindow(
-        (a: (Long, Long), b: (Long, Long)) => (a._1 + b._1, a._2 + b._2),
-        Milliseconds(settings.windowMs),
-        Milliseconds(settings.slideMs)
-      )
-      .foreachRDD { (rdd, time) =>
-        val zips = Json.obj()
-        rdd.collect().foreach { case (zip, (events, errors)) =>
-          zips.putArray(zip).add(events).add(errors)
-        }
-        answers.append(time.milliseconds, Answers.value("zips", zips))
-      }
+  def dstream(lines: DStream[String], settings: StreamSettings, answers: Answers): Unit = {
+    val zips = lines.map(Click.of).map(click => click.zip -> (1L, if (click.error) 1L else 0L))
+    val sums = zips.reduceByKeyAndWindow(
+      (a: (Long, Long), b: (Long, Long)) => (a._1 + b._1, a._2 + b._2),
+      Milliseconds(settings.windowMs),
+      Milliseconds(settings.slideMs)
+    )
+    answers.keep(sums) { rdd =>
+      val pairs = rdd.collect().map { case (zip, (events, errors)) => zip -> Seq(events, errors) }
+      Json.obj("zips" -> Json.obj(pairs.toSeq: _*))
+    }
+  }
 
   override val structured: Option[StreamSettings => StructuredQuery] =
     Some(settings => Windows.query(settings, Click.keyed(_, Click.Zip), errors = true))
@@ -76,21 +72,13 @@ object ErrorRatePerZip extends StreamJob("streaming-click-error-rate-per-zip", "
 object PageCounts extends StreamJob("streaming-click-page-counts", "clicks") {
   val summary = "how often each page is viewed in each batch"
   val stresses = "task scheduling, a small shuffle"
-  val published: String = Published.protocol
 
   def dstream(lines: DStream[String], settings: StreamSettings, answers: Answers): Unit =
-    lines.map(Click.of(_).page).countByValue().foreachRDD { (rdd, time) =>
-      answers.append(time.milliseconds, Answers.counts("counts", rdd.collect()))
-    }
+    answers.keepCounts("counts", lines.map(Click.of(_).page).countByValue())
 
   override val structured: Option[StreamSettings => StructuredQuery] = Some(_ =>
-    StructuredQuery(
-      Click.keyed(_, Click.Page),
-      "append",
-      batch => {
-        val rows = batch.groupBy("key").count().collect()
-        Answers.counts("counts", rows.map(row => row.getString(0) -> row.getLong(1)))
-      }
+    StructuredQuery.ofBatches(Click.keyed(_, Click.Page))(batch =>
+      Answers.counts("counts", batch.groupBy("key").count())
     )
   )
 }
@@ -99,21 +87,13 @@ object PageCounts extends StreamJob("streaming-click-page-counts", "clicks") {
 object SlidingPageCounts extends StreamJob("streaming-click-sliding-page-counts", "clicks") {
   val summary = "how often each page is viewed in a sliding window"
   val stresses = "a small shuffle for each slide over a window of blocks"
-  val published: String = s"windows of 10 s every 2 s (Spark's example); ${Published.protocol}"
+  override val published: String =
+    s"windows of 10 s every 2 s (Spark's example); ${Published.protocol}"
   override val windowed = true
   override val own: Seq[Parameter] = StreamSettings.window(10, 2, "10 s every 2 s")
 
   def dstream(lines: DStream[String], settings: StreamSettings, answers: Answers): Unit =
-    lines
-      .map(Click.of(_).page -> 1L)
-      .reduceByKeyAndWindow(
-        (a: Long, b: Long) => a + b,
-        Milliseconds(settings.windowMs),
-        Milliseconds(settings.slideMs)
-      )
-      .foreachRDD { (rdd, time) =>
-        answers.append(time.milliseconds, Answers.counts("counts", rdd.collect()))
-      }
+    answers.keepCounts("counts", Windows.sums(lines.map(Click.of(_).page -> 1L), settings))
 
   override val structured: Option[StreamSettings => StructuredQuery] =
     Some(settings => Windows.query(settings, Click.keyed(_, Click.Page)))
@@ -126,17 +106,17 @@ object SlidingPageCounts extends StreamJob("streaming-click-sliding-page-counts"
 object ActiveUserCount extends StreamJob("streaming-click-active-user-count", "clicks") {
   val summary = "how many users were active in a sliding window"
   val stresses = "a shuffle of the distinct users of each window"
-  val published: String = s"windows of 15 s every 2 s (Spark's example); ${Published.protocol}"
+  override val published: String =
+    s"windows of 15 s every 2 s (Spark's example); ${Published.protocol}"
   override val windowed = true
   override val own: Seq[Parameter] = StreamSettings.window(15, 2, "15 s every 2 s")
 
   def dstream(lines: DStream[String], settings: StreamSettings, answers: Answers): Unit =
-    lines
-      .map(Click.of(_).user)
-      .window(Milliseconds(settings.windowMs), Milliseconds(settings.slideMs))
-      .foreachRDD { (rdd, time) =>
-        answers.append(time.milliseconds, Json.obj().put("users", rdd.distinct().count()))
-      }
+    answers.keep(
+      lines
+        .map(Click.of(_).user)
+        .window(Milliseconds(settings.windowMs), Milliseconds(settings.slideMs))
+    )(rdd => Json.obj("users" -> rdd.distinct().count()))
 }
 
 /**
@@ -146,36 +126,26 @@ object ActiveUserCount extends StreamJob("streaming-click-active-user-count", "c
 object PopularUsersSeen extends StreamJob("streaming-click-popular-users-seen", "clicks") {
   val summary = "which users of a table are seen in each batch, and how often"
   val stresses = "a join of each batch with a small table: two shuffles"
-  val published: String = Published.protocol
   override val own: Seq[Parameter] = Seq(Parameter.whole("popular", 100, "users in the table"))
 
   def dstream(lines: DStream[String], settings: StreamSettings, answers: Answers): Unit = {
     val known = table(settings)
     val names = lines.context.sparkContext.parallelize(known).cache()
-    lines.map(Click.of(_).user -> 1L).foreachRDD { (rdd, time) =>
+    answers.keep(lines.map(Click.of(_).user -> 1L)) { rdd =>
       val seen = rdd.join(names).map { case (_, (one, name)) => name -> one }.reduceByKey(_ + _)
-      answers.append(time.milliseconds, Answers.counts("counts", seen.collect()))
+      Answers.counts("counts", seen.collect())
     }
   }
 
   override val structured: Option[StreamSettings => StructuredQuery] = Some(settings =>
-    StructuredQuery(
-      lines => {
-        val names = lines.sparkSession.createDataFrame(
-          table(settings).map { case (key, name) => Row(key, name) }.asJava,
-          new StructType().add("key", StringType).add("name", StringType)
-        )
-        Click.keyed(lines, Click.User).join(names, "key")
-      },
-      "append",
-      batch => seen(batch)
-    )
+    StructuredQuery.ofBatches { lines =>
+      val names = lines.sparkSession.createDataFrame(
+        table(settings).map { case (key, name) => Row(key, name) }.asJava,
+        new StructType().add("key", StringType).add("name", StringType)
+      )
+      Click.keyed(lines, Click.User).join(names, "key")
+    }(joined => Answers.counts("counts", joined.groupBy("name").count()))
   )
-
-  private def seen(joined: DataFrame): ObjectNode = {
-    val rows = joined.groupBy("name").count().collect()
-    Answers.counts("counts", rows.map(row => row.getString(0) -> row.getLong(1)))
-  }
 
   private def table(settings: StreamSettings): Seq[(String, String)] =
     (0 until settings.values.int("popular")).map(user => user.toString -> s"user-$user")

@@ -1,6 +1,5 @@
 package io.hearth.workloads.streaming
 
-import com.fasterxml.jackson.databind.JsonNode
 import com.fasterxml.jackson.databind.node.ObjectNode
 import org.apache.spark.mllib.classification.StreamingLogisticRegressionWithSGD
 import org.apache.spark.mllib.clustering.StreamingKMeans
@@ -27,11 +26,10 @@ private object Numbers {
 object StreamingClusters extends StreamJob("streaming-kmeans", "points") {
   val summary = "k-means whose centres move with each batch"
   val stresses = "floating-point arithmetic at high rates; task scheduling at low ones"
-  val published: String = Published.protocol
   override val own: Seq[Parameter] = Seq(
     Parameter.whole("clusters", 8, "centres"),
     Parameter.real("decay", 1.0, "weight of former batches relative to the next; 1: equal"),
-    Parameter.whole("seed", 1, "seed of the initial centres", least = 0, most = Long.MaxValue)
+    Parameter.whole("seed", 1, "seed of the initial centres", min = 0, max = Long.MaxValue)
   )
 
   def dstream(lines: DStream[String], settings: StreamSettings, answers: Answers): Unit = {
@@ -42,16 +40,14 @@ object StreamingClusters extends StreamJob("streaming-kmeans", "points") {
       .setInitialCenters(first, first.map(_ => 1.0))
     model.trainOn(lines.map(line => Vectors.dense(Numbers.of(line))))
     // Output operations of a batch run in the order in which they were declared.
-    lines.foreachRDD { (_, time) =>
+    answers.keep(lines) { _ =>
       val latest = model.latestModel()
-      val node = Answers.value("centres", matrix(latest.clusterCenters))
-      node.set[JsonNode]("weights", Json.numbers(latest.clusterWeights))
-      answers.append(time.milliseconds, node)
+      Json.obj("centres" -> matrix(latest.clusterCenters), "weights" -> latest.clusterWeights)
     }
   }
 
   override val answer: Option[StreamSettings => ObjectNode] =
-    Some(settings => Answers.value("initial_centres", matrix(initial(settings))))
+    Some(settings => Json.obj("initial_centres" -> matrix(initial(settings))))
 
   private def initial(settings: StreamSettings): Array[Vector] = {
     val random = new java.util.SplittableRandom(settings.values.long("seed"))
@@ -60,8 +56,7 @@ object StreamingClusters extends StreamJob("streaming-kmeans", "points") {
     )
   }
 
-  private def matrix(rows: Array[Vector]): JsonNode =
-    Json.array(rows.toSeq.map(row => Json.numbers(row.toArray)))
+  private def matrix(rows: Array[Vector]): Array[Array[Double]] = rows.map(_.toArray)
 }
 
 /** What the two regressions share: gradient descent on each batch, from the weights before it. */
@@ -83,12 +78,7 @@ private object Descent {
   }
 
   def keep(lines: DStream[String], answers: Answers, weights: () => Vector): Unit =
-    lines.foreachRDD { (_, time) =>
-      answers.append(
-        time.milliseconds,
-        Answers.value("weights", Json.numbers(weights().toArray))
-      )
-    }
+    answers.keep(lines)(_ => Json.obj("weights" -> weights().toArray))
 }
 
 /**
@@ -101,7 +91,6 @@ private object Descent {
 object StreamingLinear extends StreamJob("streaming-linear-regression", "labelled") {
   val summary = "a linear regression that learns from each batch"
   val stresses = "many small jobs for each batch: one for each iteration"
-  val published: String = Published.protocol
   override val own: Seq[Parameter] = Descent.parameters(stepSize = 0.1)
 
   def dstream(lines: DStream[String], settings: StreamSettings, answers: Answers): Unit = {
@@ -118,7 +107,6 @@ object StreamingLinear extends StreamJob("streaming-linear-regression", "labelle
 object StreamingLogistic extends StreamJob("streaming-logistic-regression", "labelled") {
   val summary = "a logistic regression that learns from each batch"
   val stresses = "many small jobs for each batch: one for each iteration"
-  val published: String = Published.protocol
   override val own: Seq[Parameter] = Descent.parameters(stepSize = 1.0)
 
   def dstream(lines: DStream[String], settings: StreamSettings, answers: Answers): Unit = {

@@ -19,7 +19,6 @@ import io.hearth.workloads.{Json, Parameter}
 object CountMinTopK extends StreamJob("streaming-count-min-top-k", "clicks") {
   val summary = "the most active users since the start, by a count-min sketch"
   val stresses = "hashing; a sketch from each partition to the driver in each batch"
-  val published: String = Published.protocol
   override val own: Seq[Parameter] = Seq(
     Parameter.whole("top", 10, "users to report", "10"),
     Parameter.real("epsilon", 0.001, "relative error of the sketch"),
@@ -32,7 +31,7 @@ object CountMinTopK extends StreamJob("streaming-count-min-top-k", "clicks") {
       (settings.values.real("epsilon"), settings.values.real("confidence"))
     val sketch = CountMinSketch.create(epsilon, confidence, hashSeed)
     var top = Seq.empty[(String, Long)]
-    lines.map(Click.of(_).user).foreachRDD { (users, time) =>
+    answers.keep(lines.map(Click.of(_).user)) { users =>
       val batch = users.mapPartitions(summarise(_, epsilon, confidence)).collect()
       batch.foreach { case (bytes, _) => sketch.mergeInPlace(CountMinSketch.readFrom(bytes)) }
       val candidates = (batch.flatMap(_._2) ++ top.map(_._1)).distinct
@@ -41,10 +40,8 @@ object CountMinTopK extends StreamJob("streaming-count-min-top-k", "clicks") {
         .sortBy { case (user, estimate) => (-estimate, user) }
         .take(settings.values.int("top"))
         .toSeq
-      val node = Json.obj().put("total", sketch.totalCount)
-      val pairs = node.putArray("top")
-      top.foreach { case (user, estimate) => pairs.addArray().add(user).add(estimate) }
-      answers.append(time.milliseconds, node)
+      val pairs = top.map { case (user, estimate) => Seq[Any](user, estimate) }
+      Json.obj("total" -> sketch.totalCount, "top" -> pairs)
     }
   }
 
@@ -71,30 +68,20 @@ object CountMinTopK extends StreamJob("streaming-count-min-top-k", "clicks") {
 object HllUniqueUsers extends StreamJob("streaming-hll-unique-users", "clicks") {
   val summary = "how many different users there were, by HyperLogLog"
   val stresses = "hashing; a sketch from each partition to the driver in each batch"
-  val published: String = Published.protocol
   override val own: Seq[Parameter] = Seq(
-    Parameter(
-      "lg-k",
-      "12",
-      "binary logarithm of the number of registers",
-      check =
-        value => Option.unless(value.toIntOption.exists(n => n >= 4 && n <= 21))("from 4 to 21")
-    )
+    Parameter.whole("lg-k", 12, "binary logarithm of the number of registers", min = 4, max = 21)
   )
 
   def dstream(lines: DStream[String], settings: StreamSettings, answers: Answers): Unit = {
     val lgK = settings.values.int("lg-k")
     val soFar = new Union(lgK)
-    lines.map(Click.of(_).user).foreachRDD { (users, time) =>
+    answers.keep(lines.map(Click.of(_).user)) { users =>
       val batch = new Union(lgK)
       sketches(users, lgK).foreach { bytes =>
         batch.update(HllSketch.heapify(bytes))
         soFar.update(HllSketch.heapify(bytes))
       }
-      answers.append(
-        time.milliseconds,
-        Json.obj().put("users", batch.getEstimate).put("users_so_far", soFar.getEstimate)
-      )
+      Json.obj("users" -> batch.getEstimate, "users_so_far" -> soFar.getEstimate)
     }
   }
 
@@ -108,13 +95,9 @@ object HllUniqueUsers extends StreamJob("streaming-hll-unique-users", "clicks") 
       .collect()
 
   override val structured: Option[StreamSettings => StructuredQuery] = Some(settings =>
-    StructuredQuery(
-      Click.keyed(_, Click.User),
-      "append",
-      batch => {
-        val sketch = hll_sketch_agg(batch("key"), lit(settings.values.int("lg-k")))
-        Json.obj().put("users", batch.agg(hll_sketch_estimate(sketch)).head().getLong(0))
-      }
-    )
+    StructuredQuery.ofBatches(Click.keyed(_, Click.User)) { batch =>
+      val sketch = hll_sketch_agg(batch("key"), lit(settings.values.int("lg-k")))
+      Json.obj("users" -> batch.agg(hll_sketch_estimate(sketch)).head().getLong(0))
+    }
   )
 }

@@ -4,8 +4,8 @@ import java.io.Serializable
 import java.nio.charset.StandardCharsets.UTF_8
 import java.nio.file.{Files, Path, StandardOpenOption}
 
-import com.fasterxml.jackson.databind.JsonNode
 import com.fasterxml.jackson.databind.node.ObjectNode
+import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.streaming.dstream.DStream
 
@@ -23,6 +23,8 @@ abstract private[streaming] class StreamJob(val name: String, source: String) ex
   val inputs: Seq[Input] = Nil
   override val stream: Option[String] = Some(source)
 
+  def published: String = Published.protocol
+
   /** Settings specific to this job. */
   def own: Seq[Parameter] = Nil
 
@@ -39,9 +41,7 @@ abstract private[streaming] class StreamJob(val name: String, source: String) ex
     if (windowed) StreamSettings.fit(settings, otherWindows)
 
   final def parameters: Seq[Parameter] =
-    StreamSettings.parameters(
-      if (structured.isEmpty) Seq("dstream") else Seq("dstream", "structured")
-    ) ++ own
+    StreamSettings.parameters("dstream" +: structured.toSeq.map(_ => "structured")) ++ own
 
   /** Computes with DStreams, and appends to the answers. */
   def dstream(lines: DStream[String], settings: StreamSettings, answers: Answers): Unit
@@ -71,6 +71,13 @@ final private[streaming] case class StructuredQuery(
     answer: DataFrame => ObjectNode
 )
 
+private[streaming] object StructuredQuery {
+
+  /** Without state: each batch alone. */
+  def ofBatches(rows: DataFrame => DataFrame)(answer: DataFrame => ObjectNode): StructuredQuery =
+    StructuredQuery(rows, "append", answer)
+}
+
 /** The settings that all streaming jobs share, in their units. */
 final private[streaming] case class StreamSettings(
     values: Settings,
@@ -93,8 +100,8 @@ private[streaming] object StreamSettings {
     Parameter.whole("rate", 100, "events per second from the source", "10 to 10000 (Awan 2016)"),
     Parameter.whole("duration-s", 8, "seconds measured", "180 (Awan 2016)"),
     Parameter
-      .whole("ramp-up-s", 2, "seconds before that, not measured", "10 (Awan 2016)", least = 0),
-    Parameter.whole("batch-ms", 1000, "batch interval", "2000 (Awan 2016)", least = 100),
+      .whole("ramp-up-s", 2, "seconds before that, not measured", "10 (Awan 2016)", min = 0),
+    Parameter.whole("batch-ms", 1000, "batch interval", "2000 (Awan 2016)", min = 100),
     Parameter.whole("patience-s", 60, "seconds without progress after which the job ends"),
     address("source", "address of the source of events; hearth starts one if none is given"),
     address("control", "address of the source's status; as --source")
@@ -146,6 +153,14 @@ private[streaming] object StreamSettings {
 /** The lines of the answer. The driver appends each as a whole. */
 final private[streaming] class Answers(file: String) extends Serializable {
 
+  /** Appends the answer of each batch. */
+  def keep[A](stream: DStream[A])(answer: RDD[A] => ObjectNode): Unit =
+    stream.foreachRDD((rdd, time) => append(time.milliseconds, answer(rdd)))
+
+  /** Appends the counts of each batch: `{name: {key: count, ...}}`. */
+  def keepCounts(name: String, stream: DStream[(String, Long)]): Unit =
+    keep(stream)(rdd => Answers.counts(name, rdd.collect()))
+
   def append(id: Long, fields: ObjectNode): Unit = {
     fields.put("id", id)
     Files.write(
@@ -160,17 +175,10 @@ final private[streaming] class Answers(file: String) extends Serializable {
 
 private[streaming] object Answers {
 
-  /** `{name: {key: count, ...}}` */
-  def counts(name: String, counts: Iterable[(String, Long)]): ObjectNode = {
-    val node = Json.obj()
-    val inner = node.putObject(name)
-    counts.foreach { case (key, count) => inner.put(key, count) }
-    node
-  }
+  def counts(name: String, counts: Array[(String, Long)]): ObjectNode =
+    Json.obj(name -> Json.obj(counts.toSeq: _*))
 
-  def value(name: String, value: JsonNode): ObjectNode = {
-    val node = Json.obj()
-    node.set[JsonNode](name, value)
-    node
-  }
+  /** Of rows of a key and its count. */
+  def counts(name: String, rows: DataFrame): ObjectNode =
+    counts(name, rows.collect().map(row => row.getString(0) -> row.getLong(1)))
 }

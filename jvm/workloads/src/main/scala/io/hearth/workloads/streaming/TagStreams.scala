@@ -1,6 +1,5 @@
 package io.hearth.workloads.streaming
 
-import org.apache.spark.streaming.Milliseconds
 import org.apache.spark.streaming.dstream.DStream
 
 import io.hearth.workloads.{Json, Parameter}
@@ -17,7 +16,7 @@ import io.hearth.workloads.{Json, Parameter}
 object PopularTags extends StreamJob("streaming-popular-tags", "tags") {
   val summary = "the most frequent tags of two sliding windows, one long and one short"
   val stresses = "blocks kept for a minute; two shuffles and a sort for each slide"
-  val published: String = s"windows of 60 s and 10 s; ${Published.protocol}"
+  override val published: String = s"windows of 60 s and 10 s; ${Published.protocol}"
   override val windowed = true
   override val otherWindows: Seq[String] = Seq("short-window-s")
   override val own: Seq[Parameter] = StreamSettings.window(60, 2, "60 s every 2 s") ++ Seq(
@@ -29,20 +28,14 @@ object PopularTags extends StreamJob("streaming-popular-tags", "tags") {
     val tags = lines.flatMap(_.split("[\t ]")).filter(_.startsWith("#")).map(_ -> 1L)
     val top = settings.values.int("top")
     Seq(settings.windowMs, settings.values.long("short-window-s") * 1000).foreach { windowMs =>
-      tags
-        .reduceByKeyAndWindow(
-          (a: Long, b: Long) => a + b,
-          Milliseconds(windowMs),
-          Milliseconds(settings.slideMs)
-        )
+      val ranked = Windows
+        .sums(tags, windowMs, settings.slideMs)
         .map { case (tag, count) => (-count, tag) }
         .transform(_.sortBy(identity))
-        .foreachRDD { (rdd, time) =>
-          val node = Json.obj().put("window_ms", windowMs)
-          val pairs = node.putArray("top")
-          rdd.take(top).foreach { case (count, tag) => pairs.addArray().add(tag).add(-count) }
-          answers.append(time.milliseconds, node)
-        }
+      answers.keep(ranked) { rdd =>
+        val pairs = rdd.take(top).map { case (count, tag) => Seq[Any](tag, -count) }
+        Json.obj("window_ms" -> windowMs, "top" -> pairs)
+      }
     }
   }
 }

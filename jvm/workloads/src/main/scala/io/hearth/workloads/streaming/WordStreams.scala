@@ -20,28 +20,19 @@ private object Words {
 
   def column(lines: DataFrame): DataFrame =
     lines.select(explode(split(col("value"), " ")).as("word")).where(length(col("word")) > 0)
-
-  /** Rows of (word, count) as the field `counts`. */
-  def counts(rows: Array[Row]): ObjectNode =
-    Answers.counts("counts", rows.map(row => row.getString(0) -> row.getLong(1)))
 }
 
 /** Answer, per batch: `counts`, how often each word occurs in the batch. */
 object NetworkWordCount extends StreamJob("streaming-network-word-count", "text") {
   val summary = "how often each word occurs in each batch of lines"
   val stresses = "task scheduling at low rates; splitting and a small shuffle at high ones"
-  val published: String = Published.protocol
 
   def dstream(lines: DStream[String], settings: StreamSettings, answers: Answers): Unit =
-    Words.pairs(lines).reduceByKey(_ + _).foreachRDD { (rdd, time) =>
-      answers.append(time.milliseconds, Answers.counts("counts", rdd.collect()))
-    }
+    answers.keepCounts("counts", Words.pairs(lines).reduceByKey(_ + _))
 
   override val structured: Option[StreamSettings => StructuredQuery] = Some(_ =>
-    StructuredQuery(
-      Words.column,
-      "append",
-      batch => Words.counts(batch.groupBy("word").count().collect())
+    StructuredQuery.ofBatches(Words.column)(batch =>
+      Answers.counts("counts", batch.groupBy("word").count())
     )
   )
 }
@@ -50,33 +41,25 @@ object NetworkWordCount extends StreamJob("streaming-network-word-count", "text"
 object NetworkGrep extends StreamJob("streaming-network-grep", "text") {
   val summary = "the lines of each batch that contain a text"
   val stresses = "task scheduling; a scan of each line, no shuffle"
-  val published: String = Published.protocol
   override val own: Seq[Parameter] = Seq(Parameter("pattern", "an", "text to look for"))
 
   def dstream(lines: DStream[String], settings: StreamSettings, answers: Answers): Unit = {
     val pattern = settings.values.text("pattern")
-    lines
-      .filter(_.contains(pattern))
-      .map(line => (1L, line.length.toLong))
-      .foreachRDD { (rdd, time) =>
-        val (matched, bytes) = rdd.fold((0L, 0L))((a, b) => (a._1 + b._1, a._2 + b._2))
-        answers.append(time.milliseconds, found(matched, bytes))
-      }
+    val lengths = lines.filter(_.contains(pattern)).map(line => (1L, line.length.toLong))
+    answers.keep(lengths) { rdd =>
+      val (matched, bytes) = rdd.fold((0L, 0L))((a, b) => (a._1 + b._1, a._2 + b._2))
+      Json.obj("matched" -> matched, "bytes" -> bytes)
+    }
   }
 
   override val structured: Option[StreamSettings => StructuredQuery] = Some(settings =>
-    StructuredQuery(
-      _.where(col("value").contains(settings.values.text("pattern"))),
-      "append",
-      batch => {
+    StructuredQuery.ofBatches(_.where(col("value").contains(settings.values.text("pattern")))) {
+      batch =>
         val row = batch.agg(count(lit(1)), sum(length(col("value")))).head()
-        found(row.getLong(0), if (row.isNullAt(1)) 0L else row.getLong(1))
-      }
-    )
+        val bytes = if (row.isNullAt(1)) 0L else row.getLong(1)
+        Json.obj("matched" -> row.getLong(0), "bytes" -> bytes)
+    }
   )
-
-  private def found(matched: Long, bytes: Long): ObjectNode =
-    Json.obj().put("matched", matched).put("bytes", bytes)
 }
 
 /**
@@ -88,21 +71,12 @@ object NetworkGrep extends StreamJob("streaming-network-grep", "text") {
 object WindowedWordCount extends StreamJob("streaming-windowed-word-count", "text") {
   val summary = "how often each word occurs in a sliding window"
   val stresses = "as the network word count, plus blocks kept for the length of the window"
-  val published: String = s"windows of 30 s every 10 s; ${Published.protocol}"
+  override val published: String = s"windows of 30 s every 10 s; ${Published.protocol}"
   override val windowed = true
   override val own: Seq[Parameter] = StreamSettings.window(30, 10, "30 s every 10 s (Awan 2016)")
 
   def dstream(lines: DStream[String], settings: StreamSettings, answers: Answers): Unit =
-    Words
-      .pairs(lines)
-      .reduceByKeyAndWindow(
-        (a: Long, b: Long) => a + b,
-        Milliseconds(settings.windowMs),
-        Milliseconds(settings.slideMs)
-      )
-      .foreachRDD { (rdd, time) =>
-        answers.append(time.milliseconds, Answers.counts("counts", rdd.collect()))
-      }
+    answers.keepCounts("counts", Windows.sums(Words.pairs(lines), settings))
 
   private def words = filter(split(col("value"), " "), word => length(word) > 0)
 
@@ -122,7 +96,6 @@ object WindowedWordCount extends StreamJob("streaming-windowed-word-count", "tex
 object StatefulWordCount extends StreamJob("streaming-stateful-word-count", "text") {
   val summary = "how often each word has occurred since the start"
   val stresses = "state that grows with the words seen, and its checkpoints"
-  val published: String = Published.protocol
   override val stateful = true
 
   def dstream(lines: DStream[String], settings: StreamSettings, answers: Answers): Unit = {
@@ -131,21 +104,16 @@ object StatefulWordCount extends StreamJob("streaming-stateful-word-count", "tex
       state.update(total)
       word -> total
     }
-    Words
-      .pairs(lines)
-      .reduceByKey(_ + _)
-      .mapWithState(StateSpec.function(add))
-      .foreachRDD { (rdd, time) =>
-        answers.append(time.milliseconds, Answers.counts("totals", rdd.collect()))
-      }
+    val totals =
+      Words.pairs(lines).reduceByKey(_ + _).mapWithState(StateSpec.function(add))
+    answers.keepCounts("totals", totals)
   }
 
   override val structured: Option[StreamSettings => StructuredQuery] = Some(_ =>
     StructuredQuery(
       Words.column(_).groupBy("word").count(),
       "update",
-      batch =>
-        Answers.counts("totals", batch.collect().map(row => row.getString(0) -> row.getLong(1)))
+      Answers.counts("totals", _)
     )
   )
 }
@@ -154,31 +122,43 @@ object StatefulWordCount extends StreamJob("streaming-stateful-word-count", "tex
 object SqlWordCount extends StreamJob("streaming-sql-word-count", "text") {
   val summary = "how often each word occurs in each batch, by a SQL query on a table of its words"
   val stresses = "as the network word count, plus query planning in each batch"
-  val published: String = Published.protocol
 
   def dstream(lines: DStream[String], settings: StreamSettings, answers: Answers): Unit =
-    Words.of(lines).foreachRDD { (rdd, time) =>
+    answers.keep(Words.of(lines)) { rdd =>
       val session = SparkSession.builder().config(rdd.sparkContext.getConf).getOrCreate()
-      val words = session.createDataFrame(rdd.map(Row(_)), new StructType().add("word", StringType))
-      answers.append(time.milliseconds, count(words))
+      count(session.createDataFrame(rdd.map(Row(_)), new StructType().add("word", StringType)))
     }
 
   override val structured: Option[StreamSettings => StructuredQuery] =
-    Some(_ => StructuredQuery(Words.column, "append", count))
+    Some(_ => StructuredQuery.ofBatches(Words.column)(count))
 
   private def count(words: DataFrame): ObjectNode = {
     words.createOrReplaceTempView("words")
-    Words.counts(
-      words.sparkSession.sql("select word, count(*) as total from words group by word").collect()
-    )
+    val query = "select word, count(*) as total from words group by word"
+    Answers.counts("counts", words.sparkSession.sql(query))
   }
 }
 
-/** Windows of arrival times as a Structured Streaming query. */
-private object Windows {
+/** Sliding windows, of both interfaces. */
+private[streaming] object Windows {
+
+  /** Of each key in a window of batches. */
+  def sums(pairs: DStream[(String, Long)], settings: StreamSettings): DStream[(String, Long)] =
+    sums(pairs, settings.windowMs, settings.slideMs)
+
+  def sums(
+      pairs: DStream[(String, Long)],
+      windowMs: Long,
+      slideMs: Long
+  ): DStream[(String, Long)] =
+    pairs.reduceByKeyAndWindow(
+      (a: Long, b: Long) => a + b,
+      Milliseconds(windowMs),
+      Milliseconds(slideMs)
+    )
 
   /**
-   * Counts the rows of each key in each window, or (events, errors) of them.
+   * A Structured Streaming query over windows of arrival times. Counts the rows of each key in each window, or (events, errors) of them.
    *
    * @param rows columns `timestamp`, `key` and `error`
    */
@@ -205,14 +185,12 @@ private object Windows {
   }
 
   private def json(rows: Array[Row], errors: Boolean): ObjectNode = {
-    val spans = Json.obj()
-    rows.groupBy(_.getLong(0)).foreach { case (start, inside) =>
-      val span = spans.putObject(start.toString)
-      inside.foreach { row =>
-        if (errors) span.putArray(row.getString(1)).add(row.getLong(2)).add(row.getLong(3))
-        else span.put(row.getString(1), row.getLong(2))
-      }
+    val spans = rows.groupBy(_.getLong(0)).map { case (start, inside) =>
+      start.toString -> Json.obj(inside.toSeq.map { row =>
+        val events = row.getLong(2)
+        row.getString(1) -> (if (errors) Seq(events, row.getLong(3)) else events)
+      }: _*)
     }
-    Answers.value("windows", spans)
+    Json.obj("windows" -> Json.obj(spans.toSeq: _*))
   }
 }

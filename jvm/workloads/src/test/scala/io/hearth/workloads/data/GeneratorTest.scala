@@ -1,6 +1,6 @@
 package io.hearth.workloads.data
 
-import java.nio.file.{Files, Path}
+import java.nio.file.Files
 
 import scala.collection.mutable
 
@@ -24,24 +24,6 @@ class GeneratorTest extends AnyFunSuite {
   private def frequencies(values: Iterable[String]): Seq[Int] =
     values.groupMapReduce(identity)(_ => 1)(_ + _).values.toSeq.sorted.reverse
 
-  for (generator <- Generator.all)
-    test(s"parts of ${generator.name} are the same in whatever order they are written") {
-      def write(folder: Path, order: Seq[Int], seed: Long): Map[Int, Seq[WrittenFile]] =
-        order.map { part =>
-          val tables = generator.tables(seed, defaults(generator), 900)
-          tables.foreach(table => Files.createDirectories(folder.resolve(table.folder)))
-          val range = Layout(900, 3).range(part)
-          part -> tables.map(PartWriter.write(folder, _, part, range))
-        }.toMap
-      val folder = Files.createTempDirectory("hearth-generator")
-      val forwards = write(folder.resolve("a"), Seq(0, 1, 2), seed = 1)
-      assert(forwards === write(folder.resolve("b"), Seq(2, 0, 1), seed = 1))
-      val others = write(folder.resolve("c"), Seq(0, 1, 2), seed = 2)
-      assert(forwards.keys.forall(part => forwards(part).head.crc32 != others(part).head.crc32))
-      assert(forwards(0).head.crc32 != forwards(1).head.crc32)
-      Files.walk(folder).sorted(java.util.Comparator.reverseOrder()).forEach(Files.delete(_))
-    }
-
   test("tasks of one JVM share no Binary, whose reads move a position in its buffer") {
     def values(generator: Generator): Seq[Binary] = {
       val taken = new BinaryValues
@@ -61,9 +43,9 @@ class GeneratorTest extends AnyFunSuite {
 
   test("the same line comes for a number whatever was asked for before") {
     val events = Seq[Long => String](
-      TextLines.line(7, _),
-      ClickEvents.line(7, _),
-      TagEvents.line(7, _)
+      TextLines.standard.writer(7).line,
+      ClickEvents.standard.writer(7).line,
+      TagEvents.standard.writer(7).line
     )
     for (line <- events) {
       val alone = line(1000000)
@@ -71,8 +53,7 @@ class GeneratorTest extends AnyFunSuite {
       assert(line(1000000) === alone)
       assert(line(1000001) !== alone)
     }
-    assert(ClickEvents.line(7, 5).split('\t').head === "5")
-    assert(ClickEvents.line(7, 5) === ClickEvents.of(defaults(Clicks)).writer(7).line(5))
+    assert(ClickEvents.standard.writer(7).line(5).split('\t').head === "5")
   }
 
   test("text has English's word lengths, sentence lengths and Zipf's slope") {
@@ -115,20 +96,6 @@ class GeneratorTest extends AnyFunSuite {
 
   private def bag(train: Seq[Seq[String]], label: String): Map[String, Int] =
     train.filter(_.head == label).flatMap(_.tail).groupMapReduce(identity)(_ => 1)(_ + _)
-
-  test("a graph has the edge factor asked for and a few vertices of very many edges") {
-    val edges = lines(Graph, 100000).map(_.split('\t').map(_.toLong).toSeq)
-    val vertices = Graph.vertices(defaults(Graph), 100000)
-    assert(vertices === 7042)
-    assert(edges.forall(edge => edge.size == 2 && edge.forall(v => v >= 0 && v < vertices)))
-    val degrees = frequencies(edges.map(_.head.toString))
-    val mean = 100000.0 / degrees.size
-    assert(degrees.head > 20 * mean)
-    val top = degrees.take(degrees.size / 100).sum / 100000.0
-    assert(top > 0.1 && top < 0.5, "share of the first hundredth")
-    val busiest = edges.groupBy(_.head).maxBy(_._2.size)._1
-    assert(busiest != 0, "numbers are shuffled")
-  }
 
   test("what all rows of a data set share is another for another seed") {
     def shared(seed: Long): Seq[Seq[Double]] = {

@@ -131,9 +131,9 @@ private class WireSource(wire: ShuffleWire) extends Source {
     ()
   }
 
-  for (carrier <- Seq("ucx", "tcp")) {
-    gauge(s"$carrier.fetchedBytes")(wire.traffic.fetchedBytes(carrier))
-    gauge(s"$carrier.fetchedBlocks")(wire.traffic.fetchedBlocks(carrier))
+  for (transport <- Seq("ucx", "tcp")) {
+    gauge(s"$transport.fetchedBytes")(wire.traffic.fetchedBytes(transport))
+    gauge(s"$transport.fetchedBlocks")(wire.traffic.fetchedBlocks(transport))
   }
   gauge("servedBytes")(wire.traffic.servedBytes)
   gauge("handedOverBlocks")(wire.traffic.handedOverBlocks)

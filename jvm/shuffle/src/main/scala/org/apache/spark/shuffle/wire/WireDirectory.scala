@@ -74,14 +74,14 @@ private[spark] object WireDirectory {
     }
 
     override def find(executor: String): CompletableFuture[Either[String, InetSocketAddress]] = {
-      val found = new CompletableFuture[Either[String, InetSocketAddress]]
+      val answer = new CompletableFuture[Either[String, InetSocketAddress]]
       driver
         .ask[String]((Find, executor))
         .onComplete {
-          case Success(text) => found.complete(place(text))
-          case Failure(trouble) => found.completeExceptionally(trouble)
+          case Success(text) => answer.complete(place(text))
+          case Failure(trouble) => answer.completeExceptionally(trouble)
         }(ExecutionContext.parasitic)
-      found
+      answer
     }
   }
 

@@ -29,8 +29,8 @@ private[spark] object WireShuffleSettings {
 
   /** @throws io.hearth.core.UserError where a value is not allowed, with its key */
   def of(conf: SparkConf): WireShuffleSettings = {
-    val carriers =
-      WireSettings.Carriers.valueOf(HearthKeys.ShuffleCarriers.in(conf.getOption).toUpperCase)
+    val transports =
+      WireSettings.Transports.valueOf(HearthKeys.ShuffleCarriers.in(conf.getOption).toUpperCase)
     val timeoutS = conf.getTimeAsSeconds(
       "spark.shuffle.io.connectionTimeout",
       conf.get("spark.network.timeout", "120s")
@@ -38,7 +38,7 @@ private[spark] object WireShuffleSettings {
     WireShuffleSettings(
       HearthKeys.ShuffleIdle
         .set(conf.getOption)
-        .foldLeft(WireSettings.defaults.withCarriers(carriers))((wire, name) =>
+        .foldLeft(WireSettings.defaults.withTransports(transports))((wire, name) =>
           wire.withIdling(Idling.named(name))
         ),
       memory(conf, sys.env),

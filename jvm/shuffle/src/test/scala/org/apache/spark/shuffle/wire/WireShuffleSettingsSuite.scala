@@ -5,23 +5,25 @@ import org.scalatest.funsuite.AnyFunSuite
 
 import io.hearth.core.UserError
 import io.hearth.transport.Idling
-import io.hearth.transport.WireSettings.Carriers
+import io.hearth.transport.WireSettings.Transports
 
 class WireShuffleSettingsSuite extends AnyFunSuite {
 
   private def of(pairs: (String, String)*): WireShuffleSettings =
     WireShuffleSettings.of(new SparkConf(false).setAll(pairs))
 
-  test("without any setting there is a wire over any carrier") {
+  test("without any setting there is a wire over any transport") {
     val settings = of()
-    assert(settings.whyNot.isEmpty && settings.wire.carriers == Carriers.ANY)
+    assert(settings.whyNot.isEmpty && settings.wire.transports == Transports.ANY)
     assert(settings.memoryBytes == 64L << 20 && settings.port == 0)
     assert(settings.timeoutNs == 120L * 1000 * 1000 * 1000)
   }
 
   test("what the user set is taken, and Spark's own timeouts hold") {
     val settings = of("spark.hearth.shuffle.carriers" -> "tcp", "spark.network.timeout" -> "7s")
-    assert(settings.wire.carriers == Carriers.TCP && settings.timeoutNs == 7L * 1000 * 1000 * 1000)
+    assert(
+      settings.wire.transports == Transports.TCP && settings.timeoutNs == 7L * 1000 * 1000 * 1000
+    )
     assert(of("spark.shuffle.io.connectionTimeout" -> "3s").timeoutNs == 3L * 1000 * 1000 * 1000)
   }
 

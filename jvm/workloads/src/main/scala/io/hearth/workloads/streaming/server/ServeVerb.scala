@@ -24,13 +24,13 @@ object ServeVerb {
 
   val parameters: Seq[Parameter] = Seq(
     Parameter.whole("rate", 10, "events per second"),
-    Parameter.whole("events", 100, "number of events in total", most = Long.MaxValue),
-    Parameter.whole("seed", 1, "seed of the events", least = 0, most = Long.MaxValue),
+    Parameter.whole("events", 100, "number of events in total", max = Long.MaxValue),
+    Parameter.whole("seed", 1, "seed of the events", min = 0, max = Long.MaxValue),
     port("port", "port of the data; 0: any free one"),
     port("control-port", "port of the status; 0: any free one"),
     Parameter("log", "", "file that gets every event sent; empty: none"),
     Parameter("ready", "", "file that gets the ports as JSON once both are open; empty: none"),
-    Parameter.whole("parent", 0, "process id to end with; 0: none", least = 0)
+    Parameter.whole("parent", 0, "process id to end with; 0: none", min = 0)
   )
 
   /** Does not return: the server ends with its process. */
@@ -52,13 +52,7 @@ object ServeVerb {
   }
 
   private def port(name: String, help: String): Parameter =
-    Parameter(
-      name,
-      "0",
-      help,
-      check =
-        value => Option.unless(value.toIntOption.exists(n => n >= 0 && n < 65536))("a port number")
-    )
+    Parameter.whole(name, 0, help, min = 0, max = 65535)
 
   private def listen(port: Int): ServerSocketChannel = {
     val listener = ServerSocketChannel.open()
@@ -90,17 +84,17 @@ object ServeVerb {
 
   private def json(stream: EventStream, settings: Settings, status: FeedStatus): String =
     Json.pretty(
-      Json
-        .obj()
-        .put("stream", stream.name)
-        .put("seed", settings.long("seed"))
-        .put("rate", settings.long("rate"))
-        .put("events", settings.long("events"))
-        .put("sent", status.sent)
-        .put("unsent", status.unsent)
-        .put("done", status.done)
-        .put("late_ms_max", status.lateMsMax)
-        .put("reader", status.reader)
+      Json.obj(
+        "stream" -> stream.name,
+        "seed" -> settings.long("seed"),
+        "rate" -> settings.long("rate"),
+        "events" -> settings.long("events"),
+        "sent" -> status.sent,
+        "unsent" -> status.unsent,
+        "done" -> status.done,
+        "late_ms_max" -> status.lateMsMax,
+        "reader" -> status.reader
+      )
     )
 
   private def endWith(parent: Long): Unit =
@@ -125,11 +119,11 @@ object ServeVerb {
 
   private def announce(file: String, data: ServerSocketChannel, control: HttpServer): Unit = {
     val text = Json.line(
-      Json
-        .obj()
-        .put("port", data.socket.getLocalPort)
-        .put("control", control.getAddress.getPort)
-        .put("pid", ProcessHandle.current.pid)
+      Json.obj(
+        "port" -> data.socket.getLocalPort,
+        "control" -> control.getAddress.getPort,
+        "pid" -> ProcessHandle.current.pid
+      )
     )
     println(text)
     if (file.nonEmpty) {

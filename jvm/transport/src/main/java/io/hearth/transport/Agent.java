@@ -1,7 +1,7 @@
 package io.hearth.transport;
 
-/** The owner of a carrier's sockets or worker: only its thread touches them. */
-public interface CarrierAgent {
+/** The owner of sockets or of a UCX worker: only its thread touches them. */
+public interface Agent {
 
     /** One round: never waits. @return how much was done; 0 where there was nothing to do */
     int doWork();

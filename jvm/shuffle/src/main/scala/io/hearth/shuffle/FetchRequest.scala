@@ -7,39 +7,43 @@ import java.nio.charset.StandardCharsets.UTF_8
  * Asks for bytes of blocks, as if these lay one after the other.
  *
  * @param from of these bytes, the first that is wanted
- * @param most how many are wanted at most
+ * @param maxBytes how many are wanted at most
  */
-final private[shuffle] case class BlockQuestion(blocks: IndexedSeq[String], from: Long, most: Int) {
+final private[shuffle] case class FetchRequest(
+    blocks: IndexedSeq[String],
+    from: Long,
+    maxBytes: Int
+) {
 
   private def names: IndexedSeq[Array[Byte]] = blocks.map(_.getBytes(UTF_8))
 
-  def bytes: Int = BlockQuestion.HeadBytes + names.map(java.lang.Short.BYTES + _.length).sum
+  def bytes: Int = FetchRequest.HeadBytes + names.map(java.lang.Short.BYTES + _.length).sum
 
   def write(to: ByteBuffer): Unit = {
-    to.putInt(BlockQuestion.Version).putLong(from).putInt(most).putInt(blocks.size)
+    to.putInt(FetchRequest.Version).putLong(from).putInt(maxBytes).putInt(blocks.size)
     names.foreach(name => to.putShort(name.length.toShort).put(name))
   }
 }
 
-private[shuffle] object BlockQuestion {
+private[shuffle] object FetchRequest {
   private val Version = 1
   private val HeadBytes = 20
 
   /** Of one question: the rest is asked for by others. */
-  val MostBlocks: Int = 1024
+  val MaxBlocks: Int = 1024
 
   /** @throws IllegalArgumentException where the bytes are no question */
-  def read(from: ByteBuffer): BlockQuestion = {
+  def read(from: ByteBuffer): FetchRequest = {
     require(from.remaining >= HeadBytes, s"a question of ${from.remaining} bytes")
     val version = from.getInt()
     require(version == Version, s"a question of version $version; this side knows $Version")
-    val (first, most, count) = (from.getLong(), from.getInt(), from.getInt())
-    require(first >= 0 && most >= 0, s"a question for $most bytes from byte $first")
+    val (first, maxBytes, count) = (from.getLong(), from.getInt(), from.getInt())
+    require(first >= 0 && maxBytes >= 0, s"a question for $maxBytes bytes from byte $first")
     require(
-      count >= 1 && count <= MostBlocks,
-      s"a question for $count blocks, the limit is $MostBlocks"
+      count >= 1 && count <= MaxBlocks,
+      s"a question for $count blocks, the limit is $MaxBlocks"
     )
-    BlockQuestion(Vector.fill(count)(name(from)), first, most)
+    FetchRequest(Vector.fill(count)(name(from)), first, maxBytes)
   }
 
   private def name(from: ByteBuffer): String = {
@@ -53,7 +57,7 @@ private[shuffle] object BlockQuestion {
 }
 
 /** An answer begins with the length of each block that was asked for; the bytes follow. */
-private[shuffle] object BlockAnswer {
+private[shuffle] object FetchResponse {
 
   def headBytes(blocks: Int): Int = blocks * java.lang.Long.BYTES
 
