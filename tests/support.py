@@ -137,6 +137,34 @@ def says(text: str, pattern: str) -> bool:
     return re.search(".*?".join(parts), text, re.DOTALL) is not None
 
 
+def program(file: Path, script: str) -> Path:
+    """A program in sh that stands for the real one."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(f"#!/bin/sh\n{script}\n")
+    file.chmod(0o755)
+    return file
+
+
+def fake_perf(folder: Path, lines: list[str], then: str = "") -> str:
+    """A perf that says these lines, and keeps in FOLDER/asked what it was asked for."""
+    said = "".join(f"{line}\n" for line in lines)
+    answer = f"cat >&2 <<'END'\n{said}END\n{then}"
+    return str(program(folder / "perf", f'echo "$@" >>"{folder}/asked"\n{answer}'))
+
+
+def probed(probe: Any, target: object, count: int) -> list[tuple[str, dict[str, Any]]]:
+    """The first rows of a probe that reads a stream, each with the name of its file."""
+    found: list[tuple[str, dict[str, Any]]] = []
+
+    def enough() -> bool:
+        found.extend(probe.sample([target]))
+        return len(found) >= count
+
+    eventually(f"{count} rows", enough)
+    probe.close()
+    return found
+
+
 def json_lines(file: Path) -> list[Any]:
     """Every whole line of the file, none of which is damaged."""
     return [parse(line) for line in raw_lines(file)]

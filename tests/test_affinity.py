@@ -31,12 +31,6 @@ def test_the_plan_of_this_machine_shows_device_place_and_cpus(hearth: Command) -
     assert f"every communication thread: CPUs {document['groups'][0]}\n" in shown
 
 
-def test_a_device_that_is_not_there_is_one_line_that_names_those_that_are(hearth: Command) -> None:
-    done = hearth("lab", "affinity", "plan", "--machine", POWER, "--device", "eth7")
-    message = "hearth: device 'eth7' is not on this machine: it has mlx5_0\n"
-    assert (done.returncode, done.stdout, done.stderr) == (2, "", message)
-
-
 def test_the_defaults_are_shown_for_each_architecture(hearth: Command) -> None:
     shown = hearth("lab", "affinity", "defaults").stdout
     for architecture in ("POWER", "x86", "Arm"):

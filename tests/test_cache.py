@@ -77,8 +77,3 @@ def test_a_data_set_that_another_process_makes_stays(hearth: Command, cache: Pat
         said = run(hearth, cache, "--remove", "data")
     assert f"kept '{cache}/data/words-1': another process is using it" in said
     assert (cache / "data" / "words-1" / "part-0").exists()
-
-
-def test_a_limit_that_is_no_size_is_refused_by_name(hearth: Command) -> None:
-    done = hearth("cache", "--limit", "plenty")
-    assert (done.returncode, done.stderr.startswith("hearth: --limit: 'plenty'")) == (2, True)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from jsonschema import Draft202012Validator
+from jsonschema import Draft202012Validator, ValidationError
 
 from hearth.analysis.analysis import analyse_event_log
 from hearth.analysis.hand_over import LoanFile
@@ -56,9 +56,20 @@ def test_the_topology_document_holds_to_its_contract(hearth: Command, machine: l
     validate("topology", json.loads(hearth("topology", "--json", *machine).stdout))
 
 
-@pytest.mark.parametrize("machine", [[], ["--machine", BIG]])
-def test_the_plan_document_holds_to_its_contract(hearth: Command, machine: list[str]) -> None:
-    validate("plan", json.loads(hearth("plan", "--json", *machine).stdout))
+@pytest.mark.parametrize(
+    "machine",
+    ["", BIG, "1 node of 16 GB, 4 cores", "1 node of 64 GB, 8 cores, 1 memory-only node of 9 GB"],
+)
+def test_the_plan_document_holds_to_its_contract(hearth: Command, machine: str) -> None:
+    words = ["--machine", machine] if machine else []
+    validate("plan", json.loads(hearth("plan", "--json", *words).stdout))
+
+
+def test_schema_refuses_a_plan_with_an_executor_without_memory() -> None:
+    plan = json.loads((CONTRACT / "examples" / "plan.json").read_text())
+    del plan["executors"][0]["heap_mb"]
+    with pytest.raises(ValidationError, match="heap_mb"):
+        validate("plan", plan)
 
 
 @pytest.mark.parametrize("log", sorted((ROOT / "fixtures" / "eventlogs").glob("*.jsonl")))

@@ -58,7 +58,9 @@ def test_the_wheel_alone_runs_a_job_on_bound_executors(tmp_path: Path) -> None:
     (placement,) = (tmp_path / "state" / "applications").glob("*/placement.json")
     executors = json.loads(placement.read_text())["executors"]
     assert [executor["verdict"] for executor in executors] == ["as planned"] * 2
-    refused = call(bare / "bin" / "hearth", "run", "word-count", "--size", "1m", env=environment)
+    refused = call(
+        bare / "bin" / "hearth", "lab", "run", "word-count", "--size", "1m", env=environment
+    )
     assert refused.returncode == 2
     assert "pip install 'hearth-spark[" in refused.stderr
 

@@ -19,6 +19,7 @@ from hearth.report.terminal.plan import (
     letter,
     machine_map,
     memory_balance,
+    partitions,
     show_plan,
     show_plan_briefly,
 )
@@ -97,6 +98,13 @@ def test_the_memory_balance_adds_up_to_what_may_be_used() -> None:
     allowed = replace(PLANNED.allowed, memory_limit_bytes=4000 << 20)
     limited = memory_balance(plan, replace(machine, allowed=allowed), Screen(100))
     assert next(row for row in limited if "left:" in row).endswith("700 MB")
+
+
+def test_the_collector_that_a_user_chose_is_shown_though_no_flag_of_the_plan_says_it() -> None:
+    executors = [replace(e, java_options=["-XX:ParallelGCThreads=6"]) for e in PLAN.executors]
+    chosen = Reason("collector", "ZGC", "set in extraJavaOptions", "user")
+    lines = partitions(replace(PLAN, executors=executors, reasons=[chosen]), Screen.of())
+    assert "\n".join(lines).count("Z x6") == 2  # rows: executors that are alike share one
 
 
 def test_executors_that_are_not_bound_are_not_called_bound() -> None:

@@ -14,7 +14,7 @@ import pytest
 from hearth.base.processes import start_ticks
 from hearth.machine import class_data as archive
 from numalab import passed
-from support import PATIENCE_S, ROOT, Command
+from support import PATIENCE_S, ROOT, Command, program
 
 _TOOLS = ("sh", "dirname", "id", "tr", "sed", "cat", "bash", "ps", "mkdir")
 
@@ -82,10 +82,7 @@ def test_the_emulated_machines_run_again_after_a_change_of_what_they_ran_through
 
 def fake_java(folder: Path, script: str) -> dict[str, str]:
     """An environment whose java is a shell script, with a cache of its own."""
-    java = folder / "java" / "bin" / "java"
-    java.parent.mkdir(parents=True)
-    java.write_text(f"#!/bin/sh\n{script}\n")
-    java.chmod(0o755)
+    program(folder / "java" / "bin" / "java", script)
     return {"JAVA_HOME": str(folder / "java"), "XDG_CACHE_HOME": str(folder / "cache")}
 
 

@@ -83,7 +83,6 @@ def test_watched_it_is_shown_again_until_ctrl_c(
     assert main(["status", "--watch"]) == 130
     assert capsys.readouterr().out.count("no application is running") == 3
     assert slept == [2.0] * 3
-    assert main(["status", "--watch", "--json"]) == 2
 
 
 def test_a_notebook_shows_what_runs_now(
@@ -175,14 +174,6 @@ def test_an_executor_that_has_gone_is_shown_as_gone(
     executor.kill()
     executor.wait()
     assert hearth("status", "app-1").stdout.rstrip().endswith("gone")
-
-
-def test_an_unknown_application_is_an_error_that_says_where_to_look(hearth: Command) -> None:
-    done = hearth("status", "app-x")
-    assert done.returncode == 2
-    assert done.stderr == (
-        "hearth: no application 'app-x' is on record: 'hearth status --all' lists them\n"
-    )
 
 
 def test_a_damaged_record_is_named_and_the_others_are_shown(

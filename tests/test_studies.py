@@ -144,24 +144,6 @@ def test_a_study_of_which_nothing_can_run_says_so_before_it_makes_anything(
     assert not two_nodes.exists()
 
 
-@pytest.mark.parametrize(
-    ("line", "said"),
-    [
-        ("lab study run baig-bindng", "'baig-bindng' is not a study: did you mean 'baig-binding'?"),
-        ("lab study run nothing-like-it", "'hearth lab study list' lists them"),
-        ("lab study run baig-sweep --scale 2", "--scale: '2' is not above 0 and up to 1"),
-        ("lab study run baig-sweep --scale little", "--scale: 'little' is not above 0"),
-        ("lab study run baig-sweep --steps SVN", "not a step of baig-sweep: did you mean 'SVM'?"),
-        ("lab study run baig-sweep --repeat 0", "--repeat: 0 is not between 1 and 1000"),
-    ],
-)
-def test_a_wrong_name_or_value_is_one_line_that_says_what_is_right(
-    line: str, said: str, two_nodes: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(shlex.split(line)) == 2
-    assert said in capsys.readouterr().err
-
-
 def comparison(baseline: str, other: str) -> dict[str, Any]:
     """The example, 10 s to 8 s, with other names of its arms."""
     document = json.loads((ROOT / "fixtures" / "documents" / "comparison.json").read_text())

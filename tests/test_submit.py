@@ -34,9 +34,15 @@ from hearth.spark.command import (
 )
 from hearth.spark.conf import read_settings, user_settings
 from hearth.spark.run_files import KEPT_S, write_plan
-from hearth.spark.submission import Occasion, check_application, check_local_dirs, prepare
+from hearth.spark.submission import (
+    Occasion,
+    Submission,
+    check_application,
+    check_local_dirs,
+    prepare,
+)
 from planned_machines import a_plan
-from support import ROOT, Command, check_golden, require, says
+from support import ROOT, Command, check_golden, program, require
 
 PLAN = a_plan({
     "mode": "partitioned",
@@ -83,23 +89,6 @@ def test_a_value_that_looks_like_an_option_stays_a_value() -> None:
     )
     assert line.asked.to_words() == []
     assert line.last("--name") == "--dry-run"
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (
-            "--conff a=b x.py",
-            "'--conff' is not an option of hearth or spark-submit: did you",
-        ),
-        ("--class", "--class: needs a value"),
-        ("--memory", "--memory: needs a value"),
-        ("--verbose=1 x.py", "'--verbose=1' is not an option"),
-    ],
-)
-def test_a_word_that_nobody_knows_is_refused(words: str, message: str) -> None:
-    with pytest.raises(UserError, match=re.escape(message)):
-        read_line(shlex.split(words))
 
 
 def test_options_that_spark_drops_for_local_masters_become_settings() -> None:
@@ -303,12 +292,9 @@ def test_the_command_that_a_dry_run_prints_is_the_one_that_runs(
 ) -> None:
     """A stand-in for spark-submit tells its words, the workers' Python and the CPUs it may use."""
     home = tmp_path / "spark"
-    (home / "bin").mkdir(parents=True)
-    (home / "jars").symlink_to(spark_home() / "jars")
-    stand_in = home / "bin" / "spark-submit"
     tell = 'printf "%s\\n" "$@" "$PYSPARK_PYTHON" && exec grep Cpus_allowed_list /proc/self/status'
-    stand_in.write_text(f"#!/bin/sh\n{tell}\n")
-    stand_in.chmod(0o755)
+    program(home / "bin" / "spark-submit", tell)
+    (home / "jars").symlink_to(spark_home() / "jars")
     words = ["--executors", "1", "--cores", "1", "--memory", "512m", "--name", "my job"]
     words += ["--conf", "spark.hearth.neighbours=ignore"]
     words += ["--conf", "spark.hearth.classDataArchive=false", "job.py", "a b", "$HOME"]
@@ -336,13 +322,9 @@ def test_reserved_cpus_are_left_by_what_a_dry_run_prints(hearth: Command, tmp_pa
     assert "--reserve-cpus" not in passed.stdout
 
 
-@pytest.mark.parametrize(
-    ("given", "said"), [("x", "'x' names no CPUs"), ("0-9999", "leaves none of CPUs")]
-)
-def test_a_reservation_that_names_no_cpus_or_all_is_refused(
-    refused: Callable[..., str], given: str, said: str
-) -> None:
-    assert said in refused("submit", "--reserve-cpus", given, "--master", "local[1]", "x.py")
+def test_a_reservation_of_all_cpus_is_refused(refused: Callable[..., str]) -> None:
+    said = refused("submit", "--reserve-cpus", "0-9999", "--master", "local[1]", "x.py")
+    assert "leaves none of CPUs" in said
 
 
 def test_another_master_is_passed_through_untouched(hearth: Command) -> None:
@@ -355,57 +337,25 @@ def test_another_master_is_passed_through_untouched(hearth: Command) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        ([], "name a jar or a Python file"),
-        (["--deploy-mode", "cluster", "x.py"], "--deploy-mode: 'cluster'"),
-        (
-            ["--master", "local-numa[0y]", "x.py"],
-            "--master: 'local-numa[0y]' … local-numa",
-        ),
-        (
-            ["--master", "local-numa[2]", "--executors", "3", "x.py"],
-            "--executors: 3 … local-numa[2]: give one of them",
-        ),
-        (
-            ["--conf", "spark.hearth.plan=p.json", "x.py"],
-            "spark.hearth.plan: 'p.json'",
-        ),
-        (["--executors", "60000", "x.py"], "--executors: 60000"),
-        (["--conf", "spark.executor.memory=900t", "x.py"], "spark.executor.memory: "),
-        (["--conf", "spark.hearth.workload=xx", "x.py"], "spark.hearth.workload: 'xx'"),
-        (
-            ["--dry-run", "--conf", "spark.hearth.runs.kept=-1", "x.py"],
-            "spark.hearth.runs.kept: '-1' … whole number",
-        ),
-    ],
-)
 @pytest.mark.command
-def test_what_cannot_be_run_is_refused_by_name(
-    refused: Callable[..., str], words: list[str], message: str
-) -> None:
-    assert says(refused("submit", *words), message)
+def test_what_this_machine_cannot_give_is_refused_by_name(refused: Callable[..., str]) -> None:
+    assert "--executors: 60000" in refused("submit", "--executors", "60000", "x.py")
+    huge = ("--conf", "spark.executor.memory=900t")
+    assert "spark.executor.memory: " in refused("submit", *huge, "x.py")
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (["--master", "localnuma", "x.py"], "--master: 'localnuma' … did you mean"),
-        (["--master", "Local-Numa[2x1]", "x.py"], "did you mean 'local-numa[2x1]'?"),
-        (["--workload", "sqll", "x.py"], "'graph', 'etl'): did you mean 'sql'?"),
-        (["--executor", "3", "x.py"], "did you mean '--executors'?"),
-        (["jub.py"], "'jub.py' … '{here}': did you mean 'job.py'?"),
-        (["--dry-run", "jub.py"], "'jub.py' … '{here}': did you mean 'job.py'?"),
-        (["file:{here}/none/of.py"], "'{here}/none'"),
-    ],
-)
-def test_a_mistyped_word_is_refused_with_what_may_be_meant(
-    refused: Callable[..., str], tmp_path: Path, words: list[str], message: str
+def test_an_application_that_is_no_file_is_named(
+    refused: Callable[..., str], tmp_path: Path
 ) -> None:
-    (tmp_path / "job.py").touch()
-    said = refused("submit", *(word.format(here=tmp_path) for word in words))
-    assert says(said, message.format(here=tmp_path))
+    assert f"'{tmp_path}/none'" in refused("submit", f"file:{tmp_path}/none/of.py")
+
+
+def test_the_plan_is_named_by_the_command_that_shows_it() -> None:
+    words = "--input 2g --executors 2 --conf a.password=x --conf b=c job.py"
+    assert submit.plan_command(read_line(words.split())) == (
+        "hearth plan --input 2g --executors 2 --python "
+        "--conf 'a.password=*********(redacted)' --conf b=c"
+    )
 
 
 @pytest.mark.parametrize("master", ["local[2]", "yarn", "spark://numa:7077", "k8s://local", "mine"])
@@ -550,6 +500,15 @@ def test_the_flags_of_the_drivers_archive_stand_before_the_users_own() -> None:
     assert wanted in made.command
 
 
+def prepared(words: list[str], occasion: Occasion) -> Submission:
+    """What `hearth submit` makes of these words before it runs anything."""
+    parser = ArgumentParser()
+    submit.add_arguments(parser)
+    parser.add_argument("--debug", action="store_true")
+    line = submit.parse(parser, words).line
+    return prepare(line, read_settings(line), lambda _: None, occasion)
+
+
 @pytest.mark.command
 def test_an_application_is_not_held_up_by_archives_that_are_missing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -559,15 +518,11 @@ def test_an_application_is_not_held_up_by_archives_that_are_missing(
     monkeypatch.setattr(cds, "is_missing", lambda *_: True)
     made = []
     monkeypatch.setattr(cds, "driver_flags", lambda *_, make, **__: ["-Xarchive"] if make else made)
-    program = tmp_path / "a.py"
-    program.touch()
-    parser = ArgumentParser()
-    submit.add_arguments(parser)
-    parser.add_argument("--debug", action="store_true")
+    (tmp_path / "a.py").touch()
     without = "spark.hearth.classDataArchive=false"
     for measured in (False, True):
-        line = submit.parse(parser, ["--executors", "1", "--cores", "1", str(program)]).line
-        ready = prepare(line, read_settings(line), lambda _: None, Occasion(measured=measured))
+        words = ["--executors", "1", "--cores", "1", str(tmp_path / "a.py")]
+        ready = prepared(words, Occasion(measured=measured))
         assert (without in ready.launch.command) is not measured
         assert (ready.afterwards is None) is measured
         assert any("when this application is over" in n for n in ready.launch.notes) != measured
@@ -616,12 +571,8 @@ def test_a_class_path_whose_order_matters_goes_without_an_archive(
     archive = tmp_path / "driver.jsa"
     monkeypatch.setattr("hearth.machine.class_data.existing", lambda _: archive)
     (tmp_path / "a.py").touch()
-    parser = ArgumentParser()
-    submit.add_arguments(parser)
-    parser.add_argument("--debug", action="store_true")
-    line = submit.parse(parser, [*words, str(tmp_path / "a.py")]).line
-    settings, occasion = read_settings(line), Occasion(measured=True)
-    command = prepare(line, settings, lambda _: None, occasion).launch.command
+    ready = prepared([*words, str(tmp_path / "a.py")], Occasion(measured=True))
+    command = ready.launch.command
     jars = f"{spark_home()}/jars/*"
     assert any(f"-XX:SharedArchiveFile={archive} " in word for word in command) is archived
     assert any(jars in word for word in command) is archived
@@ -637,13 +588,9 @@ def test_hearths_jar_stands_behind_the_archive_of_one_jvm_and_before_that_of_a_b
     archives = []
     monkeypatch.setattr(cds, "driver_flags", lambda _, jar, **__: archives.append(jar) or ["-Xa"])
     (tmp_path / "a.py").touch()
-    parser = ArgumentParser()
-    submit.add_arguments(parser)
-    parser.add_argument("--debug", action="store_true")
     fixed = ["--executors", "1"] if bound else ["--conf", "spark.hearth.neighbours=ignore"]
     words = [*fixed, "--conf", "spark.ui.enabled=false", str(tmp_path / "a.py")]
-    line = submit.parse(parser, words).line
-    ready = prepare(line, read_settings(line), lambda _: None, Occasion())
+    ready = prepared(words, Occasion())
     if not bound and not (ready.plan and ready.plan.is_native):
         require("cores", "one JVM is planned on few cores only")
     first, last = [hearth_jar(), "*"] if bound else ["slf4j-api", hearth_jar()]

@@ -15,7 +15,7 @@ import pytest
 
 from hearth.base.java import collector_of, reason_of, without_options
 from hearth.machine import class_data
-from support import Command, environment, require
+from support import Command, environment, program, require
 
 HEARTH = [sys.executable, str(Path(sys.executable).with_name("hearth"))]
 ONE_NODE = "1 node of 16 GB, 2 cores"
@@ -62,16 +62,13 @@ def test_a_collector_that_is_fixed_anywhere_is_not_varied(monkeypatch: pytest.Mo
 def test_a_jvm_that_does_not_start_is_quoted_with_its_reason_and_no_secret(
     hearth: Command, tmp_path: Path
 ) -> None:
-    (tmp_path / "bin").mkdir()
-    java = tmp_path / "bin" / "java"
-    java.write_text(
-        "#!/bin/sh\n"
+    program(
+        tmp_path / "bin" / "java",
         "echo 'Error occurred during initialization of VM'\n"
         "echo 'Could not reserve enough space for object heap'\n"
         "echo 'Picked up JAVA_TOOL_OPTIONS: -Dlicence.key=hush' >&2\n"
-        "echo 'Error: Could not create the Java Virtual Machine.' >&2\nexit 1\n"
+        "echo 'Error: Could not create the Java Virtual Machine.' >&2\nexit 1",
     )
-    java.chmod(0o700)
     done = hearth("topology", environment={"JAVA_HOME": str(tmp_path)})
     assert done.returncode == 2
     assert done.stderr == (

@@ -3,7 +3,6 @@
 import re
 import shutil
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,7 @@ from hearth.record.probes.bandwidth import BandwidthProbe, uncore_events
 from hearth.record.probes.base import Roots, SampledProcess
 from hearth.record.probes.perf import read_once
 from hearth.report.html.axis import axis
-from support import require, validate
+from support import fake_perf, probed, program, require, validate
 
 DRIVER = SampledProcess(1, 1, "driver")
 GB = 1_000_000_000
@@ -46,14 +45,6 @@ def machine(tmp_path: Path, devices: dict[str, list[str]]) -> Roots:
 
 IMC = {"uncore_imc_0": ["cas_count_read", "cas_count_write", "clockticks"],
        "uncore_imc_1": ["cas_count_read", "cas_count_write"]}  # fmt: skip
-
-
-def fake_perf(folder: Path, lines: list[str]) -> str:
-    script = folder / "perf"
-    said = "".join(f"{line}\n" for line in lines)
-    script.write_text(f"#!/bin/sh\necho \"$@\" >> {folder}/asked\ncat >&2 <<'END'\n{said}END\n")
-    script.chmod(0o755)
-    return str(script)
 
 
 def test_the_controllers_events_are_those_that_the_kernel_names(tmp_path: Path) -> None:
@@ -86,13 +77,7 @@ def test_a_count_by_socket_is_read_from_csv_and_from_json() -> None:
 
 
 def sampled(probe: BandwidthProbe, count: int) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = []
-    deadline = time.monotonic() + 10
-    while len(found) < count and time.monotonic() < deadline:
-        found += [row["domains"] for _, row in probe.sample([DRIVER])]
-        time.sleep(0.05)
-    probe.close()
-    return found
+    return [row["domains"] for _, row in probed(probe, DRIVER, count)]
 
 
 def test_perfs_intervals_become_cumulative_bytes_of_each_socket(tmp_path: Path) -> None:
@@ -253,9 +238,7 @@ def test_this_machine_counts_its_bandwidth_or_says_why_not() -> None:
 def test_a_perf_that_does_not_answer_in_time_counts_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    slow = tmp_path / "perf"
-    slow.write_text("#!/bin/sh\nexec sleep 30\n")
-    slow.chmod(0o755)
+    slow = program(tmp_path / "perf", "exec sleep 30")
     monkeypatch.setattr("hearth.record.probes.perf._TRY_LIMIT_S", 0.2)
     assert read_once(str(slow), ["-e", "cycles"]) == []
 

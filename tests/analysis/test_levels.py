@@ -2,7 +2,6 @@
 /proc whose answer is known by arithmetic, as far as the questions that show them."""
 
 import json
-import time
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +21,7 @@ from hearth.studies.compare.result import ComparisonHead, ComparisonSettings, Li
 from hearth.studies.compare.verdict import compared
 from hearth.studies.engine.measures import measured
 from hearth.studies.engine.trial import TrialLine
-from support import validate
+from support import fake_perf, probed, program, validate
 
 ARM = "memory share of the back end's stalls"
 #: A second of an Ivy Bridge, 1,000 cycles, so that a count is a share in thousandths.
@@ -76,32 +75,25 @@ POWER8 = {
 OF_POWER8 = {"remote_loads": 0.4, "instructions_per_cycle": 0.5}
 
 
-def perf_json(events: dict[str, float], of_perf: dict[str, float]) -> str:
+def perf_json(events: dict[str, float], of_perf: dict[str, float]) -> list[str]:
     """An interval as `perf stat -I 1000 -j` writes it; its own metrics in per cent."""
     running = {"interval": 1.0, "event-runtime": 9, "pcnt-running": 100.0}
     lines = [{**running, "counter-value": f"{value:.6f}", "unit": "", "event": event}
              for event, value in events.items()]  # fmt: skip
     lines += [{"interval": 1.0, "metric-value": str(100 * value), "metric-unit": f"%  {name}"}
               for name, value in of_perf.items()]  # fmt: skip
-    return "".join(json.dumps(line) + "\n" for line in lines)
+    return [json.dumps(line) for line in lines]
 
 
 def recorded(tmp_path: Path, events: dict[str, float], of_perf: dict[str, float]) -> Analysis:
     """The analysis of a run of which a perf that says this is the only witness."""
     tmp_path.mkdir(exist_ok=True)
-    perf = tmp_path / "perf"
-    perf.write_text(f"#!/bin/sh\ncat >&2 <<'END'\n{perf_json(events, of_perf)}END\nsleep 30\n")
-    perf.chmod(0o755)
-    probe = CountersProbe(Roots(), perf=str(perf))
+    perf = fake_perf(tmp_path, perf_json(events, of_perf), "sleep 30")
+    probe = CountersProbe(Roots(), perf=perf)
     probe.use(list(events), "TopdownL1,TopdownL2,TopdownL3,TopdownL4")
-    found: list[dict[str, Any]] = []
-    deadline = time.monotonic() + 10
-    while len(found) < len(events) + len(of_perf) and time.monotonic() < deadline:
-        found += [row for _, row in probe.sample([SampledProcess(7, 1, "executor")])]
-        time.sleep(0.02)
-    probe.close()
+    found = probed(probe, SampledProcess(7, 1, "executor"), len(events) + len(of_perf))
     make_record(tmp_path / "run")
-    write(tmp_path / "run/samples/counters.jsonl", [{"t": 1.0, **row} for row in found])
+    write(tmp_path / "run/samples/counters.jsonl", [{"t": 1.0, **row} for _, row in found])
     return analyse(tmp_path / "run")
 
 
@@ -152,13 +144,12 @@ def test_a_metric_that_only_perf_has_says_so() -> None:
 
 
 def test_runs_of_a_study_count_levels_3_and_4_and_others_do_not(tmp_path: Path) -> None:
-    perf = tmp_path / "perf"
-    perf.write_text(
-        "#!/bin/sh\ncase \"$*\" in *-M*TopdownL4*) echo '1.0,,,,,,40.0,%  tma_retiring' >&2;;"
+    perf = program(
+        tmp_path / "perf",
+        "case \"$*\" in *-M*TopdownL4*) echo '1.0,,,,,,40.0,%  tma_retiring' >&2;;"
         " *-M*) echo '1.0,,,,,,40.0,%  tma_retiring' >&2;; *) echo 1.0,5,,cycles,9,100.00,, >&2;;"
-        " esac\n"
+        " esac",
     )
-    perf.chmod(0o755)
     deep = CountersProbe(Roots(), perf=str(perf), deep=True)
     assert deep.metric_group == "TopdownL1,TopdownL2,TopdownL3,TopdownL4"
     assert CountersProbe(Roots(), perf=str(perf)).metric_group == "TopdownL1,TopdownL2"

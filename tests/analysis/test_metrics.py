@@ -1,7 +1,6 @@
 """Top-down and the study's formulas, from counter files whose answer is known by arithmetic."""
 
 import json
-import time
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +21,7 @@ from hearth.report.html.processor import processor_view
 from hearth.report.terminal.profile import show_profile
 from hearth.report.terminal.screen import Screen
 from hearth.studies.engine.measures import measures
-from support import validate
+from support import fake_perf, probed, program, validate
 
 #: Of one second: 10 % of the cycles for local and 20 % for remote DRAM by Awan's latencies.
 IVY_BRIDGE = {
@@ -130,12 +129,7 @@ def test_every_generations_names_feed_the_same_formula_and_borrowed_latencies_co
     assert found["local_dram_bound"]["confidence"] == level
 
 
-def test_top_down_comes_from_slots_from_micro_operations_and_from_powers_stalls() -> None:
-    slots = values(to_json(metrics.derive(counts(SLOTS), {})))
-    assert slots == pytest.approx({
-        "retiring": 0.3, "bad_speculation": 0.1, "front_end_bound": 0.15, "back_end_bound": 0.45,
-        "memory_bound": 0.25, "core_bound": 0.2,
-    })  # fmt: skip
+def test_top_down_comes_from_micro_operations_and_from_powers_stalls_too() -> None:
     uops = values(to_json(metrics.derive(counts(UOPS), {})))
     assert uops == pytest.approx({
         "retiring": 0.4, "bad_speculation": 0.04, "front_end_bound": 0.1, "back_end_bound": 0.46,
@@ -284,18 +278,15 @@ KNOWS = {
 
 def choosy_perf(folder: Path, knows: tuple[str, ...], metrics: str = "no such group") -> str:
     """Answers each event that it is asked for with 1000 where it knows the list, else refuses."""
-    script = folder / "perf"
     known = "|".join(f"*{word}*" for word in (*knows, "cycles,instructions", "context-switches"))
-    script.write_text(
-        "#!/bin/sh\n"
+    script = (
         f'case "$*" in *-M*) [ "$6" = "{metrics}" ] && '
         'echo "1.0,,,,,,40.0,%  tma_retiring" >&2; exit;; esac\n'
         f'case "$6" in {known}) ;; *) echo "event syntax error" >&2; exit 1;; esac\n'
         'for event in $(echo "$6" | tr -d "{}" | tr , " "); do\n'
-        '  echo "1.0,1000,,$event,9,100.00,," >&2\ndone\n'
+        '  echo "1.0,1000,,$event,9,100.00,," >&2\ndone'
     )
-    script.chmod(0o755)
-    return str(script)
+    return str(program(folder / "perf", script))
 
 
 @pytest.mark.parametrize(
@@ -327,24 +318,15 @@ def test_perfs_own_metrics_are_preferred_to_events_for_top_down(tmp_path: Path) 
 def test_a_stream_with_metrics_counts_cycles_once_and_keeps_the_metrics_share(
     tmp_path: Path,
 ) -> None:
-    script = tmp_path / "perf"
     lines = [
         "1.0,1000,,cycles,9,100.00,,",
         "1.0,1000,,cycles,9,70.00,,",
         "1.0,300,,UOPS_RETIRED.SLOTS,9,70.00,30.0,%  tma_retiring",
         "1.0,,,,,,20.0,%  tma_backend_bound",
     ]
-    said = "".join(f"{line}\n" for line in lines)
-    script.write_text(f"#!/bin/sh\ncat >&2 <<'END'\n{said}END\nsleep 30\n")
-    script.chmod(0o755)
-    probe = CountersProbe(Roots(), perf=str(script))
+    probe = CountersProbe(Roots(), perf=fake_perf(tmp_path, lines, "sleep 30"))
     probe.use(["cycles"], "TopdownL1")
-    found: list[dict[str, Any]] = []
-    deadline = time.monotonic() + 10
-    while len(found) < 4 and time.monotonic() < deadline:
-        found += [row for _, row in probe.sample([SampledProcess(1, 1, "driver")])]
-        time.sleep(0.05)
-    probe.close()
+    found = [row for _, row in probed(probe, SampledProcess(1, 1, "driver"), 4)]
     assert [row["value"] for row in found if row.get("event") == "cycles"] == [1000.0]
     metrics_found = {
         row["metric"]: (row["value"], row["running_share"]) for row in found if "metric" in row

@@ -16,7 +16,6 @@ import jsonschema
 import pytest
 import yaml
 
-from hearth.base.errors import UserError
 from hearth.base.ids import parse_ids
 from hearth.machine import jvm, paths
 from hearth.machine.plan import PlanRequest
@@ -321,10 +320,3 @@ def test_all_memory_that_an_executor_asks_for_is_printed_and_counted(cluster: st
         assert int(limits["yarn.scheduler.maximum-allocation-mb"]) >= asked
         all_mb = int(limits["yarn.nodemanager.resource.memory-mb"])
         assert all_mb - int(printed["spark.executor.instances"]) * asked >= (4 + 6) << 10
-
-
-def test_what_a_cluster_cannot_do_is_refused() -> None:
-    with pytest.raises(UserError, match="--bind: package cannot be expressed for yarn"):
-        files(BIG, "yarn", bind="package")
-    with pytest.raises(UserError, match="kubernetes keeps CPUs 0"):
-        files("1 node of 16 GB, 1 cores", "kubernetes")

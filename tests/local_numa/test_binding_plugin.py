@@ -47,9 +47,8 @@ def report(two_cpus: tuple[int, ...], tmp_path_factory: pytest.TempPathFactory) 
         shutil.rmtree(app, ignore_errors=True)
     assert outcome.code == 0, outcome.log[-4000:]
     said = dict(zip(("bound", "off", "strict"), json.loads(outcome.output), strict=True))
-    held = hearth(
-        site.root / "state", "leases", "--json", environment={"HEARTH_LEASES": str(leases)}
-    )
+    where = {"HEARTH_LEASES": str(leases)}
+    held = hearth(site.root / "state", "status", "--leases", "--json", environment=where)
     kept = {f.stem: json.loads(f.read_text()) for f in (site.root / "state/bindings").iterdir()}
     return {**said, "log": outcome.log, "kept": kept, "held": json.loads(held.stdout)["leases"]}
 

@@ -50,15 +50,9 @@ def test_an_event_that_had_a_counter_for_too_little_of_the_time_is_not_trusted()
     assert not trusted(CounterReading(1, "cycles", None, "", None, "not counted"))
 
 
-def test_the_formulas_of_the_study_on_counts_whose_answer_is_arithmetic() -> None:
-    assert counters.local_dram_bound(1_000_000, 1_300_000_000) == pytest.approx(0.1)
-    assert counters.remote_dram_bound(1_000_000, 1_550_000_000) == pytest.approx(0.2)
-    assert counters.l1_miss_impact(50_000_000, 1_000_000_000) == pytest.approx(0.3)
-    assert counters.l2_hit_impact(25_000_000, 1_000_000_000) == pytest.approx(0.3)
-    assert counters.local_dram_bound(1_000_000, 1_000_000_000, 90) == pytest.approx(0.09)
+def test_a_second_thread_is_worth_less_where_more_cores_gained_less() -> None:
     assert counters.smt_effectiveness(1.4, 2.0) == pytest.approx(1.4 * 0.769)
     assert counters.smt_effectiveness(1.0, 1.0) == pytest.approx(1.0)
-    assert counters.instructions_per_cycle(3e9, 2e9) == 1.5
 
 
 def test_what_was_not_counted_leaves_a_formula_without_an_answer() -> None:
@@ -83,18 +77,3 @@ def test_a_region_without_sustained_bandwidth_is_refused() -> None:
     for used, sustained in ((1, 0), (math.inf, 5)):
         with pytest.raises(ValueError, match="no sustained bandwidth"):
             counters.bandwidth_region(used, sustained)
-
-
-def test_top_down_shares_add_up() -> None:
-    slots = counters.topdown_one_of_slots(1000, 300, 100, 150)
-    assert slots is not None
-    assert slots.back_end_bound == pytest.approx(0.45)
-    uops = counters.topdown_one_of_uops(250, 420, 400, 100, 5)
-    assert uops is not None
-    assert (uops.retiring, uops.front_end_bound) == (0.4, 0.1)
-    assert uops.bad_speculation == pytest.approx(0.04)
-    assert uops.back_end_bound == pytest.approx(0.46)
-    level_two = counters.topdown_two(uops.back_end_bound, 0.75)
-    assert level_two is not None
-    assert level_two.memory_bound == pytest.approx(0.345)
-    assert level_two.memory_bound + level_two.core_bound == pytest.approx(0.46)

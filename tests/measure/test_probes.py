@@ -33,7 +33,7 @@ from hearth.record.probes.threads import ThreadProbe, kind_of
 from hearth.record.sampler import Sampler, Schedule
 from hearth.record.schema import Launched
 from hearth.record.store import RecordWriter, new_directory
-from support import eventually, require
+from support import eventually, fake_perf, probed, program, require
 
 TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 
@@ -407,45 +407,28 @@ def test_without_perf_the_counters_are_absent_with_what_to_install() -> None:
     assert "perf is not installed" in str(probe.scheduler_supported())
 
 
-def fake_perf(folder: Path, lines: str) -> str:
-    """A perf that knows only one list of events and answers with these lines."""
-    script = folder / "perf"
-    script.write_text(f"#!/bin/sh\ncat >&2 <<'END'\n{lines}END\nsleep 30\n")
-    script.chmod(0o755)
-    return str(script)
-
-
 def test_an_event_that_is_not_counted_is_told_as_absent_and_never_as_zero(tmp_path: Path) -> None:
-    script = tmp_path / "perf"
-    script.write_text(
-        "#!/bin/sh\ncat >&2 <<'END'\n"
-        "0.1,5000,,cycles,100,80.00,,\n"
-        "0.1,<not supported>,,LLC-loads,0,100.00,,\n"
-        "0.1,0,,context-switches:u,100,100.00,,\n"
-        "END\n"
-    )
-    script.chmod(0o755)
-    tried = try_events(str(script), ["cycles", "LLC-loads", "context-switches"])
+    lines = [
+        "0.1,5000,,cycles,100,80.00,,",
+        "0.1,<not supported>,,LLC-loads,0,100.00,,",
+        "0.1,0,,context-switches:u,100,100.00,,",
+    ]
+    tried = try_events(fake_perf(tmp_path, lines), ["cycles", "LLC-loads", "context-switches"])
     assert tried.counted == ("cycles",)
     assert tried.absent["LLC-loads"] == "not supported"
     assert "in the kernel" in tried.absent["context-switches"]
 
 
 def test_what_perf_says_of_a_process_becomes_rows_with_their_interval(tmp_path: Path) -> None:
-    lines = (
-        "1.0,5000,,cycles,900,45.00,,\n"
-        "1.0,7,,context-switches,900,100.00,,\n"
-        "2.1,<not counted>,,cycles,0,0.00,,\n"
-    )
-    probe = CountersProbe(Roots(), perf=fake_perf(tmp_path, lines))
+    lines = [
+        "1.0,5000,,cycles,900,45.00,,",
+        "1.0,7,,context-switches,900,100.00,,",
+        "2.1,<not counted>,,cycles,0,0.00,,",
+    ]
+    probe = CountersProbe(Roots(), perf=fake_perf(tmp_path, lines, "sleep 30"))
     probe.use(["cycles", "context-switches"])
     with workload("pass") as target:
-        rows: list[tuple[str, dict[str, Any]]] = []
-        deadline = time.monotonic() + 60
-        while len(rows) < 3 and time.monotonic() < deadline:
-            rows += probe.sample([target])
-            time.sleep(0.05)
-        probe.close()
+        rows = probed(probe, target, 3)
     cycles = [row for file, row in rows if file == "samples/counters.jsonl"]
     assert [(row["value"], row["running_share"]) for row in cycles] == [
         (5000.0, 0.45),
@@ -566,9 +549,7 @@ def test_a_process_of_another_user_is_never_asked_for_a_flight_recording(tmp_pat
         with (proc / str(pid) / "status").open("a") as status:
             status.write("SigCgt:\t0000000000000004\n")  # ready to be asked
     os.chown(proc / "20", 12345, 12345)
-    jcmd = tmp_path / "jcmd"
-    jcmd.write_text(f'#!/bin/sh\necho "$3" >>{asked}\necho Started recording\n')
-    jcmd.chmod(0o700)
+    jcmd = program(tmp_path / "jcmd", f'echo "$3" >>{asked}\necho Started recording')
     finder = ProcessFinder(proc, driver=10, tag="REC1")
     writer = RecordWriter.create(new_directory(tmp_path, "job"), "job", Launched())
     recordings = Recordings(writer, proc, str(jcmd))

@@ -406,7 +406,6 @@ def test_async_profiler_samples_in_place_of_the_flight_recorder_where_the_user_h
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ([], "no application given"),
         (["--remote", "sc://x", "APP"], "--remote: the application runs in a Spark Connect server"),
         (
             ["--master", "yarn", "--deploy-mode", "cluster", "APP"],

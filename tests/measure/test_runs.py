@@ -174,8 +174,6 @@ def test_runs_older_than_an_age_are_deleted(hearth: Command, tmp_path: Path) -> 
     file.write_text(json.dumps(aged))
     assert hearth("runs", "delete", "--older-than", "30d", "--yes").returncode == 0
     assert [record.id for record in list_records(state)[0]] == [fresh.directory.name]
-    assert "is not an age" in hearth("runs", "delete", "--older-than", "soon").stderr
-    assert "either runs or --older-than AGE" in hearth("runs", "delete").stderr
 
 
 def test_a_run_is_found_by_the_beginning_or_the_end_of_its_id(tmp_path: Path) -> None:
@@ -270,7 +268,6 @@ def test_the_list_is_cut_by_kind_and_number_and_fits_a_terminal(
     assert alone.head.id in only
     (_, first, second) = hearth("runs", "--kind", "run", "--last", "2").stdout.splitlines()
     assert {first.split()[0], second.split()[0]} <= set(runs)
-    assert "--last: 0 is below 1" in hearth("runs", "list", "--last", "0").stderr
 
 
 def test_the_last_run_is_reported_from_anywhere(hearth: Command, tmp_path: Path) -> None:

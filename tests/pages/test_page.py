@@ -73,6 +73,14 @@ def opened(
     return shown, complaints
 
 
+def assert_sound(shown: Any, complaints: list[str]) -> None:
+    """It fits its screen, can be read and heard, leads nowhere in vain and complains of nothing."""
+    assert complaints == []
+    width = shown.viewport_size["width"]
+    assert shown.evaluate("document.documentElement.scrollWidth") <= width
+    assert [shown.evaluate(fault) for fault in (_SMALL, _NAMELESS, _LOST, _TWICE)] == [0, 0, [], 0]
+
+
 def _only_file(url: str, complaints: list[str]) -> None:
     if not url.startswith("file:"):
         complaints.append(f"asks the network for {url}")
@@ -80,7 +88,7 @@ def _only_file(url: str, complaints: list[str]) -> None:
 
 @pytest.mark.parametrize("viewport", [_LAPTOP, _PHONE], ids=["laptop", "phone"])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_the_page_fits_its_screen_and_complains_of_nothing(
+def test_the_page_fits_its_screen_its_text_stands_out_and_it_complains_of_nothing(
     browser: Any, tmp_path: Path, viewport: dict[str, int], scheme: str
 ) -> None:
     run = constructed.document()
@@ -89,9 +97,10 @@ def test_the_page_fits_its_screen_and_complains_of_nothing(
     shown, complaints = opened(
         browser, tmp_path / "r.html", html, viewport=viewport, color_scheme=scheme
     )
-    assert complaints == []
-    assert shown.evaluate("document.documentElement.scrollWidth") <= viewport["width"]
-    assert shown.evaluate(_SMALL) == 0
+    assert_sound(shown, complaints)
+    for name in ("--ink", "--quiet", "--link"):
+        ratio = contrast(_colour(shown, name), _colour(shown, "--paper"))
+        assert ratio >= 4.5, f"{name} in {scheme}: {ratio:.2f}, WCAG 2.2 AA asks for 4.5"
 
 
 @pytest.mark.parametrize("width", [1280, 400])
@@ -112,9 +121,7 @@ def test_the_doctors_page_shows_every_finding_and_fits_its_screen(
     shown, complaints = opened(
         browser, tmp_path / "d.html", doctor_page(doctor_view(whole)), "#doctor", viewport=screen
     )
-    assert complaints == []
-    assert shown.evaluate("document.documentElement.scrollWidth") <= width
-    assert shown.evaluate(_SMALL) == 0
+    assert_sound(shown, complaints)
     titles = shown.locator("#doctor h3")
     assert titles.count() == len(findings) > 50
     for at in (0, len(findings) - 1):
@@ -131,17 +138,6 @@ def test_the_time_axis_stands_above_the_machine_and_takes_a_wide_screen(
     assert chart["y"] + chart["height"] <= machine["y"]
     assert chart["width"] > 1.4 * machine["width"] and chart["x"] >= 0
     assert shown.evaluate("document.documentElement.scrollWidth") <= 1900
-
-
-def test_a_table_that_is_wider_than_a_phone_scrolls_and_shows_that_there_is_more(
-    browser: Any, tmp_path: Path
-) -> None:
-    html = page([constructed.analysis()])
-    shown, _ = opened(browser, tmp_path / "r.html", html, viewport=_PHONE)
-    table = shown.locator("#machine0 .scroll").last
-    assert table.evaluate("it => it.scrollWidth > it.clientWidth")
-    cues = table.evaluate("it => getComputedStyle(it).backgroundAttachment")
-    assert cues == "local, local, scroll, scroll"
 
 
 def test_evidence_is_named_as_it_is_seen_and_words_are_explained() -> None:
@@ -170,12 +166,16 @@ _CUT = """() => [...document.querySelectorAll("figure.axis [_echarts_instance_]"
 })"""
 
 
-def test_on_a_phone_each_lane_says_to_its_last_word_what_it_shows(
+def test_on_a_phone_lanes_are_named_to_the_last_word_and_a_wider_table_shows_that_it_scrolls(
     browser: Any, tmp_path: Path
 ) -> None:
     html = page([constructed.analysis()])
     shown, _ = opened(browser, tmp_path / "r.html", html, viewport=_PHONE)
     assert shown.evaluate(_CUT) == []
+    table = shown.locator("#machine0 .scroll").last
+    assert table.evaluate("it => it.scrollWidth > it.clientWidth")
+    cues = table.evaluate("it => getComputedStyle(it).backgroundAttachment")
+    assert cues == "local, local, scroll, scroll"
 
 
 #: Numbers of a scale that lie on one another, and names that are cut off.
@@ -206,16 +206,6 @@ def test_a_process_id_is_written_as_an_id() -> None:
     assert "12,345" not in html
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_text_stands_out_from_its_background(browser: Any, tmp_path: Path, scheme: str) -> None:
-    shown, _ = opened(
-        browser, tmp_path / "r.html", page([constructed.analysis()]), color_scheme=scheme
-    )
-    for name in ("--ink", "--quiet", "--link"):
-        ratio = contrast(_colour(shown, name), _colour(shown, "--paper"))
-        assert ratio >= 4.5, f"{name} in {scheme}: {ratio:.2f}, WCAG 2.2 AA asks for 4.5"
-
-
 def _colour(shown: Any, name: str) -> str:
     return shown.evaluate(
         f"getComputedStyle(document.documentElement).getPropertyValue('{name}').trim()"
@@ -236,11 +226,10 @@ def _luminance(colour: str) -> float:
 
 def test_every_picture_has_a_name_and_every_link_a_target(browser: Any, tmp_path: Path) -> None:
     runs = [constructed.analysis(arm="unbound"), constructed.analysis(arm="bound", seed=2)]
-    shown, _ = opened(browser, tmp_path / "r.html", page(runs, constructed.comparison()))
+    html = page(runs, constructed.comparison())
+    shown, complaints = opened(browser, tmp_path / "r.html", html)
     assert shown.evaluate("document.querySelectorAll('[role=img]').length") >= 8
-    assert shown.evaluate(_NAMELESS) == 0
-    assert shown.evaluate(_LOST) == []
-    assert shown.evaluate(_TWICE) == 0
+    assert_sound(shown, complaints)
 
 
 def test_all_lanes_are_moved_and_zoomed_by_keyboard(browser: Any, tmp_path: Path) -> None:
@@ -295,12 +284,19 @@ def test_a_run_of_100000_tasks_opens_in_seconds(browser: Any, tmp_path: Path) ->
     assert took < 10.0
 
 
-def test_what_is_not_known_is_said_with_its_reason(browser: Any, tmp_path: Path) -> None:
+def test_what_is_not_known_is_said_with_its_reason_and_an_executor_has_one_colour_everywhere(
+    browser: Any, tmp_path: Path
+) -> None:
     shown, _ = opened(browser, tmp_path / "r.html", page([constructed.analysis()]))
     words = shown.locator("main").inner_text()
     assert "memory bandwidth: not available: no uncore counters on this machine" in words
     assert "hardware counters: not available: perf is not installed" in words
     assert "the event log's last line was cut off" in words
+    colours = [
+        shown.locator(place).first.evaluate("e => getComputedStyle(e).backgroundColor")
+        for place in ("#machine0 .node:nth-child(2) .cpu", "#time0 .legend li:nth-child(2) i")
+    ]
+    assert colours[0] == colours[1] != "rgba(0, 0, 0, 0)"
 
 
 def test_a_comparison_shows_its_verdict_intervals_and_what_was_skipped(
@@ -333,22 +329,14 @@ def test_names_from_outside_cannot_become_markup() -> None:
     assert "<img src=x" not in html
 
 
-def test_hardware_events_are_shown_for_each_process(browser: Any, tmp_path: Path) -> None:
-    run = constructed.counted(constructed.analysis())
-    shown, complaints = opened(browser, tmp_path / "r.html", page([run]))
-    assert complaints == []
-    words = shown.locator("#counters0").inner_text()
-    assert "4e+09" in words
-    assert "50% of the time" in words
-    assert "<not supported>" in words
-
-
-def test_top_down_bars_and_the_regions_of_bandwidth_are_drawn_in_a_browser(
+def test_hardware_events_top_down_bars_and_the_regions_of_bandwidth_are_shown(
     browser: Any, tmp_path: Path
 ) -> None:
     run = constructed.counted(constructed.analysis())
     shown, complaints = opened(browser, tmp_path / "r.html", page([run]))
-    assert complaints == []
+    assert_sound(shown, complaints)
+    words = shown.locator("#counters0").inner_text()
+    assert all(each in words for each in ("4e+09", "50% of the time", "<not supported>"))
     bar = shown.locator("#counters0 [title='executor 1, retiring: 25.0%']")
     memory = shown.locator("#counters0 [title='executor 1, memory: 40.0%']")
     assert memory.bounding_box()["width"] == pytest.approx(1.6 * bar.bounding_box()["width"], 0.02)
@@ -439,9 +427,7 @@ def test_a_characterisation_shows_each_question_and_a_sweep_as_a_heat_map(
     document = json.loads(example.read_text())
     html = page([constructed.analysis()], characterisation=typed(document, Characterised))
     shown, complaints = opened(browser, tmp_path / "c.html", html, viewport=viewport)
-    assert complaints == []
-    assert shown.evaluate("document.documentElement.scrollWidth") <= viewport["width"]
-    assert shown.evaluate(_LOST) == [] and shown.evaluate(_TWICE) == 0
+    assert_sound(shown, complaints)
     for question in document["questions"]:
         assert shown.get_by_role("heading", name=question["title"]).count() == 1
     cells = shown.locator("[aria-label='sweep heat map'] tbody td").all_inner_texts()
@@ -460,9 +446,7 @@ def test_a_series_shows_the_seconds_of_each_run_and_why_a_job_has_none(
     series = replace(series, rows=[*series.rows, lost])
     html = page([constructed.analysis()], series=series)
     shown, complaints = opened(browser, tmp_path / "s.html", html, viewport=viewport)
-    assert complaints == []
-    assert shown.evaluate("document.documentElement.scrollWidth") <= viewport["width"]
-    assert shown.evaluate(_LOST) == [] and shown.evaluate(_TWICE) == 0
+    assert_sound(shown, complaints)
     counted = [case for case in series.cases if case.trial.counted_s is not None]
     assert shown.locator("#series .point").count() == len(counted) > 0
     said = shown.locator("#series").inner_text()
@@ -474,7 +458,7 @@ def test_a_colocation_shows_what_was_predicted_and_measured_on_one_scale(
     browser: Any, tmp_path: Path
 ) -> None:
     example = ROOT / "fixtures" / "documents" / "colocation.json"
-    measured = typed({**json.loads(example.read_text()), "prediction": None}, Colocated)
+    measured = typed(json.loads(example.read_text()), Colocated)
     names = [one.name for one in measured.applications]
     curves = [
         Curve(name, {1: Estimate(slow)}) for name, slow in zip(names, (0.9, 1.2), strict=True)
@@ -483,9 +467,7 @@ def test_a_colocation_shows_what_was_predicted_and_measured_on_one_scale(
     document = replace(measured, prediction=predicted)
     html = page([constructed.analysis()], colocation=document)
     shown, complaints = opened(browser, tmp_path / "c.html", html, viewport=_PHONE)
-    assert complaints == []
-    assert shown.evaluate("document.documentElement.scrollWidth") <= _PHONE["width"]
-    assert shown.evaluate(_LOST) == [] and shown.evaluate(_NAMELESS) == 0
+    assert_sound(shown, complaints)
     words = shown.locator("#colocation").inner_text()
     assert document.sentence in words and "disks are shared." in words
     parts = shown.locator("#colocation .machine .node").all_inner_texts()
@@ -507,17 +489,6 @@ def test_a_colocation_shows_what_was_predicted_and_measured_on_one_scale(
     )
     slow = document.arms[0].members[0].slowdown
     assert slow is not None and 0.9 < 1 < slow.value and left < one < right
-
-
-def test_executors_have_one_colour_in_the_machine_the_lanes_and_the_legend(
-    browser: Any, tmp_path: Path
-) -> None:
-    shown, _ = opened(browser, tmp_path / "r.html", page([constructed.analysis()]))
-    colours = [
-        shown.locator(place).first.evaluate("e => getComputedStyle(e).backgroundColor")
-        for place in ("#machine0 .node:nth-child(2) .cpu", "#time0 .legend li:nth-child(2) i")
-    ]
-    assert colours[0] == colours[1] != "rgba(0, 0, 0, 0)"
 
 
 def test_cpu_time_of_other_programs_is_shown_apart_from_the_executors() -> None:
@@ -546,8 +517,7 @@ def test_threads_of_a_bound_and_an_unbound_run_share_their_axes_and_have_their_m
     runs = [constructed.analysis(arm="unbound"), constructed.analysis(arm="bound", seed=2)]
     shown, complaints = opened(browser, tmp_path / "r.html", page(runs), viewport=viewport)
     figure = shown.locator("#side figure.threads")
-    assert complaints == []
-    assert shown.evaluate("document.documentElement.scrollWidth") <= viewport["width"]
+    assert_sound(shown, complaints)
     # Four task threads of two executors in 60 s; what the garbage collector's do is not drawn.
     assert figure.get_attribute("data-drawn") == str(2 * 2 * 4 * 60)
     words = shown.locator("#side").inner_text()
@@ -578,8 +548,7 @@ def test_a_flame_graph_shows_all_executors_or_one_and_a_methods_calls_alone(
 ) -> None:
     html = page([constructed.with_flame(constructed.analysis())])
     shown, complaints = opened(browser, tmp_path / "r.html", html, viewport=viewport)
-    assert complaints == []
-    assert shown.evaluate("document.documentElement.scrollWidth") <= viewport["width"]
+    assert_sound(shown, complaints)
     flame, said = shown.locator("#flame0"), shown.locator("#flame0 output")
     wide = flame.locator(".chart").bounding_box()["width"]
     hashes = flame.get_by_role("button", name="shop.Job.hash: 600 samples, 60.0 %")

@@ -12,7 +12,7 @@ import pytest
 from hearth.machine.paths import spark_home
 from hearth.spark.run_files import write_plan
 from hearth.spark.saved_configs import keep_tuned
-from support import Command, eventually
+from support import Command, eventually, program
 
 MARK = "c4n4ry"
 #: Hands over, and becomes the application, which names its files and waits.
@@ -111,12 +111,9 @@ def test_a_plan_beside_an_unwritable_state_directory_goes_with_the_command(
 
 def stand_in(folder: Path, script: str) -> dict[str, str]:
     """The environment in which a script stands for spark-submit."""
-    submit = folder / "spark" / "bin" / "spark-submit"
-    for made in (submit.parent, folder / "tmp"):
-        made.mkdir(parents=True)
+    program(folder / "spark" / "bin" / "spark-submit", script)
+    (folder / "tmp").mkdir()
     (folder / "spark" / "jars").symlink_to(spark_home() / "jars")
-    submit.write_text(f"#!/bin/sh\n{script}\n")
-    submit.chmod(0o700)
     (folder / "private.conf").write_text(
         f"spark.executor.extraJavaOptions -Dp={MARK}\nspark.driver.extraJavaOptions -Dp={MARK}\n"
     )

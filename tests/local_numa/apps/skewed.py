@@ -7,7 +7,6 @@ import json
 import random
 import re
 import sys
-from pathlib import Path
 
 from pyspark.sql import SparkSession
 
@@ -65,25 +64,32 @@ def case(seed: int) -> tuple[str, dict[str, str]]:
     return f"SELECT count(*), bit_xor(xxhash64(*)) FROM ({rows})", settings
 
 
-def answer(seed: int) -> dict[str, object]:
-    query, settings = case(seed)
-    for key, value in settings.items():
-        spark.conf.set(key, value)
+def asked(query: str) -> dict[str, object]:
+    """Its rows, and how many partitions its shuffles had; or how it failed."""
     frame = spark.sql(query)
     try:
         rows = [list(row) for row in frame.collect()]
     except Exception as fault:
-        return {"seed": seed, "query": query, "failed": str(fault)[:500]}
+        return {"failed": str(fault)[:500]}
     final = frame._jdf.queryExecution().executedPlan().toString().split("Initial Plan")[0]
     found = [int(n) for n in re.findall(r"hashpartitioning\(.*?, (\d+)\)", final)]
-    return {"seed": seed, "query": query, "rows": rows, "partitions": found}
+    return {"rows": rows, "partitions": found}
+
+
+def answers(seed: int) -> dict[str, object]:
+    """With Spark's own number of partitions, which then stands, and with hearth's."""
+    query, settings = case(seed)
+    for key, value in settings.items():
+        spark.conf.set(key, value)
+    spark.conf.set("spark.sql.shuffle.partitions", "200")
+    sparks = asked(query)
+    spark.conf.unset("spark.sql.shuffle.partitions")
+    return {"seed": seed, "query": query, "sparks": sparks, "ours": asked(query)}
 
 
 for name, (rows, key, text) in TABLES.items():
-    place = Path(folder) / name
-    if not (place / "_SUCCESS").exists():
-        made = spark.range(0, rows, 1, 4).selectExpr(key, "id AS v", text)
-        made.write.parquet(str(place))
-    spark.read.parquet(str(place)).createOrReplaceTempView(name)
-print("RESULT", json.dumps({"cases": [answer(seed) for seed in range(first, first + count)]}))
+    place = f"{folder}/{name}"
+    spark.range(0, rows, 1, 4).selectExpr(key, "id AS v", text).write.parquet(place)
+    spark.read.parquet(place).createOrReplaceTempView(name)
+print("RESULT", json.dumps({"cases": [answers(seed) for seed in range(first, first + count)]}))
 spark.stop()

@@ -3,6 +3,9 @@ package io.hearth.core.plan
 import java.nio.charset.StandardCharsets.UTF_8
 import java.nio.file.{Files, Path}
 
+import scala.jdk.CollectionConverters._
+
+import com.fasterxml.jackson.databind.JsonNode
 import org.scalatest.Assertions
 
 /** Agreed texts in files. `HEARTH_UPDATE_GOLDEN=1` writes them: read the difference before you commit. */
@@ -23,4 +26,17 @@ object Golden extends Assertions {
     )
     ()
   }
+
+  /** A document as text: a line for each of its members, and for each part of one that has several. */
+  def lines(document: JsonNode): String =
+    members(document)
+      .flatMap { case (name, value) =>
+        if (value.isArray) value.elements.asScala.map(part => s"$name: $part")
+        else if (value.isObject) members(value).map { case (key, part) => s"$name $key: $part" }
+        else Vector(s"$name: $value")
+      }
+      .mkString("", "\n", "\n")
+
+  private def members(node: JsonNode): Vector[(String, JsonNode)] =
+    node.properties.asScala.toVector.map(entry => entry.getKey -> entry.getValue)
 }

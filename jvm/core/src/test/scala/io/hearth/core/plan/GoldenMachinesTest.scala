@@ -4,7 +4,6 @@ import java.nio.file.Path
 
 import org.scalatest.funsuite.AnyFunSuite
 
-import io.hearth.core.json.Json
 import io.hearth.core.topology.{Captures, IdSet, TopologyJson, TopologyReader}
 
 /**
@@ -19,21 +18,20 @@ class GoldenMachinesTest extends AnyFunSuite {
 
   for (capture <- Captures.own) {
     val name = Captures.name(capture)
+    val topology = TopologyReader.load(Some(capture.toString)).copy(source = name)
 
     test(s"the topology of $name is the one that was agreed on") {
-      val topology = TopologyReader.load(Some(capture.toString)).copy(source = name)
-      Golden.check(beside(capture, "topology"), Json.pretty(TopologyJson.write(topology)) + "\n")
+      Golden.check(beside(capture, "topology"), Golden.lines(TopologyJson.write(topology)))
     }
 
     test(s"the plan of $name is the one that was agreed on") {
-      val topology = TopologyReader.load(Some(capture.toString)).copy(source = name)
       val text = Planner
         .plan(topology, Workload.unknown, Limits.none, IdSet.empty)
-        .fold(_.message, plan => Json.pretty(PlanJson.write(plan)))
-      Golden.check(beside(capture, "plan"), text + "\n")
+        .fold(_.message + "\n", plan => Golden.lines(PlanJson.write(plan)))
+      Golden.check(beside(capture, "plan"), text)
     }
   }
 
   private def beside(capture: Path, what: String): Path =
-    capture.resolveSibling(s"${Captures.name(capture)}.$what.json")
+    capture.resolveSibling(s"${Captures.name(capture)}.$what.txt")
 }
