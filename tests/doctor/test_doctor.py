@@ -22,8 +22,7 @@ from hearth.doctor.examine import Examined, examine
 from hearth.doctor.reading import _unpacked, captured_machine
 from hearth.doctor.silence import read_silenced, silence, speak
 from hearth.doctor.tree import NotSeen, Tree
-from hearth.report.html.doctor import doctor_view
-from hearth.report.html.page import doctor_page
+from hearth.report.html.page import page
 from hearth.report.terminal.doctor import show_doctor
 from hearth.report.terminal.screen import Screen
 from support import ROOT, Command, validate
@@ -97,7 +96,7 @@ def test_a_damaged_file_of_silenced_findings_is_named(tmp_path: Path) -> None:
 
 def test_the_page_has_each_finding_and_loads_nothing(tmp_path: Path) -> None:
     found = examined(tmp_path, *WRONG, silenced={"memory-maps": "<b>small</b>"})
-    html = doctor_page(doctor_view(replace(found, machine="a <capture>")))
+    html = page([], replace(found, machine="a <capture>"))
     assert "<h3>host-name: host name big_box: an underscore</h3>" in html
     assert "&lt;b&gt;small&lt;/b&gt;" in html and "a &lt;capture&gt;" in html
     assert "<script" not in html

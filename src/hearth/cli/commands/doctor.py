@@ -43,8 +43,7 @@ from hearth.machine import paths
 from hearth.machine.described import machine_source
 from hearth.machine.plan import KINDS, PlanRequest
 from hearth.record.store import Record, find_record
-from hearth.report.html.doctor import doctor_view
-from hearth.report.html.page import doctor_page
+from hearth.report.html.page import page
 from hearth.report.terminal.doctor import list_checks, show_doctor
 from hearth.report.terminal.screen import Screen
 from hearth.studies.compare.fixes import measured_fixes
@@ -165,7 +164,7 @@ def _examined(
 
 def _show(found: Examined, html: Path | None, as_json: bool, everything: bool) -> None:
     if html:
-        write_html(html, doctor_page(doctor_view(found)))
+        write_html(html, page([], found))
     if as_json:
         print(json.dumps(to_json(found), indent=2))
     elif not html:
