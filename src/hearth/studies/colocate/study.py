@@ -4,7 +4,7 @@ Each round is kept as it ends, so that after kill -9 it goes on where it was. Wh
 derived from what is kept (hearth.studies.colocate.result), and not stored.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Literal
@@ -256,6 +256,10 @@ class Colocation(StudyDirectory[ColocationHead, RoundLine]):
         return (run.record for line in self.lines for run in line.runs if run.seconds)
 
 
+#: By subject and arm, who takes part in a round: its place in the head, and how it is run.
+Rounds = dict[tuple[str, str], list[tuple[int, ColocatedApplication, Arm]]]
+
+
 def profile_alone(
     colocation: Colocation, planned: PlannedColocation, progress: StudyProgress
 ) -> None:
@@ -263,57 +267,22 @@ def profile_alone(
 
     Raises UserError where one fails: there is nothing to split then.
     """
-    applications, units, settings = planned.applications, planned.units, colocation.head.settings
+    units, limit = planned.units, colocation.head.settings.limit_s
     whole = len(units.cpus)
-    sizes = [sorted({*(way[at] for way in planned.ways), whole}) for at in range(len(applications))]
-    arms = {one.name: [f"{ALONE}{n}" for n in sizes[at]] for at, one in enumerate(applications)}
-    places: dict[tuple[str, str], tuple[int, Arm]] = {}
-    for at, application in enumerate(applications):
-        for arm, size in zip(arms[application.name], sizes[at], strict=True):
+    rounds: Rounds = {}
+    for at, one in enumerate(planned.applications):
+        for size in sorted({*(way[at] for way in planned.ways), whole}):
+            name = f"{ALONE}{size}"
             (share,) = units.shares((size,))
-            given = (application, units, share, arm, settings.limit_s)
-            way = alone(application, arm, settings.limit_s) if size == whole else on_share(*given)
-            places[application.name, arm] = at, way
-
-    def make(turn: Turn) -> RoundLine:
-        at, way = places[turn.subject, turn.arm]
-        return _round(colocation, turn, [(at, applications[at], way)], None, serial=False)
-
-    design = _design(settings, arms)
-    _conduct(colocation, design, make, progress)
+            bound = (one, units, share, name, limit)
+            arm = alone(one, name, limit) if size == whole else on_share(*bound)
+            rounds[one.name, name] = [(at, one, arm)]
+    _conduct(colocation, rounds, None, progress)
     for line in colocation.lines:
         if line.failure is not None and line.arm.startswith(ALONE):
             raise UserError(
                 f"{line.subject} {line.arm}: {line.failure}; make it run with 'hearth submit' first"
             )
-
-
-def _design(settings: ColocationSettings, arms: Mapping[str, Sequence[str]]) -> StudyDesign:
-    return StudyDesign(arms, settings.repeat, settings.warmup, settings.seed)
-
-
-def _conduct(
-    colocation: Colocation,
-    design: StudyDesign,
-    make: Callable[[Turn], RoundLine],
-    progress: StudyProgress,
-    budget_s: float | None = None,
-) -> None:
-    """Run the rounds of a design that are missing."""
-    made: list[RoundLine] = []
-
-    def run(turn: Turn) -> Trial:
-        made.append(make(turn))
-        return made[-1].trial
-
-    earlier = [line.trial for line in colocation.lines if line.subject in design.arms]
-    conduct(
-        Repetitions(replace(design, budget_s=budget_s)),
-        run,
-        lambda _trial: colocation.keep(made.pop()),
-        earlier=earlier,
-        progress=progress,
-    )
 
 
 def run(
@@ -324,16 +293,41 @@ def run(
     budget_s: float | None = None,
 ) -> None:
     """Make the rounds that are missing, of the split and of what it is held against."""
-    head = colocation.head
-    settings = head.settings
-    ways = ways_of(planned, split)
+    title = colocation.head.title
+    rounds: Rounds = {
+        (title, name): [
+            (at, *one) for at, one in enumerate(zip(planned.applications, arms, strict=True))
+        ]
+        for name, arms in ways_of(planned, split).items()
+    }
+    _conduct(colocation, rounds, show_split(split), progress, budget_s)
 
-    def make(turn: Turn) -> RoundLine:
-        members = [(at, one, ways[turn.arm][at]) for at, one in enumerate(planned.applications)]
-        return _round(colocation, turn, members, show_split(split), serial=turn.arm == "serial")
 
-    design = _design(settings, {head.title: settings.arms})
-    _conduct(colocation, design, make, progress, budget_s)
+def _conduct(
+    colocation: Colocation,
+    rounds: Rounds,
+    split: str | None,
+    progress: StudyProgress,
+    budget_s: float | None = None,
+) -> None:
+    """Run the rounds that are missing."""
+    settings, made = colocation.head.settings, list[RoundLine]()
+    arms: dict[str, list[str]] = {}
+    for subject, name in rounds:
+        arms.setdefault(subject, []).append(name)
+
+    def make(turn: Turn) -> Trial:
+        made.append(_round(colocation, turn, rounds[turn.subject, turn.arm], split))
+        return made[-1].trial
+
+    design = StudyDesign(arms, settings.repeat, settings.warmup, settings.seed, budget_s)
+    conduct(
+        Repetitions(design),
+        make,
+        lambda _trial: colocation.keep(made.pop()),
+        earlier=[line.trial for line in colocation.lines if line.subject in arms],
+        progress=progress,
+    )
 
 
 def ways_of(planned: PlannedColocation, split: Sequence[int]) -> dict[str, list[Arm]]:
@@ -354,10 +348,9 @@ def _round(
     turn: Turn,
     members: Sequence[tuple[int, ColocatedApplication, Arm]],
     split: str | None,
-    *,
-    serial: bool,
 ) -> RoundLine:
     """Return one turn: all at once, or one after the other."""
+    serial = turn.arm == "serial"
     lanes = [_lane(colocation, turn, *member) for member in members]
     loop = colocation.head.settings.looped if len(lanes) > 1 and not serial else None
     ran: list[ConcurrentRun] = []
