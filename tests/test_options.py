@@ -22,7 +22,6 @@ PLANNING = {
     "--bind": ["node"],
     "--engine": ["comet"],
     "--hosts": ["machine"],
-    "--unbound": [],
     "--docker": [],
     "--when-full": ["share"],
     "--reserve-cpus": ["999"],
@@ -73,22 +72,6 @@ def test_the_help_of_a_command_lists_exactly_the_options_that_it_accepts(
     refused = said.startswith(f"hearth: {option}: ") and code == 2
     assert refused or code == 70, said
     assert listed is not refused, said
-
-
-@pytest.mark.parametrize("value", ["none", "node", "package"])
-def test_the_help_of_compare_lists_exactly_the_bindings_that_it_accepts(
-    value: str, application: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    _, parser = command_parser("compare")
-    shown = parser.format_help()
-    (listed,) = re.findall(r"^  --bind \{(.*)\}", shown, re.MULTILINE)
-    refused = main(["compare", "--dry-run", f"--bind={value}", application]) == 2
-    assert (value not in listed.split(",")) is refused
-    meaning = {"none": "none: do not", "node": "to CPUs of its own", "package": "of a package"}[
-        value
-    ]
-    assert (meaning not in shown) is refused
-    assert not refused or "--bind: none is the arm 'unbound'" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("command", COMMANDS)

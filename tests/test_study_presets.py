@@ -102,7 +102,7 @@ def timed(offer: Any, series: Any, entry: Any, turn: Any) -> Trial:
     return Trial(turn, seconds=1.0, result={**result, "seconds": 1.0})
 
 
-def together(place: Any, turn: Any, members: Any, split: Any, *, serial: bool) -> RoundLine:
+def together(place: Any, turn: Any, members: Any, split: Any) -> RoundLine:
     begun, ended = 20 * 60.0, 30 * 60.0  # of a loop, between its ramps
     runs = [MemberRun(at, begun, ended, "r", 600.0, measures=MEASURES) for at, _, _ in members]
     return RoundLine(turn.subject, turn.arm, turn.repetition, split, runs, machine=MACHINE)

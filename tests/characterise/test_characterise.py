@@ -136,7 +136,7 @@ def test_a_folder_named_like_a_workload_is_not_taken_for_an_application(tmp_path
     [
         (["--executors", "2", str(TINY)], "--executors:"),
         (["--master", "local[*]", str(TINY)], "--master:"),
-        (["--unbound", str(TINY)], "--unbound: … 'nodes'"),
+        (["--bind", "none", str(TINY)], "--bind: … 'nodes'"),
         (["--docker", str(TINY)], "--docker: … hearth compare"),
         (
             ["--conf", "spark.hearth.launcher=docker", str(TINY)],

@@ -21,6 +21,7 @@ from hearth.studies.characterise.questions import (
     questions,
 )
 from hearth.studies.characterise.surroundings import sweep_cells
+from hearth.studies.engine.arms import UNBOUND
 from hearth.studies.engine.kernel_settings import PREFETCHERS
 from hearth.workloads.catalogue import Job
 from planned_machines import a_machine, a_plan
@@ -153,7 +154,7 @@ def test_nodes_are_bound_one_more_at_a_time_each_beside_the_same_executors_unbou
     assert [arm.name for arm in arms] == [
         "1NB 1x48", "1B 1x48", "2NB 2x48", "2B 2x48", "3NB 3x48", "3B 3x48", "4NB 4x48", "4B 4x48",
     ]  # fmt: skip
-    assert arms[2].words[-1] == "--unbound" and arms[2].prefix == ()
+    assert arms[2].words[-2:] == UNBOUND and arms[2].prefix == ()
     assert arms[3].prefix == ("taskset", "--cpu-list", "0-95")
     assert arms[2].master == arms[3].master == "local-numa[2x48]"
 

@@ -5,12 +5,12 @@ from pathlib import Path
 import pytest
 
 from hearth.base.codec import to_json
-from hearth.base.errors import UserError
 from hearth.record.schema import Launched
 from hearth.record.store import RecordWriter
 from hearth.studies.characterise.questions import Question
 from hearth.studies.characterise.study import AskedTarget, Characterisation, CharacterisationRuns
 from hearth.studies.engine.arms import Arm
+from hearth.studies.engine.store import Opening
 from hearth.studies.engine.trial import Trial, Turn
 
 
@@ -40,6 +40,12 @@ def asked(target: Quick) -> list[AskedTarget]:
 ONCE = CharacterisationRuns(repeat=2, warmup=0, seed=1)
 
 
+def again(
+    state: Path, number: str, what: list[AskedTarget], settings: CharacterisationRuns = ONCE
+) -> Characterisation:
+    return Characterisation.begin(state, "quick", what, settings, Opening(resume=number))
+
+
 def test_it_runs_what_is_missing_and_nothing_twice(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -48,7 +54,7 @@ def test_it_runs_what_is_missing_and_nothing_twice(
     with pytest.raises(KeyboardInterrupt):
         begun.run(asked(first), ONCE)
     then = Quick()
-    resumed = Characterisation.resume(tmp_path, begun.directory.name, asked(then), ONCE)
+    resumed = again(tmp_path, begun.directory.name, asked(then))
     assert not resumed.run(asked(then), ONCE)
     assert len(first.runs) == 6 and len(then.runs) == 2
     assert "hearth: 8/8  quick, smt: " in capsys.readouterr().err
@@ -56,12 +62,3 @@ def test_it_runs_what_is_missing_and_nothing_twice(
     seconds = [[arm["seconds"] for arm in q["comparison"]["arms"]] for q in questions]
     assert seconds == [[[1.0, 1.0], [1.0, 1.0]]] * 2
     assert len(list((tmp_path / "studies" / "compare").iterdir())) == 2
-
-
-def test_one_with_other_settings_is_refused_by_name(tmp_path: Path) -> None:
-    number = Characterisation.begin(tmp_path, "quick", asked(Quick()), ONCE).directory.name
-    more = CharacterisationRuns(repeat=3, warmup=0, seed=1)
-    with pytest.raises(UserError, match=f"--resume: {number} has repeat 2, not 3"):
-        Characterisation.resume(tmp_path, number, asked(Quick()), more)
-    with pytest.raises(UserError, match="no characterisation has the id 'x'"):
-        Characterisation.resume(tmp_path, "x", asked(Quick()), ONCE)

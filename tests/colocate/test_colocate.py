@@ -144,7 +144,7 @@ def test_the_dry_run_lists_each_way_with_the_memory_of_the_shares(
     (heap_mb,) = {re.findall(r"--memory (\d+)m", words[0])[0], re.findall(
         r"spark.driver.memory=(\d+)m", words[2])[0]}  # fmt: skip
     assert int(heap_mb) > 300
-    assert "--executors 1 --unbound --memory" in words[3] and "--unbound" in words[5]
+    assert "--executors 1 --bind none --memory" in words[3] and "--bind none" in words[5]
     assert "local-numa[1x1]" in words[3] and "neighbours=ignore" in words[3]
     assert f"ActiveProcessorCount={len(cpus('1-1')[0])} " in words[2], "the share's configuration"
     assert "--memory" not in words[6] + words[7], "alone, each has all of it"

@@ -1,6 +1,5 @@
 """The arms, the kernel's setting that one of them changes, and the choices that are kept."""
 
-import json
 import os
 import signal
 import subprocess
@@ -55,7 +54,7 @@ def test_a_docker_command_that_cannot_be_started_is_not_said_to_be_missing(
 def test_unbound_is_the_same_plan_with_one_word_more() -> None:
     line = read_line(["--executors", "2", "x.py"])
     unbound, _ = chosen(["unbound", "native"])
-    assert profile_words(unbound, line) == ["--executors", "2", "--unbound", "x.py"]
+    assert profile_words(unbound, line) == ["--executors", "2", "--bind", "none", "x.py"]
 
 
 def test_package_is_the_same_plan_bound_to_packages() -> None:
@@ -76,7 +75,7 @@ def test_tuned_is_what_the_tune_found_with_the_users_own_jvm_options(tmp_path: P
     users = {"spark.executor.extraJavaOptions": "-Xss4m"}
     tuned = tuned_arm(TUNED, "x.py", users, users.keys(), tmp_path)
     assert profile_words(tuned, line) == [
-        "--unbound", "--master", "local-numa[2x1]",
+        "--bind", "none", "--master", "local-numa[2x1]",
         "--conf", "spark.executor.extraJavaOptions=-Xss4m",
         "--conf", "spark.sql.shuffle.partitions=8",
         "--conf", "spark.executor.extraJavaOptions=-Xss4m -XX:+UseG1GC", "x.py", "7",
@@ -195,23 +194,9 @@ def test_a_choice_and_a_tune_of_one_application_are_kept_side_by_side(tmp_path: 
     assert kept_tuned(tmp_path, application(line)) == TUNED and file.is_file()
 
 
-def test_what_the_last_release_kept_is_used_and_forgotten(tmp_path: Path) -> None:
-    line = read_line(["job.py"])
-    name = keep_compared(tmp_path / "new", line, _COMPARED).name
-    for folder, config in (("choices", _COMPARED), ("tuned", TUNED)):
-        (tmp_path / folder).mkdir()
-        text = json.dumps({"application": application(line), **config})
-        (tmp_path / folder / name).write_text(text)
-    found = kept_compared(tmp_path, line)
-    assert found is not None and found["arm"] == _COMPARED["arm"]
-    assert forget_compared(tmp_path, line)
-    assert kept_compared(tmp_path, line) is None
-    tuned = kept_tuned(tmp_path, application(line))
-    assert tuned is not None and tuned["tune"] == TUNED["tune"]
-
-
 @pytest.mark.parametrize(
-    "words", [["--master", "local-numa"], ["--executors", "2"], ["--executors=2"], ["--unbound"]]
+    "words",
+    [["--master", "local-numa"], ["--executors", "2"], ["--executors=2"], ["--bind", "none"]],
 )
 def test_what_the_user_fixes_speaks_against_a_kept_choice(tmp_path: Path, words: list[str]) -> None:
     keep_compared(tmp_path, read_line(["job.py"]), _COMPARED)

@@ -179,7 +179,7 @@ def running(mark: str) -> list[str]:
         (["--arms", "nativ,bound", "x.py"], "'nativ' … native"),
         (["--arms", "native", "x.py"], "--arms … two"),
         (["--arms", "native,docker", "x.py"], "docker:"),
-        (["--unbound", "x.py"], "--unbound: … leave it out"),
+        (["--unbound", "x.py"], "--unbound: not an option of … use '--bind none'"),
         (["--docker", "x.py"], "--docker: … leave it out"),
         (
             ["--conf", "spark.hearth.binding=off", "x.py"],

@@ -14,9 +14,10 @@ from hearth.report.terminal.compare import show_comparison
 from hearth.report.terminal.screen import Screen
 from hearth.studies.compare import result as documents
 from hearth.studies.compare.result import ComparisonSettings, ListedArm
-from hearth.studies.compare.study import Comparison, read_comparison, run
+from hearth.studies.compare.study import Comparison, run
 from hearth.studies.compare.verdict import compared
 from hearth.studies.engine.arms import Arm
+from hearth.studies.engine.store import Opening
 from hearth.studies.engine.trial import Trial, Turn
 from support import ROOT, Command
 
@@ -34,7 +35,7 @@ def application(folder: Path, text: str) -> str:
 
 def only_comparison(state: Path) -> Comparison:
     (directory,) = (state / "studies" / "compare").iterdir()
-    return read_comparison(directory)
+    return Comparison.read(directory)
 
 
 class Quick:
@@ -66,7 +67,7 @@ def quick_comparison(
         target,
         against_baseline=against_baseline,
     )
-    return read_comparison(comparison.directory)
+    return Comparison.read(comparison.directory)
 
 
 def test_arms_run_in_turn_in_random_order_and_warm_ups_do_not_count(tmp_path: Path) -> None:
@@ -168,11 +169,11 @@ def cut_short(tmp_path: Path) -> Comparison:
 def test_an_interrupted_comparison_is_resumed_by_its_id(
     tmp_path: Path, cut_short: Comparison
 ) -> None:
-    resumed = Comparison.resume(tmp_path, cut_short.head.id, "quick", ARMS, TWICE)
+    resumed = Comparison.begin(tmp_path, "quick", ARMS, TWICE, Opening(resume=cut_short.head.id))
     later = Quick()
     run(resumed, ARMS, later)
     assert later.count == 3
-    kept = read_comparison(cut_short.directory)
+    kept = Comparison.read(cut_short.directory)
     assert sorted((t.repetition, t.arm) for t in kept.trials) == [
         (repetition, arm) for repetition in (-1, 0, 1) for arm in ("bound", "native")
     ]
@@ -180,14 +181,14 @@ def test_an_interrupted_comparison_is_resumed_by_its_id(
 
 def test_one_that_was_killed_in_its_first_run_says_so_and_is_resumed(tmp_path: Path) -> None:
     begun = Comparison.begin(tmp_path, "quick", ARMS, TWICE)
-    said = compared(begun.head, read_comparison(begun.directory).trials)
+    said = compared(begun.head, Comparison.read(begun.directory).trials)
     shown = "\n".join(show_comparison(said, Screen(200)))
     assert "no run has ended" in shown and "see below" not in shown
     goes_on = f"'hearth compare --resume {begun.head.id}' goes on with it"
     assert f"no run of native has ended; {goes_on}" in " ".join(shown.split())
-    resumed = Comparison.resume(tmp_path, begun.head.id, "quick", ARMS, TWICE)
+    resumed = Comparison.begin(tmp_path, "quick", ARMS, TWICE, Opening(resume=begun.head.id))
     run(resumed, ARMS, Quick())
-    assert len(read_comparison(begun.directory).trials) == 6
+    assert len(Comparison.read(begun.directory).trials) == 6
 
 
 def test_it_goes_on_only_as_it_was_and_on_the_machine_as_it_was(
@@ -196,11 +197,11 @@ def test_it_goes_on_only_as_it_was_and_on_the_machine_as_it_was(
     number = cut_short.head.id
     more = ComparisonSettings(warmup=1, seed=1, command=["quick"], repeat=9)
     with pytest.raises(UserError, match=f"--resume: {number} has repeat 2, not 9: repeat its"):
-        Comparison.resume(tmp_path, number, "quick", ARMS, more)
+        Comparison.begin(tmp_path, "quick", ARMS, more, Opening(resume=number))
     with pytest.raises(UserError, match="has arms 'native bound', not 'bound native'"):
-        Comparison.resume(tmp_path, number, "quick", ARMS[::-1], TWICE)
+        Comparison.begin(tmp_path, "quick", ARMS[::-1], TWICE, Opening(resume=number))
     with pytest.raises(UserError, match=r"no comparison has the id '\.\./x'"):
-        Comparison.resume(tmp_path, "../x", "quick", ARMS, TWICE)
-    resumed = Comparison.resume(tmp_path, number, "quick", ARMS, TWICE)
+        Comparison.begin(tmp_path, "quick", ARMS, TWICE, Opening(resume="../x"))
+    resumed = Comparison.begin(tmp_path, "quick", ARMS, TWICE, Opening(resume=number))
     with pytest.raises(UserError, match=r"huge_pages: None in .* but always in third"):
         resumed.check_alike(record("third", "0", "always"))

@@ -11,7 +11,7 @@ from hearth.base.codec import to_json
 from hearth.base.errors import UserError
 from hearth.base.redaction import Redaction
 from hearth.record.store import new_directory
-from hearth.studies.compare.study import read_comparison
+from hearth.studies.compare.study import Comparison
 from hearth.studies.compare.verdict import compared
 from hearth.studies.engine.schedule import Repetitions, StopRule, StudyDesign, conduct
 from hearth.studies.engine.store import Journal
@@ -195,7 +195,7 @@ def test_a_comparison_of_an_earlier_hearth_is_read_and_says_what_it_said(tmp_pat
     ]  # fmt: skip
     (tmp_path / "comparison.json").write_text(json.dumps(head))
     (tmp_path / "runs.jsonl").write_text("".join(json.dumps(run) + "\n" for run in runs))
-    found = read_comparison(tmp_path)
+    found = Comparison.read(tmp_path)
     said = to_json(compared(found.head, found.trials))
     assert said["arms"][1]["ratio"]["pairs"] == 4
     assert said["settings"] == head["settings"]
@@ -208,7 +208,7 @@ def test_executors_that_change_between_the_runs_of_an_arm_are_a_reason_to_doubt(
             "baseline": "native", "arms": [{"name": "native"}, {"name": "bound"}],
             "settings": {"warmup": 0, "seed": 1, "cold": False, "repeat": 3}}  # fmt: skip
     (tmp_path / "comparison.json").write_text(json.dumps(head))
-    comparison = read_comparison(tmp_path)
+    comparison = Comparison.read(tmp_path)
     for n in range(3):
         plan = (
             "partitioned; 2 on CPUs 0-1, 512 MiB"
@@ -217,7 +217,7 @@ def test_executors_that_change_between_the_runs_of_an_arm_are_a_reason_to_doubt(
         )
         comparison.keep(TrialLine("native", n, None, 1.0, plan="native"))
         comparison.keep(TrialLine("bound", n, None, 1.0, plan=plan))
-    found = read_comparison(tmp_path)
+    found = Comparison.read(tmp_path)
     (warning,) = to_json(compared(found.head, found.trials))["warnings"]
     assert warning["kind"] == "other-plan"
     assert "bound did not run with the same executors each time" in warning["sentence"]

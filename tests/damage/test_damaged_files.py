@@ -49,7 +49,7 @@ from hearth.spark.saved_configs import (
 from hearth.studies.bench import study as series
 from hearth.studies.bench.result import bench_result, is_good, job_warnings, summarised
 from hearth.studies.characterise.study import Characterisation
-from hearth.studies.compare.study import read_comparison
+from hearth.studies.compare.study import Comparison
 from hearth.studies.compare.verdict import compared
 from hearth.workloads import datasets, tpch
 from hearth.workloads.checks import FinishedRun
@@ -443,7 +443,7 @@ def test_a_damaged_comparison_is_named_or_read_without_the_damaged_runs(
         (tmp_path / other).write_bytes(whole)
 
     def read() -> None:
-        found = read_comparison(tmp_path)
+        found = Comparison.read(tmp_path)
         said = compared(found.head, found.trials)
         to_json(said)
         show_comparison(said, SCREEN)
@@ -487,7 +487,7 @@ def test_a_damaged_characterisation_is_named_or_read_without_the_damaged_lines(
         found = Characterisation.read(here).characterised()
         to_json(found)
         show_characterisation(found, SCREEN)
-        page([], None, found)
+        page([], found)
 
     try_all(file, files[file], of_lines if name.endswith("l") else of_json, read)
 

@@ -17,7 +17,7 @@ from hearth.record.schema import Launched
 from hearth.record.store import RecordWriter, list_records, new_directory, read_record
 from hearth.spark.run_files import write_plan
 from hearth.studies.compare.result import ComparisonSettings
-from hearth.studies.compare.study import Comparison, read_comparison
+from hearth.studies.compare.study import Comparison
 from hearth.studies.engine.arms import Arm
 from hearth.studies.engine.trial import TrialLine
 from support import Command, command, confs, driver_settings, environment, json_lines, require
@@ -129,7 +129,7 @@ def test_runs_of_a_comparison_count_that_a_full_disk_does_not_take(
     full.unlink()
     kept.keep(replace(run, arm="bound"))
     assert len(kept.trials) == 21
-    again = read_comparison(kept.directory).trials
+    again = Comparison.read(kept.directory).trials
     assert again[-1].arm == "bound"
     assert capsys.readouterr().err == ""
     fill(small)

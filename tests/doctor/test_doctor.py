@@ -22,8 +22,7 @@ from hearth.doctor.rule import Worth
 from hearth.doctor.rules import RULES
 from hearth.doctor.silence import read_silenced, silence, unsilence
 from hearth.machine.tree import NotSeen, Tree
-from hearth.report.html.doctor import doctor_view
-from hearth.report.html.page import doctor_page
+from hearth.report.html.page import page
 from hearth.report.terminal.doctor import show_doctor
 from hearth.report.terminal.screen import Screen
 from support import ROOT, Command, check_golden, validate
@@ -111,7 +110,7 @@ def test_what_a_container_may_only_read_is_changed_on_the_host(tmp_path: Path) -
 
 def test_the_page_has_each_finding_and_loads_nothing(tmp_path: Path) -> None:
     found = examined(tmp_path, *WRONG, silenced={"memory-maps": "<b>small</b>"})
-    html = doctor_page(doctor_view(replace(found, machine="a <capture>")))
+    html = page([], replace(found, machine="a <capture>"))
     assert "<h3>host-name: host name big_box: an underscore</h3>" in html
     assert "&lt;b&gt;small&lt;/b&gt;" in html and "a &lt;capture&gt;" in html
     assert "<script" not in html

@@ -29,6 +29,7 @@ from hearth.studies.characterise.study import AskedTarget, Characterisation, Cha
 from hearth.studies.compare.result import ComparisonSettings
 from hearth.studies.compare.study import Comparison
 from hearth.studies.engine.arms import Arm
+from hearth.studies.engine.store import Opening
 from hearth.studies.engine.target import ApplicationTarget
 from hearth.studies.engine.trial import TrialLine
 from hearth.studies.listing import find_kept, list_studies
@@ -234,15 +235,21 @@ def test_one_rule_for_ids_finds_runs_and_studies_alike(hearth: Command, tmp_path
     run = made(state, "job").directory.name
     arms = [Arm("native"), Arm("bound")]
     settings = ComparisonSettings(0, 1)
-    kept = [Comparison.begin(state, "job.py", arms, settings).head.id for _ in range(2)]
+
+    def again(number: str | None = None) -> str:
+        return Comparison.begin(state, "job.py", arms, settings, Opening(resume=number)).head.id
+
+    kept = [again() for _ in range(2)]
     # One letter more than it has in common with the other.
     beginning = next(kept[0][:n] for n in range(1, 99) if not kept[1].startswith(kept[0][:n]))
     for name in (kept[0], kept[0][-4:], beginning):
         kind, directory = find_kept(state, name)
         assert kind is not None and (kind.name, directory.name) == ("comparison", kept[0])
-        assert Comparison.resume(state, name, "job.py", arms, settings).head.id == kept[0]
+        assert again(name) == kept[0]
     assert find_kept(state, run[-4:]) == find_kept(state, "last")
-    assert Comparison.resume(state, "last", "job.py", arms, settings).head.id == max(kept)
+    assert Comparison.begin(state, "job.py", arms, settings, Opening(resume="last")).head.id == max(
+        kept
+    )
     with pytest.raises(UserError, match="matches 3 runs and studies: choose from"):
         find_kept(state, run[:4])
     assert "no run of native has ended" in hearth("runs", "show", kept[0][-4:]).stdout

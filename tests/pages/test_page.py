@@ -20,8 +20,7 @@ from hearth.base.codec import typed
 from hearth.doctor.examine import NotChecked, Sound, examine
 from hearth.doctor.rules import RULES
 from hearth.report.html.axis import axis
-from hearth.report.html.doctor import doctor_view
-from hearth.report.html.page import doctor_page, page
+from hearth.report.html.page import page
 from hearth.report.html.run import WORDS
 from hearth.studies.bench.result import BenchResult, JobSummary
 from hearth.studies.characterise.result import Characterised
@@ -119,7 +118,7 @@ def test_the_doctors_page_shows_every_finding_and_fits_its_screen(
     whole = replace(found[0], findings=findings, silenced=silenced, sound=sound, not_checked=unseen)
     screen = {"width": width, "height": 800}
     shown, complaints = opened(
-        browser, tmp_path / "d.html", doctor_page(doctor_view(whole)), "#doctor", viewport=screen
+        browser, tmp_path / "d.html", page([], whole), "#doctor", viewport=screen
     )
     assert_sound(shown, complaints)
     titles = shown.locator("#doctor h3")
@@ -425,7 +424,7 @@ def test_a_characterisation_shows_each_question_and_a_sweep_as_a_heat_map(
 ) -> None:
     example = ROOT / "fixtures" / "documents" / "characterisation.json"
     document = json.loads(example.read_text())
-    html = page([constructed.analysis()], characterisation=typed(document, Characterised))
+    html = page([constructed.analysis()], typed(document, Characterised))
     shown, complaints = opened(browser, tmp_path / "c.html", html, viewport=viewport)
     assert_sound(shown, complaints)
     for question in document["questions"]:
@@ -444,7 +443,7 @@ def test_a_series_shows_the_seconds_of_each_run_and_why_a_job_has_none(
     series = typed(document, BenchResult)
     lost = JobSummary("k-means", "local-numa", 1, "ended with 1: OutOfMemoryError")
     series = replace(series, rows=[*series.rows, lost])
-    html = page([constructed.analysis()], series=series)
+    html = page([constructed.analysis()], series)
     shown, complaints = opened(browser, tmp_path / "s.html", html, viewport=viewport)
     assert_sound(shown, complaints)
     counted = [case for case in series.cases if case.trial.counted_s is not None]
@@ -465,7 +464,7 @@ def test_a_colocation_shows_what_was_predicted_and_measured_on_one_scale(
     ]
     predicted = Predicted("runs of each alone", predict(curves, [(1, 1)]), ["disks are shared"])
     document = replace(measured, prediction=predicted)
-    html = page([constructed.analysis()], colocation=document)
+    html = page([constructed.analysis()], document)
     shown, complaints = opened(browser, tmp_path / "c.html", html, viewport=_PHONE)
     assert_sound(shown, complaints)
     words = shown.locator("#colocation").inner_text()

@@ -41,7 +41,8 @@ def test_throughput_of_pairs_is_the_sum_of_their_relative_speeds_on_their_nodes(
 ) -> None:
     table = read_speedups(shared / "data" / "power8" / "table7_speedups.csv")
     for names, expected in BY_HAND.items():
-        curves = [Curve.of_times(name, table[name], 4) for name in names]
+        times = {name: [table[name][n] / table[name][4] for n in (1, 2, 3, 4)] for name in names}
+        curves = [curve(name, *times[name]) for name in names]
         found = predict(curves, splits(4, 2))
         assert [split.shown for split in found] == ["1-3", "2-2", "3-1"]
         assert [round(split.throughput.value, 2) for split in found] == expected
@@ -157,5 +158,3 @@ def test_what_is_no_split_is_refused_by_name() -> None:
         splits(2, 3)
     with pytest.raises(UserError, match="more than 2000: name one with --split"):
         splits(64, 4)
-    with pytest.raises(UserError, match="its time on all 4 units is not known"):
-        Curve.of_times("SQL", {1: 1.0, 2: 0.6}, 4)

@@ -31,6 +31,7 @@ from hearth.spark.saved_configs import TunedConfig, keep_tuned, kept_tuned, work
 from hearth.spark.submit_args import SubmitLine, SubmitOptions
 from hearth.studies.engine.arms import Arm, profile_words
 from hearth.studies.engine.progress import StudyProgress
+from hearth.studies.engine.store import Opening
 from hearth.studies.engine.target import tuned_as
 from hearth.studies.engine.trial import Trial, Turn
 from hearth.studies.listing import list_studies
@@ -124,9 +125,17 @@ class Quick:
         return Trial(turn, seconds=seconds, record=record.name)
 
 
-def begin(state: Path, space: SearchSpace = SPACE, settings: TuneSettings = SETTINGS) -> Tune:
-    words = ["quick.py", "--date", "today"]
-    return Tune.begin(state, Quick(shape((4, 4))), space, settings, words, MACHINE, "here")
+def begin(
+    state: Path,
+    space: SearchSpace = SPACE,
+    settings: TuneSettings = SETTINGS,
+    resume: str | None = None,
+    date: str = "today",
+) -> Tune:
+    target, words = Quick(shape((4, 4))), ["quick.py", "--date", date]
+    return Tune.begin(
+        state, target, lambda: (space, MACHINE), settings, words, "here", Opening(resume=resume)
+    )
 
 
 def made(
@@ -352,8 +361,7 @@ def test_after_kill_9_no_finished_trial_is_lost_or_made_again(tmp_path: Path) ->
     before = read_tune(directory).lines
     assert len(before) == 3
     again = Quick(shape((8, 2)))
-    words = ["quick.py", "--date", "today"]
-    resumed = Tune.resume(tmp_path, directory.name, SETTINGS, words)
+    resumed = begin(tmp_path, resume=directory.name)
     tune.run(resumed, again, {}, StudyProgress())
     whole = read_tune(directory)
     assert whole.lines[:3] == before
@@ -367,8 +375,7 @@ def test_after_kill_9_no_finished_trial_is_lost_or_made_again(tmp_path: Path) ->
 def test_a_first_line_that_a_kill_cut_short_does_not_swallow_the_next_trial(tmp_path: Path) -> None:
     begun = begin(tmp_path)
     begun.journal.file.write_text('{"configuration": 3, "ro')
-    words = ["quick.py", "--date", "today"]
-    resumed = Tune.resume(tmp_path, begun.head.id, SETTINGS, words)
+    resumed = begin(tmp_path, resume=begun.head.id)
     tune.run(resumed, Quick(shape((8, 2))), {}, StudyProgress())
     assert len(read_tune(begun.directory).lines) == len(resumed.lines)
 
@@ -390,16 +397,15 @@ def test_progress_names_each_trial_that_beats_all_before(
 
 def test_it_is_resumed_only_as_it_was_but_with_more_budget(tmp_path: Path) -> None:
     number = begin(tmp_path).head.id
-    words = ["quick.py", "--date", "today"]
     with pytest.raises(UserError, match=f"--resume: {number} has command '.*today', not '.*first'"):
-        Tune.resume(tmp_path, number, SETTINGS, ["quick.py", "--date", "first"])
+        begin(tmp_path, resume=number, date="first")
     cores = TuneSettings("core-seconds", 8, 3600.0, 100)
     with pytest.raises(UserError, match="has objective time, not core-seconds"):
-        Tune.resume(tmp_path, number, cores, words)
+        begin(tmp_path, settings=cores, resume=number)
     with pytest.raises(UserError, match=r"no tune has the id '\.\./x'"):
-        Tune.resume(tmp_path, "../x", SETTINGS, words)
+        begin(tmp_path, resume="../x")
     more = TuneSettings("time", 20, 3600.0, 100)
-    Tune.resume(tmp_path, number, more, words)
+    begin(tmp_path, settings=more, resume=number)
     assert read_tune(tmp_path / "studies" / "tune" / number).head.settings.budget == 20
 
 
@@ -459,7 +465,7 @@ def test_for_two_objectives_the_front_holds_what_nothing_beats_in_both(tmp_path:
     assert [t["pareto"] for t in ended] == [not beaten(t) for t in ended]
     words = "No other trial beats these in both time and core-seconds: "
     assert any(words in line for line in show_tune(typed(document, Tuned), Screen(10_000)))
-    assert words in page([], tune=typed(document, Tuned))
+    assert words in page([], typed(document, Tuned))
 
 
 def test_what_a_trial_measured_besides_its_time_changes_what_is_expected() -> None:
@@ -628,7 +634,7 @@ def test_what_you_fixed_stays(monkeypatch: pytest.MonkeyPatch) -> None:
     assert by_option.current == by_option.proposal, "what you typed is the plan"
     by_master = space(monkeypatch, master="local-numa[2x8]")
     assert {(one.executors, one.cores) for one in by_master.configurations} == {(2, 8)}
-    unbound = space(monkeypatch, unbound=True)
+    unbound = space(monkeypatch, bind="none")
     assert {one.binding for one in unbound.configurations} == {"none"}
     flags = {"spark.executor.extraJavaOptions": "-XX:+UseZGC"}
     collector = space(monkeypatch, flags)
@@ -803,7 +809,7 @@ def test_a_workload_is_run_as_its_tune_found_best(
 
 def test_the_page_shows_trials_and_the_surface_with_its_uncertainty(tmp_path: Path) -> None:
     document = made(tmp_path, Quick(shape((8, 2))))
-    html = page([], tune=typed(document, Tuned))
+    html = page([], typed(document, Tuned))
     assert html.count("<tr>") >= len(document["trials"])
     (best,) = re.findall(r'<td class="best"[^>]*>([^<]*)</td>', html)
     assert best.startswith("1") and "±" in best and best.endswith("*")
@@ -815,7 +821,7 @@ def test_the_page_shows_trials_and_the_surface_with_its_uncertainty(tmp_path: Pa
     for part in ("Trials in their order", "Settings to copy", "Next: ", "best of those not tried"):
         assert part in html
     hostile = {**document, "application": "<script>alert(1)</script>"}
-    assert "<script>alert" not in page([], tune=typed(hostile, Tuned))
+    assert "<script>alert" not in page([], typed(hostile, Tuned))
 
 
 def test_ctrl_c_says_how_to_go_on_and_going_on_ends_the_tune(

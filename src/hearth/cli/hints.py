@@ -6,6 +6,11 @@ from collections.abc import Iterator
 from hearth.base.errors import nearest
 from hearth.cli.commands import GROUPS, load
 
+#: Options that are gone, and what to type instead.
+REPLACED = {
+    "--unbound": "--bind none",
+    **dict.fromkeys(("--protocol", "--minutes", "--ramp"), "hearth colocate --loop MINUTES,RAMP"),
+}
 _MOST_NAMED = 4
 #: Nearer than within one command: all commands together have an option that is like any word.
 _CUTOFF = 0.75
@@ -38,6 +43,8 @@ def elsewhere(word: str, own: str | None) -> str | None:
     None where no command has one of this name or like it.
     """
     name = word.partition("=")[0]
+    if name in REPLACED:
+        return f"use '{REPLACED[name]}'"
     having = commands_with()
     having.pop("--help", None)
     if name in having:

@@ -13,7 +13,7 @@ from typing import Any, NoReturn, TypeVar
 
 from hearth.base.durations import parse_seconds
 from hearth.base.errors import UserError
-from hearth.cli.hints import elsewhere
+from hearth.cli.hints import REPLACED, elsewhere
 from hearth.machine.plan import BINDINGS, ENGINES, KINDS
 from hearth.spark.submit_args import (
     DRY_RUN,
@@ -32,15 +32,10 @@ MACHINE_HELP = (
     "(default: this machine)"
 )
 _MOST_RUNS = 1000
+#: The title of the options that few need.
+ADVANCED = "advanced"
 T = TypeVar("T")
 
-#: What `--bind` does with each executor.
-_BINDING_HELP = {
-    "node": "node (default): bind each executor to CPUs of its own, within one NUMA node if they "
-    "fit",
-    "package": "package: to all CPUs and memory nodes of a package, shared with others",
-    "none": "none: do not bind",
-}
 #: The options of `SubmitOptions`, as argparse takes them.
 _PLANNING: dict[str, dict[str, Any]] = {
     "--input": {"metavar": "SIZE", "help": "size of the input, e.g. 200g"},
@@ -52,7 +47,12 @@ _PLANNING: dict[str, dict[str, Any]] = {
         "help": "task slots of each executor (default: planned)",
     },
     "--memory": {"metavar": "SIZE", "help": "heap of each executor, e.g. 20g (default: planned)"},
-    "--bind": {"choices": BINDINGS},
+    "--bind": {
+        "choices": BINDINGS,
+        "help": "node (default): bind each executor to CPUs of its own, within one NUMA node if "
+        "they fit; package: to all CPUs and memory nodes of a package, shared with others; none: "
+        "do not bind",
+    },
     "--engine": {
         "choices": tuple(ENGINES),
         "help": "use this native engine: sets spark.plugins; its jar must be on the class path",
@@ -61,7 +61,6 @@ _PLANNING: dict[str, dict[str, Any]] = {
         "choices": ("node", "machine"),
         "help": "what Spark treats as a host: each NUMA node (default) or the whole machine",
     },
-    "--unbound": {"action": "store_true", "help": "same as --bind none"},
     "--docker": {"action": "store_true", "help": "run each executor in a Docker container"},
     "--when-full": {
         "choices": ("share", "wait", "refuse"),
@@ -79,28 +78,22 @@ OF_A_PLAN = ("--input", "--workload", "--executors", "--cores", "--memory", "--b
 
 def add_plan_options(parser: ArgumentParser) -> None:
     """Add what is known of an application, and what the user fixes of its plan."""
-    _add(parser, OF_A_PLAN, {})
+    _add(parser, OF_A_PLAN)
 
 
 def add_submit_options(parser: ArgumentParser, refused: Mapping[str, str] = {}) -> None:
     """Add the options with which an application is planned and run.
 
-    refused: those that this command does not accept, or values of them (`--bind none`), with what
-    it says of each in place of running.
+    refused: those that this command does not accept, with what it says of each in place of running.
     """
     parser.set_defaults(refused=refused)
-    _add(parser, [name for name in _PLANNING if name not in refused], refused)
+    _add(parser, [name for name in _PLANNING if name not in refused])
 
 
-def _add(parser: ArgumentParser, names: Iterable[str], refused: Mapping[str, str]) -> None:
+def _add(parser: ArgumentParser, names: Iterable[str]) -> None:
     plan = group(parser, "plan")
     for name in names:
-        how = dict(_PLANNING[name])
-        if "choices" in how:
-            how["choices"] = [c for c in how["choices"] if f"{name} {c}" not in refused]
-        if name == "--bind":
-            how["help"] = "; ".join(_BINDING_HELP[c] for c in _BINDING_HELP if c in how["choices"])
-        plan.add_argument(name, **how)
+        plan.add_argument(name, **_PLANNING[name])
 
 
 @dataclass(frozen=True)
@@ -212,10 +205,14 @@ def read_lines(file: Path, option: str, refused: Mapping[str, str]) -> list[Subm
 
 
 def read_planning_words(words: Iterable[str], what: str) -> SubmitOptions:
-    """Return the options that the words of a file stand for; what: names it in an error."""
+    """Return the options that the words of a file stand for; what: names it in an error.
+
+    An option that has gone since the file was written is read as what replaces it.
+    """
+    words = [now for word in words for now in REPLACED.get(word, word).split()]
     parser = _Refusing(add_help=False, allow_abbrev=False, prog=what)
     add_submit_options(parser)
-    return submit_line(SplitLine(), parser.parse_args(list(words))).asked
+    return submit_line(SplitLine(), parser.parse_args(words)).asked
 
 
 def from_namespace(kind: type[T], given: Namespace, **more: object) -> T:
@@ -233,12 +230,11 @@ def _options_of(parser: ArgumentParser) -> dict[str, bool]:
 def _refuse(words: Iterable[str], takes: Mapping[str, bool], refused: Mapping[str, str]) -> None:
     rest = iter(words)
     for word in rest:
-        name, equals, value = word.partition("=")
+        name, equals, _ = word.partition("=")
         if takes[name] and not equals:
-            value = next(rest)
-        why = refused.get(name) or refused.get(f"{name} {value}")
-        if why is not None:
-            raise UserError(f"{name}: {why}")
+            next(rest)
+        if name in refused:
+            raise UserError(f"{name}: {refused[name]}")
 
 
 def _refuse_late_dry_run(split: SplitLine, marked: str) -> None:
@@ -307,7 +303,7 @@ def add_run_options(parser: ArgumentParser, *, repeat: int, warmup: int) -> _Mut
     warm_ups = f"warm-up runs of each arm, not measured (default: {warmup})"
     runs.add_argument("--warmup", type=int, default=warmup, metavar="N", help=warm_ups)
     seed = "seed for the order of runs and the generated data (default: 1)"
-    runs.add_argument("--seed", type=int, default=1, metavar="N", help=seed)
+    group(parser, ADVANCED).add_argument("--seed", type=int, default=1, metavar="N", help=seed)
     budget = "time for all runs, e.g. 30m: start none that would exceed it"
     runs.add_argument("--budget", metavar="TIME", help=budget)
     add_wait_option(parser)

@@ -8,7 +8,7 @@ from hearth.base.errors import UserError
 from hearth.doctor.rule import Worth
 from hearth.spark.saved_configs import machine_key
 from hearth.studies.compare.result import Compared, ComparedArm, ComparisonHead, PairedRatio
-from hearth.studies.compare.study import read_comparison
+from hearth.studies.compare.study import Comparison
 from hearth.studies.compare.verdict import compared
 from hearth.studies.engine.arms import FIXED
 from hearth.studies.engine.store import COMPARE, REMEDY
@@ -47,7 +47,7 @@ def _results(state_home: Path, root: Path, problems: list[str]) -> Iterator[Comp
 
 
 def _result(directory: Path) -> Compared:
-    comparison = read_comparison(directory)
+    comparison = Comparison.read(directory)
     return compared(comparison.head, comparison.trials)
 
 

@@ -9,15 +9,15 @@ import json
 import os
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TypedDict, cast
+from typing import TypedDict
 
-from hearth.base.codec import LEFT_OUT, read_document, read_typed, to_json
+from hearth.base.codec import LEFT_OUT, read_typed, to_json
 from hearth.base.errors import UserError
 from hearth.base.private_files import private_directory, write_private
 from hearth.spark.submit_args import SubmitLine
 
 #: Options with which the user makes the choice: then a kept one is not used.
-_FIXING = {"--executors", "--cores", "--memory", "--bind", "--unbound", "--docker", "--hosts"}
+_FIXING = {"--executors", "--cores", "--memory", "--bind", "--docker", "--hosts"}
 
 
 class ComparedConfig(TypedDict):
@@ -114,19 +114,13 @@ def forget_compared(home: Path, line: SubmitLine, root: Path = Path("/")) -> boo
 
 
 def _read(home: Path, named: str, root: Path) -> SavedConfigs:
-    file, *old = _files(home, named, root)
-    if os.path.lexists(file):
-        saved = read_typed(file, SavedConfigs, _REMEDY)
-        if not (saved.compared or saved.tuned):  # such a file is never written
-            raise UserError(f"'{file}' holds no saved configuration: {_REMEDY}")
-        return saved
-    compared, tuned = (
-        read_document(one, kind, _REMEDY) if os.path.lexists(one) else None
-        for one, kind in zip(old, (ComparedConfig, TunedConfig), strict=True)
-    )
-    return SavedConfigs(
-        named, cast(ComparedConfig | None, compared), cast(TunedConfig | None, tuned)
-    )
+    file = _file(home, named, root)
+    if not os.path.lexists(file):
+        return SavedConfigs(named)
+    saved = read_typed(file, SavedConfigs, _REMEDY)
+    if not (saved.compared or saved.tuned):  # such a file is never written
+        raise UserError(f"'{file}' holds no saved configuration: {_REMEDY}")
+    return saved
 
 
 def _sound(home: Path, named: str, root: Path) -> SavedConfigs:
@@ -139,21 +133,17 @@ def _sound(home: Path, named: str, root: Path) -> SavedConfigs:
 
 def _write(home: Path, saved: SavedConfigs, root: Path) -> Path:
     """Write it in place of what was there; no file is left where nothing is saved."""
-    file, *old = _files(home, saved.application, root)
+    file = _file(home, saved.application, root)
     if saved.compared or saved.tuned:
         private_directory(file.parent)
         write_private(file, json.dumps(to_json(saved), indent=1))
     else:
         file.unlink(missing_ok=True)
-    for one in old:
-        one.unlink(missing_ok=True)
     return file
 
 
-def _files(home: Path, named: str, root: Path) -> tuple[Path, Path, Path]:
-    """Return the file, and the two of releases before 0.10: of compare, of tune."""
-    name = f"{_key(named, root)}.json"
-    return home / "saved" / name, home / "choices" / name, home / "tuned" / name
+def _file(home: Path, named: str, root: Path) -> Path:
+    return home / "saved" / f"{_key(named, root)}.json"
 
 
 def application(line: SubmitLine) -> str:

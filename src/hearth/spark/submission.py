@@ -58,13 +58,11 @@ class Submission:
 class Occasion:
     """The purpose of a submission.
 
-    dry_run: nothing of it will run. named: whether the line names a file, not a workload of
-    hearth's, which is planned only. measured: missing class-data archives are made first, so that
+    dry_run: nothing of it will run. measured: missing class-data archives are made first, so that
     the run is like all later ones; else they are made when it is over. debug: of the JVM side.
     """
 
     dry_run: bool = False
-    named: bool = True
     measured: bool = False
     debug: bool = False
 
@@ -87,12 +85,29 @@ def prepare(
         passed = command.passed_through(_spark_submit(), line, reason)
         passed.notes.extend(late_options(line.application))
         return Submission(passed, dict(settings), master, None)
+    return _planned(*_checked(line, settings, master), show_plan, occasion)
+
+
+def plan_of(line: SubmitLine, settings: Mapping[str, str], debug: bool = False) -> Plan | None:
+    """Return the plan by which a line would run; None where hearth does not plan it."""
+    leave_reserved(line.asked)
+    master = user_master(line, settings, os.environ)
+    remote = user_remote(line, settings, os.environ)
+    if command.pass_through_reason(line, master, remote) is not None:
+        return None
+    line, known, _ = _checked(line, settings, master)
+    return _plan(line, known, Occasion(dry_run=True, debug=debug))[0]
+
+
+def _checked(
+    line: SubmitLine, settings: Mapping[str, str], master: str | None
+) -> tuple[SubmitLine, dict[str, str], list[str]]:
+    """Return line, settings and notes for the user, with what master, engine and variables set."""
     paths.check_spark(paths.spark_home())
     _check(line, settings)
     check_local_dirs(settings, os.environ)
     line = replace(line, asked=command.sized_by_master(line.asked, master))
-    line, settings = _with_engine(line, settings)
-    return _planned(*_with_variables(line, settings), show_plan, occasion)
+    return _with_variables(*_with_engine(line, settings))
 
 
 def _planned(
@@ -104,8 +119,7 @@ def _planned(
 ) -> Submission:
     """Return the submission of what hearth plans, on the one machine that this is."""
     plan, inherited = _plan(line, settings, occasion)
-    if occasion.named:
-        check_application(line.application[0])
+    check_application(line.application[0])
     show_plan(plan)
     additions = _additions(line.asked, settings, plan)
     jar = paths.hearth_jar() if plan.needs_jar else None
@@ -246,7 +260,7 @@ def _idle(asked: SubmitOptions, plan: Plan) -> list[str]:
     """Return notes on executor options that have no effect, because the plan has no executors."""
     if not plan.is_native:
         return []
-    idle = [name for name in ("--unbound", "--docker", "--bind") if name in asked.given]
+    idle = [name for name in ("--docker", "--bind") if name in asked.given]
     remedy = "the plan is one JVM: fix executors, such as --executors 2"
     return [f"{name} has no effect: {remedy}" for name in idle]
 
@@ -259,7 +273,7 @@ def _additions(asked: SubmitOptions, settings: Mapping[str, str], plan: Plan) ->
     additions = {"spark.hearth.plan": str(file), **(plan.launch or {})}
     if asked.hosts is not None:
         additions["spark.hearth.hosts"] = asked.hosts
-    if asked.is_unbound:
+    if asked.bind == "none":
         additions[BINDING] = "off"
     if asked.bind == "package":
         additions[BINDING_SCOPE] = "package"

@@ -73,7 +73,6 @@ class SubmitOptions:
     bind: str | None = None
     engine: str | None = None
     hosts: str | None = None
-    unbound: bool = False
     docker: bool = False
     when_full: str | None = None
     reserve_cpus: str | None = None
@@ -91,11 +90,6 @@ class SubmitOptions:
         for name, value in self.given.items():
             words += [name] if value is True else [name, str(value)]
         return words
-
-    @property
-    def is_unbound(self) -> bool:
-        """Whether either of the two options asks for unbound executors."""
-        return self.unbound or self.bind == "none"
 
     def or_else(self, other: "SubmitOptions") -> "SubmitOptions":
         """Return these options, and of those that are not given here the other's."""
@@ -199,8 +193,7 @@ def split_line(arguments: Iterable[str], hearth_options: Mapping[str, bool]) -> 
 
 #: hearth's options that an application hardly has too.
 _HEARTHS_OWN = (
-    *("--dry-run", "--executors", "--cores", "--bind", "--unbound", "--docker", "--hosts"),
-    "--when-full",
+    *("--dry-run", "--executors", "--cores", "--bind", "--docker", "--hosts", "--when-full"),
 )
 
 

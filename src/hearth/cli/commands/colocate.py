@@ -11,12 +11,10 @@ examples:
   hearth colocate --dry-run --from RUN --from RUN a.py -- b.py
   hearth colocate --profile-first --objective fairness a.py --day 1 -- --class org.example.B b.jar
   hearth colocate --split 1-1 --repeat 10 word-count --size 200m -- k-means --size 100m
-  hearth colocate --split 2-2 --protocol loop --minutes 90 --ramp 15 a.py -- b.py
+  hearth colocate --split 2-2 --loop 90,15 a.py -- b.py
   hearth colocate --applications two-lines.txt --split 1-3
-  hearth colocate --dry-run --scaling speedups.csv SQL -- SVM
 """
 
-import json
 import sys
 from argparse import ArgumentParser
 from collections.abc import Sequence
@@ -24,7 +22,6 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 
-from hearth.base.codec import to_json
 from hearth.base.errors import UserError
 from hearth.base.sizes import counted
 from hearth.cli.options import (
@@ -33,32 +30,31 @@ from hearth.cli.options import (
     add_submit_options,
     from_namespace,
     group,
-    json_help,
     parse_limit,
     read_lines,
     run_options,
     split_words,
     submit_line,
 )
-from hearth.cli.pages import add_html_option, write_html
-from hearth.cli.resumed import RESUME_HELP, with_kept_words
+from hearth.cli.studies import (
+    StudyCommand,
+    add_study_options,
+    show_result,
+    with_kept_words,
+)
 from hearth.machine import paths
 from hearth.machine.described import machine_source
 from hearth.machine.jvm import topology
-from hearth.report.html.page import page
-from hearth.report.terminal.colocate import show_alone, show_colocation, show_ways
+from hearth.report.terminal.colocate import show_alone, show_ways
 from hearth.report.terminal.screen import Screen
 from hearth.report.terminal.sources import read_run
 from hearth.spark.submit_args import SubmitLine
 from hearth.studies.colocate.applications import applications_of, check_lines, with_data
 from hearth.studies.colocate.choice import chosen, colocate, foreseen
 from hearth.studies.colocate.partition import Units, leased
-from hearth.studies.colocate.prediction import from_runs, from_table
-from hearth.studies.colocate.result import Colocated
+from hearth.studies.colocate.prediction import from_runs
 from hearth.studies.colocate.study import (
     ARMS,
-    MINUTES,
-    RAMP,
     Colocation,
     ColocationSettings,
     Member,
@@ -67,7 +63,7 @@ from hearth.studies.colocate.study import (
     parse_loop,
 )
 from hearth.studies.engine.progress import Quiet, StudyProgress, continued_with
-from hearth.studies.engine.store import COLOCATE
+from hearth.studies.engine.store import COLOCATE, Opening
 from hearth.studies.models.colocation import Objective, candidates
 
 _OBJECTIVES = ("throughput", "slowdown", "fairness")
@@ -75,7 +71,6 @@ _OBJECTIVES = ("throughput", "slowdown", "fairness")
 _MARKED = "if {name} takes one itself, write '-- {name} ...' in a file of --applications"
 _EACH_WAY = "set by each arm: leave it out"
 _REFUSED = {
-    "--unbound": _EACH_WAY,
     "--docker": _EACH_WAY,
     "--bind": _EACH_WAY,
     "--reserve-cpus": "start hearth itself without them: taskset --cpu-list CPUS hearth ...",
@@ -83,7 +78,7 @@ _REFUSED = {
 
 
 @dataclass(frozen=True)
-class ColocateCommand:
+class ColocateCommand(StudyCommand):
     """The user's options; each field is the option of that name. lines: one for each application.
 
     runs_of: of `--from`.
@@ -95,20 +90,11 @@ class ColocateCommand:
     objective: Objective
     runs_of: list[str]
     profile_first: bool
-    scaling: Path | None
     machine: str | None
     arms: str | None
-    protocol: str
-    minutes: float | None
-    ramp: float | None
+    loop: str | None
     limit: str
     runs: RunOptions
-    resume: str | None
-    dry_run: bool
-    html: Path | None
-    json: bool
-    debug: bool
-    typed: tuple[str, ...]
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -138,10 +124,6 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--profile-first", action="store_true",
         help="first run each application alone, on the whole machine and on its parts",
     )  # fmt: skip
-    known.add_argument(
-        "--scaling", metavar="TABLE.csv", type=Path,
-        help="predict from a table of speedups between numbers of nodes (see hearth lab predict)",
-    )  # fmt: skip
     split.add_argument(
         "--machine",
         metavar="CAPTURE|SPEC",
@@ -152,33 +134,20 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--arms", metavar="A,B,...", help="split, unbound, whole, serial (default: all)"
     )
     _add_run_arguments(parser)
-    add_html_option(parser)
-    group(parser, "output").add_argument(
-        "--json", action="store_true", help=json_help("colocation")
-    )
 
 
 def _add_run_arguments(parser: ArgumentParser) -> None:
     runs = group(parser, "runs")
     runs.add_argument(
-        "--protocol", choices=("once", "loop"), default="once",
-        help="run each application once (default), or repeatedly for --minutes",
-    )  # fmt: skip
-    runs.add_argument(
-        "--minutes", metavar="N", type=float, help=f"length of the loop (default: {MINUTES:g})"
-    )
-    runs.add_argument(
-        "--ramp", metavar="N", type=float,
-        help=f"minutes to ignore at each end of the loop (default: {RAMP:g})",
+        "--loop", metavar="MINUTES[,RAMP]",
+        help="start each application again and again for so long (default: run each once); ignore "
+        "RAMP minutes at each end (default: a sixth), e.g. 90,15",
     )  # fmt: skip
     runs.add_argument(
         "--limit", metavar="TIME", default="1h", help="stop a run after TIME (default: 1h)"
     )
     add_run_options(parser, repeat=5, warmup=1)
-    runs.add_argument("--resume", metavar="ID", help=RESUME_HELP.format("colocation"))
-    runs.add_argument(
-        "--dry-run", action="store_true", help="predict and list what would run; run nothing"
-    )
+    add_study_options(parser, COLOCATE, "predict and list what would run", "colocation")
 
 
 def parse(parser: ArgumentParser, words: list[str]) -> ColocateCommand:
@@ -207,7 +176,7 @@ def run(options: ColocateCommand) -> int:
         options = replace(options, lines=named)
     check_lines(options.lines)
     _check(options)
-    if options.scaling is not None or options.machine is not None:
+    if options.machine is not None:
         return _elsewhere(options)
     planned = _planned(options)
     for note in leased(planned.units, options.debug):
@@ -225,9 +194,8 @@ def _check(options: ColocateCommand) -> None:
             f"{counted(number, 'application')}: give one run per "
             "application, in the same order"
         )
-    for name in ("scaling", "machine"):
-        if getattr(options, name) is not None and not options.dry_run:
-            raise UserError(f"--{name}: only predicts: add --dry-run, or leave it out")
+    if options.machine is not None and not options.dry_run:
+        raise UserError("--machine: only predicts: add --dry-run, or leave it out")
     if options.machine is not None and not options.runs_of:
         raise UserError("--machine: needs a recorded run of each application: add --from")
     if options.resume is not None and options.dry_run:
@@ -258,23 +226,20 @@ def _settings(options: ColocateCommand) -> ColocationSettings:
         limit_s=limit_s,
         profile_first=options.profile_first,
         split=options.split,
-        loop=parse_loop(options.protocol, options.minutes, options.ramp),
+        loop=None if options.loop is None else parse_loop(options.loop),
     )
 
 
 def _elsewhere(options: ColocateCommand) -> int:
-    """Predict for a machine, or from a table, where nothing runs."""
+    """Predict for another machine, where nothing runs."""
     names = [line.application[0] for line in options.lines]
-    if options.scaling is not None:
-        known, units = from_table(names, options.scaling)
-    else:
-        machine = topology(options.machine, options.debug)
-        units = Units.of(machine)
-        runs = [read_run(name, paths.state_home()) for name in options.runs_of]
-        known = from_runs(names, runs, machine, units)
+    machine = topology(options.machine, options.debug)
+    units = Units.of(machine)
+    runs = [read_run(name, paths.state_home()) for name in options.runs_of]
+    known = from_runs(names, runs, machine, units)
     ways = candidates(options.split, len(names), len(units.cpus))
     members = [Member(name, [name]) for name in names]
-    _show(foreseen(members, units, options.objective, known, ways), options.json)
+    show_result(foreseen(members, units, options.objective, known, ways), options.json, None)
     return 0
 
 
@@ -285,7 +250,7 @@ def _dry(options: ColocateCommand, planned: PlannedColocation) -> int:
         return 0
     known, ways, objective = planned.known, planned.ways, options.objective
     found = foreseen(planned.members, planned.units, objective, known, ways, planned.settings)
-    _show(found, options.json)
+    show_result(found, options.json, None)
     if not options.json:
         split = chosen(ways, found.prediction)
         print("\n".join(show_ways(planned, split, Screen.of())))
@@ -296,31 +261,16 @@ def _colocate(options: ColocateCommand, planned: PlannedColocation) -> int:
     place, budget_s = _begun(options, planned), options.runs.budget_s
     quiet = Quiet(options.runs.wait_idle_s)
     progress = StudyProgress(budget_s is not None, with_subject=True, quiet=quiet)
-    progress.ended(sum(line.failure is None for line in place.lines))
     with continued_with(f"colocate --resume {place.head.id}"), progress.shown():
         result = colocate(place, planned, progress, budget_s)
-    _show(result, options.json)
-    if options.html:
-        write_html(options.html, page(colocation=result))
-    if not options.json:
-        print(f"hearth: colocation {place.head.id}", file=sys.stderr)
+    show_result(result, options.json, options.html, f"colocation {place.head.id}")
     return 1 if any(line.failure for line in place.lines) else 0
 
 
 def _begun(options: ColocateCommand, planned: PlannedColocation) -> Colocation:
     """Begin or resume the colocation."""
-    home = paths.state_home()
-    if options.resume is not None:
-        return Colocation.resume(home, options.resume, planned)
-    if planned.known is None and not planned.settings.profile_first:
+    new = options.resume is None
+    if new and planned.known is None and not planned.settings.profile_first:
         chosen(planned.ways, None)  # before anything is kept
-    begun = Colocation.begin(home, planned)
-    begun.keep_command(options.typed)
-    return begun
-
-
-def _show(result: Colocated, as_json: bool) -> None:
-    if as_json:
-        print(json.dumps(to_json(result), indent=2))
-        return
-    print("\n".join(show_colocation(result, Screen.of())))
+    opening = Opening(resume=options.resume, typed=options.typed)
+    return Colocation.begin(paths.state_home(), planned, opening)

@@ -23,7 +23,6 @@ examples:
   hearth compare --forget my_job.py
 """
 
-import json
 import shlex
 import sys
 from argparse import ArgumentParser
@@ -31,37 +30,37 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from importlib import import_module
-from pathlib import Path
 
-from hearth.base.codec import to_json
 from hearth.base.errors import UserError
 from hearth.base.redaction import Redaction
 from hearth.cli.options import (
+    ADVANCED,
     RunOptions,
     add_cold_option,
     add_run_options,
     add_submit_options,
     from_namespace,
     group,
-    json_help,
     read_submit_line,
     run_options,
 )
-from hearth.cli.pages import add_html_option, write_html
-from hearth.cli.resumed import RESUME_HELP, with_kept_words
+from hearth.cli.studies import (
+    StudyCommand,
+    add_study_options,
+    show_result,
+    with_kept_words,
+)
 from hearth.doctor.brief import findings_in_brief
 from hearth.doctor.reading import read_machine
 from hearth.doctor.rules import changes_of
 from hearth.machine import paths
-from hearth.machine.plan import Plan, PlanRequest
+from hearth.machine.plan import PlanRequest
 from hearth.machine.switch import Switch
-from hearth.report.html.page import page
-from hearth.report.terminal.compare import show_comparison
 from hearth.report.terminal.screen import Screen, table
 from hearth.report.terminal.sources import read_sources
 from hearth.spark.conf import read_settings
 from hearth.spark.saved_configs import ComparedConfig, forget_compared, keep_compared, kept_tuned
-from hearth.spark.submission import Occasion, check_application, prepare
+from hearth.spark.submission import check_application, plan_of
 from hearth.spark.submit_args import SubmitLine, is_application
 from hearth.studies.compare.result import Compared, ComparisonSettings
 from hearth.studies.compare.study import Comparison, check_cold
@@ -71,20 +70,19 @@ from hearth.studies.engine import arms as ways
 from hearth.studies.engine.arms import Arm, profile_words, tuned_arm, workload_words
 from hearth.studies.engine.progress import Quiet, StudyProgress, continued_with
 from hearth.studies.engine.statistics import LOOKS
-from hearth.studies.engine.store import COMPARE
+from hearth.studies.engine.store import COMPARE, Opening
 from hearth.studies.engine.target import Target, WorkloadTarget, target_of, tuned_as
 from hearth.workloads import runner
 
 _EACH_ARM = "set by each arm: leave it out, and see --arms"
 _REFUSED = {
-    "--unbound": _EACH_ARM,
     "--docker": _EACH_ARM,
-    "--bind none": "none is the arm 'unbound': leave it out, and see --arms",
+    "--bind": _EACH_ARM,
 }
 
 
 @dataclass(frozen=True)
-class CompareCommand:
+class CompareCommand(StudyCommand):
     """What the user typed; the fields are the options of these names."""
 
     line: SubmitLine
@@ -95,12 +93,6 @@ class CompareCommand:
     cold: bool
     keep: bool
     forget: bool
-    resume: str | None
-    dry_run: bool
-    html: Path | None
-    json: bool
-    debug: bool
-    typed: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -126,15 +118,15 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     add_submit_options(parser, _REFUSED)
     arms_help = (
-        "native, plan, unbound, balanced, bound, package, docker, tuned; the first is the "
-        "baseline; or as-is,fixed:NAME"
+        "native, plan, unbound, bound, docker, tuned; the first is the baseline; advanced: "
+        "balanced, package, or as-is,fixed:NAME"
     )
     parser.add_argument("--arms", metavar="A,B,...", help=arms_help)
     vs_help = (
         "another application, at the end of the line, to compare with the first; both run as the "
         "one arm of --arms (default: plan)"
     )
-    parser.add_argument("--vs", metavar="APPLICATION", help=vs_help)
+    group(parser, ADVANCED).add_argument("--vs", metavar="APPLICATION", help=vs_help)
     how_often = add_run_options(parser, repeat=10, warmup=1)
     how_often.add_argument(
         "--until-certain",
@@ -148,12 +140,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     output.add_argument(
         "--forget", action="store_true", help="delete the saved winner; run nothing"
     )
-    runs.add_argument("--resume", metavar="ID", help=RESUME_HELP.format("comparison"))
-    runs.add_argument(
-        "--dry-run", action="store_true", help="list the arms and their commands; run nothing"
-    )
-    add_html_option(parser)
-    output.add_argument("--json", action="store_true", help=json_help("comparison"))
+    add_study_options(parser, COMPARE, "list the arms and their commands", "comparison")
 
 
 def parse(parser: ArgumentParser, words: list[str]) -> CompareCommand:
@@ -274,8 +261,6 @@ def _planned(options: CompareCommand, settings: Mapping[str, str]) -> PlannedTar
 
 
 def _check(options: CompareCommand, settings: Mapping[str, str], arms: list[Arm]) -> None:
-    if options.line.asked.bind == "package" and "package" in [arm.name for arm in arms]:
-        raise UserError("--bind: package is also an arm: leave it out, and see --arms")
     ways.refuse_levelling(settings)
     if arms[0].skipped or sum(arm.skipped is None for arm in arms) < 2:
         reasons = "; ".join(f"{arm.name}: {arm.skipped}" for arm in arms if arm.skipped)
@@ -291,12 +276,10 @@ def _check(options: CompareCommand, settings: Mapping[str, str], arms: list[Arm]
 
 def _why_native(planned: PlannedTarget, debug: bool) -> str | None:
     """Return why the plan is one JVM, which arms with executors cannot be; None where it is not."""
-    plans: list[Plan] = []
-    occasion = Occasion(dry_run=True, named=False, debug=debug)
-    prepare(planned.line, planned.settings, plans.append, occasion)
-    if not plans or not plans[0].is_native:
+    plan = plan_of(planned.line, planned.settings, debug)
+    if plan is None or not plan.is_native:
         return None
-    return next(reason.because for reason in plans[0].reasons if reason.decision == "partition")
+    return next(reason.because for reason in plan.reasons if reason.decision == "partition")
 
 
 def _list(options: CompareCommand, redaction: Redaction, arms: list[Arm]) -> None:
@@ -327,14 +310,12 @@ def _compare(options: CompareCommand, planned: PlannedTarget, arms: list[Arm]) -
     runs = options.runs
     at_most = options.until_certain or runs.budget_s is not None
     progress = StudyProgress(at_most, quiet=Quiet(runs.wait_idle_s))
-    progress.ended(sum(trial.failure is None for trial in comparison.trials))
     with continued_with(f"compare --resume {comparison.head.id}"), progress.shown():
         run_study(comparison, arms, planned.target, progress, budget_s=runs.budget_s)
     result = compared(comparison.head, comparison.trials)
-    _show(result, options.json)
-    if options.html:
-        analyses = read_sources([result.id], paths.state_home()).runs
-        write_html(options.html, page(analyses, result))
+    runs_shown = read_sources([result.id], paths.state_home()).runs if options.html else ()
+    kept = f"comparison {result.id}"
+    show_result(result, options.json, options.html, kept, runs_shown)
     if options.keep:
         _keep(options.line, result, arms)
     return 1 if any(trial.failure for trial in comparison.trials) else 0
@@ -354,20 +335,8 @@ def _begun(options: CompareCommand, planned: PlannedTarget, arms: list[Arm]) -> 
         repeat=None if certain else runs.repeat,
         looks=list(LOOKS) if certain else None,
     )
-    name, home = planned.target.name, paths.state_home()
-    if options.resume is None:
-        begun = Comparison.begin(home, name, arms, settings, planned.redaction)
-        begun.keep_command(options.typed)
-        return begun
-    return Comparison.resume(home, options.resume, name, arms, settings, planned.redaction)
-
-
-def _show(result: Compared, as_json: bool) -> None:
-    if as_json:
-        print(json.dumps(to_json(result), indent=2))
-        return
-    print("\n".join(show_comparison(result, Screen.of())))
-    print(f"hearth: comparison {result.id}", file=sys.stderr)
+    opening = Opening(planned.redaction, options.resume, options.typed)
+    return Comparison.begin(paths.state_home(), planned.target.name, arms, settings, opening)
 
 
 def _keep(line: SubmitLine, result: Compared, arms: list[Arm]) -> None:

@@ -43,7 +43,6 @@ from hearth.machine.described import machine_source
 from hearth.machine.plan import KINDS, PlanRequest
 from hearth.machine.switch import Change, Switch, Switched
 from hearth.record.store import Record, find_record
-from hearth.report.html.doctor import doctor_view
 from hearth.report.terminal.doctor import list_checks, show_doctor
 from hearth.report.terminal.screen import Screen
 from hearth.studies.engine.store import COMPARE
@@ -176,9 +175,9 @@ def _measured(record: Record | None) -> Mapping[str, Worth]:
 
 def _show(examined: Examined, html: Path | None, as_json: bool, everything: bool) -> None:
     if html:
-        from hearth.report.html.page import doctor_page  # the only option that needs templates
+        from hearth.report.html.page import page  # the only option that needs templates
 
-        write_html(html, doctor_page(doctor_view(examined)))
+        write_html(html, page([], examined))
     if as_json:
         print(json.dumps(to_json(examined), indent=2))
     elif not html:

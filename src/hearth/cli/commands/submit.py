@@ -189,7 +189,7 @@ def with_tuned(line: SubmitLine, settings: Mapping[str, str]) -> tuple[SubmitLin
         )
     given = [name for name in ("executors", "cores") if f"--{name}" in line.asked.given]
     given += ["master"] if line.has("--master") else []
-    asked = replace(line.asked, unbound=line.asked.unbound or found["unbound"])
+    asked = replace(line.asked, bind=line.asked.bind or ("none" if found["unbound"] else None))
     if not given:
         asked = replace(asked, executors=found["executors"], cores=found["cores"])
         if found["master"] is not None:
@@ -215,7 +215,7 @@ def shown_plan(line: SubmitLine, settings: Mapping[str, str]) -> Callable[[Plan]
 
     settings: the user's own.
     """
-    unbound = line.asked.is_unbound or settings.get(BINDING) == "off"
+    unbound = line.asked.bind == "none" or settings.get(BINDING) == "off"
 
     def show(plan: Plan) -> None:
         lines = show_plan_briefly(plan, plan_command(line), unbound=unbound)

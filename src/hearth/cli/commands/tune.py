@@ -15,42 +15,42 @@ examples:
   hearth tune word-count --size 2g --budget 5
 """
 
-import json
 import os
 import sys
 from argparse import ArgumentParser
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hearth.base.codec import to_json
 from hearth.base.errors import UserError
 from hearth.base.redaction import Redaction
 from hearth.base.sizes import counted
 from hearth.cli.options import (
+    ADVANCED,
     add_submit_options,
     add_wait_option,
     from_namespace,
     group,
-    json_help,
     parse_limit,
     read_submit_line,
     wait_option,
 )
-from hearth.cli.pages import add_html_option, write_html
-from hearth.cli.resumed import RESUME_HELP, with_kept_words
+from hearth.cli.studies import (
+    StudyCommand,
+    add_study_options,
+    show_result,
+    with_kept_words,
+)
 from hearth.machine import paths
 from hearth.machine.jvm import topology
-from hearth.report.html.page import page
 from hearth.report.terminal.screen import Screen, table
-from hearth.report.terminal.tune import sentence, show_tune
+from hearth.report.terminal.tune import sentence
 from hearth.spark.conf import read_settings, user_master
 from hearth.spark.saved_configs import TunedConfig, keep_tuned, machine_key, withdraw_tuned
 from hearth.spark.submission import leave_reserved
 from hearth.spark.submit_args import SubmitLine, is_application
 from hearth.studies.engine.progress import Quiet, StudyProgress, continued_with
-from hearth.studies.engine.store import TUNE
+from hearth.studies.engine.store import TUNE, Opening
 from hearth.studies.engine.target import Target, target_of, tuned_as
 from hearth.studies.models.space import DRIVERS_JAVA_OPTIONS, JAVA_OPTIONS, MachineSize
 from hearth.studies.tune.result import Objective, Tuned, TuneSettings
@@ -72,7 +72,7 @@ _MOST_RUNS = 1_000_000
 
 
 @dataclass(frozen=True)
-class TuneCommand:
+class TuneCommand(StudyCommand):
     """The user's options; each field is the option of that name."""
 
     line: SubmitLine
@@ -81,12 +81,6 @@ class TuneCommand:
     vary: list[str]
     objective: str
     for_runs: int
-    resume: str | None
-    dry_run: bool
-    html: Path | None
-    json: bool
-    debug: bool
-    typed: tuple[str, ...]
     wait_quiet_s: float | None
 
 
@@ -97,8 +91,6 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     add_submit_options(parser)
     _add_trial_arguments(parser)
-    add_html_option(parser)
-    group(parser, "output").add_argument("--json", action="store_true", help=json_help("tune"))
 
 
 def _add_trial_arguments(parser: ArgumentParser) -> None:
@@ -118,16 +110,13 @@ def _add_trial_arguments(parser: ArgumentParser) -> None:
         help="minimise time (default), maximise throughput (runs per hour), minimise core-seconds "
         "(time x task slots), or time,core-seconds: trials for both in turn, the winner by time",
     )  # fmt: skip
-    trials.add_argument(
+    group(parser, ADVANCED).add_argument(
         "--for-runs", metavar="N", type=int, default=100,
         help="how often you will run the application with the result: hearth skips a trial that "
         "is not expected to pay for itself over that many runs (default: 100)",
     )  # fmt: skip
     add_wait_option(parser, "trials")
-    trials.add_argument("--resume", metavar="ID", help=RESUME_HELP.format("tune"))
-    trials.add_argument(
-        "--dry-run", action="store_true", help="list the configurations; run nothing"
-    )
+    add_study_options(parser, TUNE, "list the configurations", "tune", "trials")
 
 
 def parse(parser: ArgumentParser, words: list[str]) -> TuneCommand:
@@ -191,7 +180,7 @@ def _tune(options: TuneCommand) -> int:
         run_study(tune, target, settings, progress, {option.key for option in line.options})
     found = tuned(tune)
     keep_or_withdraw(options.line, tune, found)
-    _show(found, options)
+    show_result(found, options.json, options.html, f"tune {found.id}")
     return 0
 
 
@@ -205,16 +194,14 @@ def _begun(
     """Return the tune, new or resumed. line: as it is planned."""
     from hearth.studies.tune.study import Tune  # loads numpy, limited by now
 
-    home, redaction, own = paths.state_home(), Redaction.of(settings), options.line
+    redaction, own = Redaction.of(settings), options.line
     words = [*own.asked.to_words(), *own.option_words, *own.application]
     command = [*redaction.words(words), *options.vary]
-    if options.resume is not None:
-        return Tune.resume(home, options.resume, asked, command, redaction)
-    found, machine = _space(options, line, settings)
-    given = (asked, command, machine, machine_key())
-    begun = Tune.begin(home, target, found, *given, redaction)
-    begun.keep_command(options.typed)
-    return begun
+    opening = Opening(redaction, options.resume, options.typed)
+    return Tune.begin(
+        paths.state_home(), target, lambda: _space(options, line, settings), asked, command,
+        machine_key(), opening,
+    )  # fmt: skip
 
 
 def _target(line: SubmitLine) -> tuple[Target, SubmitLine]:
@@ -287,13 +274,3 @@ def keep_or_withdraw(line: SubmitLine, tune: "Tune", found: Tuned) -> None:
     keep_tuned(paths.state_home(), tuned_as(line), config)
     words = "hearth submit --tuned" if is_application(name) else f"hearth lab run {name} --tuned"
     print(f"hearth: saved: {words} uses this configuration", file=sys.stderr)
-
-
-def _show(found: Tuned, options: TuneCommand) -> None:
-    if options.html:
-        write_html(options.html, page(tune=found))
-    if options.json:
-        print(json.dumps(to_json(found), indent=2))
-        return
-    print("\n".join(show_tune(found, Screen.of())))
-    print(f"hearth: tune {found.id}", file=sys.stderr)

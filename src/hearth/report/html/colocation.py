@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from hearth.report.html.comparison import ticks
+from hearth.report.html.figures import Interval, intervals
 from hearth.report.html.shown import View
 from hearth.report.terminal import colocate
 from hearth.studies.colocate.result import Colocated, ShownRun
@@ -111,27 +111,10 @@ def _splits(result: Colocated) -> list[Row]:
 
 
 def _figure(rows: Sequence[Row]) -> View | None:
-    """Return places from 0 to 1 on a scale that holds 1 and all intervals.
-
-    None for a row or none.
-    """
+    """Return the rows on one scale; None for a row or none."""
     if len(rows) < 2:
         return None
-    ends = [1.0, *(end for _, _, one in rows for end in one.ends or (one.value,))]
-    margin = 0.04 * ((max(ends) - min(ends)) or 1)
-    low, high = min(ends) - margin, max(ends) + margin
-
-    def place(value: float) -> float:
-        return float((value - low) / (high - low))
-
-    def row(name: str, kind: str, one: Estimate) -> View:
-        start, end = one.ends or (one.value, one.value)
-        return {"name": name, "kind": kind, "points": [], "words": f"{name}: {colocate.shown(one)}",
-                "low": place(start), "high": place(end), "middle": place(one.value)}  # fmt: skip
-
-    return {
-        "intervals": [row(*one) for one in rows],
-        "one": place(1.0),
-        "band": None,
-        "ticks": [(place(tick), f"{tick:.2f}") for tick in ticks(low, high)],
-    }
+    return intervals(
+        [Interval(name, kind, one.value, one.ends, f"{name}: {colocate.shown(one)}")
+         for name, kind, one in rows]
+    )  # fmt: skip

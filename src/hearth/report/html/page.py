@@ -1,23 +1,26 @@
-"""The page: one HTML document of runs, of a comparison, a characterisation, a tune, a colocation.
+"""The page: one HTML document of studies, of recorded runs, or of what the doctor found.
 
-Jinja2 fills the templates beside this file; what it fills in is text unless a template says
-otherwise. The page contains its style, its script and the charting library, and loads nothing.
+Jinja2 fills the templates beside this file, one for each kind of document; what it fills in is text
+unless a template says otherwise. The page contains its style, its script and the charting library,
+and loads nothing.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from importlib import resources
 from typing import Any
 
 from hearth.analysis.document import Analysis
 from hearth.base.absent import Absent
 from hearth.base.errors import UserError
+from hearth.doctor.examine import Examined
 from hearth.report.html import shown
 from hearth.report.html.axis import executors_of
 from hearth.report.html.colocation import colocation_view
-from hearth.report.html.comparison import comparison_view, questions_view
+from hearth.report.html.comparison import comparison_view, question_links, questions_view
+from hearth.report.html.doctor import doctor_view
 from hearth.report.html.run import SECTIONS, label, run_view
 from hearth.report.html.series import series_view
-from hearth.report.html.shown import View
 from hearth.report.html.side_by_side import differences, side_by_side
 from hearth.report.html.study import study_view
 from hearth.report.html.threads import beside
@@ -29,59 +32,62 @@ from hearth.studies.compare.result import Compared
 from hearth.studies.published.result import Repeated
 from hearth.studies.tune.result import Tuned
 
+Links = list[tuple[str, str]]
 
-def page(
-    runs: Sequence[Analysis] = (),
-    comparison: Compared | None = None,
-    characterisation: Characterised | None = None,
-    tune: Tuned | None = None,
-    colocation: Colocated | None = None,
-    study: Repeated | None = None,
-    series: BenchResult | None = None,
-) -> str:
-    """Return the page; raise UserError where the charting library was not built in."""
-    names = [str(run.record.application) for run in runs]
-    questions = [] if characterisation is None else questions_view(characterisation)
-    if characterisation is not None:
-        names += characterisation.subjects
-    names += [tune.application] if tune is not None else []
-    names += [one.name for one in colocation.applications] if colocation is not None else []
-    names += [study.preset] if study is not None else []
-    names += [f"series {series.series.suite}"] if series is not None else []
+
+@dataclass(frozen=True)
+class _Kind:
+    """How documents of a type are shown. template: filled by `view`. names: for the title of the
+    page. links: the id and the title of each section that can be jumped to.
+    """
+
+    template: str
+    view: Callable[[Any], Any]
+    names: Callable[[Any], list[str]]
+    links: Callable[[Any], Links] = lambda _: []
+
+
+_KINDS = {
+    Compared: _Kind("comparison.html", lambda one: comparison_view(one, "comparison"),
+                    lambda _: [], lambda _: [("comparison", "Comparison")]),
+    Characterised: _Kind("characterisation.html", questions_view, lambda one: one.subjects,
+                         question_links),
+    Tuned: _Kind("tune.html", tune_view, lambda one: [one.application],
+                 lambda _: [("tune", "Tune")]),
+    Colocated: _Kind("colocation.html", colocation_view,
+                     lambda one: [each.name for each in one.applications],
+                     lambda _: [("colocation", "Colocation")]),
+    Repeated: _Kind("study.html", study_view, lambda one: [one.preset]),
+    BenchResult: _Kind("series.html", series_view, lambda one: [f"series {one.series.suite}"]),
+    Examined: _Kind("doctor.html", doctor_view, lambda _: ["doctor"]),
+}  # fmt: skip
+
+
+def page(runs: Sequence[Analysis] = (), *documents: object) -> str:
+    """Return the page of recorded runs and of documents, such as a `Compared`.
+
+    Raises UserError where the charting library was not built in.
+    """
+    shown_as = [(_KINDS[type(one)], one) for one in documents]
+    named = [str(run.record.application) for run in runs]
+    named = [*named, *(name for kind, one in shown_as for name in kind.names(one))]
     executors = executors_of(runs)
     return str(
         _templates()
         .get_template("page.html")
         .render(
-            title=f"hearth: {', '.join(dict.fromkeys(names))}" if names else "hearth: comparison",
+            title=f"hearth: {', '.join(dict.fromkeys(named)) or 'comparison'}",
             style=_resource("style.css"),
             library=_library() if runs else "",
             script=_resource("charts.js"),
-            links=_links(runs, comparison, questions, tune, colocation),
+            links=[*(link for kind, one in shown_as for link in kind.links(one)), *_links(runs)],
+            documents=[(kind.template, kind.view(one)) for kind, one in shown_as],
             runs=[run_view(run, number, executors) for number, run in enumerate(runs)],
-            comparison=None if comparison is None else comparison_view(comparison, "comparison"),
-            characterisation=questions,
-            tune=None if tune is None else tune_view(tune),
-            colocation=None if colocation is None else colocation_view(colocation),
-            study=None if study is None else study_view(study),
-            series=None if series is None else series_view(series),
-            doctor=None,
             side_by_side=side_by_side(runs),
             differences=differences(runs),
             threads=beside(runs, executors),
         )
     )
-
-
-def doctor_page(doctor: View) -> str:
-    """Return the page of what the doctor found."""
-    return str(
-        _templates()
-        .get_template("page.html")
-        .render(title="hearth: doctor", style=_resource("style.css"), links=[], doctor=doctor,
-                comparison=None, characterisation=[], tune=None, colocation=None, study=None,
-                series=None, runs=[])
-    )  # fmt: skip
 
 
 def _templates() -> Any:
@@ -115,19 +121,8 @@ def _library() -> Any:
         ) from None
 
 
-def _links(
-    runs: Sequence[Analysis],
-    comparison: Compared | None,
-    questions: list[Any],
-    tune: Tuned | None,
-    colocation: Colocated | None,
-) -> list[tuple[str, str]]:
-    """Return the id and the title of each section that can be jumped to."""
-    links = [("comparison", "Comparison")] if comparison else []
-    links += [("tune", "Tune")] if tune else []
-    links += [("colocation", "Colocation")] if colocation else []
-    links += [(q["id"], q["link"]) for _, group in questions for q in group]
-    links += [("side", "Side by side")] if len(runs) > 1 else []
+def _links(runs: Sequence[Analysis]) -> Links:
+    links = [("side", "Side by side")] if len(runs) > 1 else []
     for number, run in enumerate(runs):
         links.append((f"run{number}", label(run)))
         if len(runs) == 1:

@@ -1,7 +1,7 @@
 """A series of `hearth lab bench` on the page: what its template shows."""
 
 from hearth.base.sizes import counted
-from hearth.report.html.comparison import seconds_strip
+from hearth.report.html.figures import seconds_strip
 from hearth.report.html.shown import View
 from hearth.report.terminal import bench
 from hearth.studies.bench.result import BenchResult, JobSummary

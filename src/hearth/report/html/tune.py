@@ -1,10 +1,10 @@
 """A tune on the page: what its template shows."""
 
 from hearth.base.absent import Absent
-from hearth.report.html.comparison import steps
+from hearth.report.html.figures import heat, steps
 from hearth.report.html.shown import Cell, View
 from hearth.report.terminal import tune
-from hearth.studies.tune.result import ConfigurationForecast, Tuned
+from hearth.studies.tune.result import Tuned
 
 
 def tune_view(found: Tuned) -> View:
@@ -14,7 +14,7 @@ def tune_view(found: Tuned) -> View:
         "why": [] if isinstance(found.best, Absent) else found.best.why,
         "warnings": [f"{text}." for text in found.warnings],
         "head": ["trial", "configuration", "why tried", *tune.HEAD[found.settings.objective]],
-        "trials": [_row(trial) for trial in tune.rows(found)],
+        "trials": tune.rows(found),
         "front": tune.front_words(found),
         "order": _order(found),
         "untried": _untried(found),
@@ -23,10 +23,6 @@ def tune_view(found: Tuned) -> View:
         "heat": _heat(found),
         "notes": tune.notes(found),
     }
-
-
-def _row(cells: list[str]) -> list[Cell]:
-    return list(cells)
 
 
 def _order(found: Tuned) -> View | None:
@@ -66,33 +62,11 @@ def _untried(found: Tuned) -> list[list[Cell]]:
 
 
 def _heat(found: Tuned) -> View | None:
-    """Return executors down, cores of each across.
-
-    Tinted from the shortest forecast to the longest.
-    """
     forecasts = {(one.executors, one.cores): one for one in tune.surface(found)}
     if not forecasts or isinstance(found.best, Absent):
         return None
-    rows, columns = (sorted({key[at] for key in forecasts}) for at in (0, 1))
-    values = [one.value for one in forecasts.values()]
-    low, high = min(values), max(values)
-    best = found.best.configuration.shown
-
-    def shown(one: ConfigurationForecast | None) -> View | None:
-        if one is None:
-            return None
-        share = (one.value - low) / ((high - low) or 1)
-        return {"words": tune.forecast(one, found), "tint": round(60 * share),
-                "best": one.configuration == best}  # fmt: skip
-
-    some = next(iter(forecasts.values()))
-    return {
-        "columns": [f"{cores} core{'s' if cores > 1 else ''}" for cores in columns],
-        "rows": [
-            {"name": row, "cells": [shown(forecasts.get((row, column))) for column in columns]}
-            for row in rows
-        ],
-        "fastest": tune.value(low, found),
-        "slowest": tune.value(high, found),
-        "choices": ", ".join(some.choices[1:]),
-    }
+    name = found.best.configuration.shown
+    best = next((at for at, one in forecasts.items() if one.configuration == name), None)
+    cells = {at: (one.value, tune.forecast(one, found)) for at, one in forecasts.items()}
+    choices = ", ".join(next(iter(forecasts.values())).choices[1:])
+    return {**heat(cells, best, lambda of: tune.value(of, found)), "choices": choices}

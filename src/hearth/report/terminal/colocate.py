@@ -57,7 +57,7 @@ def show_ways(planned: PlannedColocation, split: Sequence[int], screen: Screen) 
     for arm, ways in ways_of(planned, split).items():
         for application, way in zip(planned.applications, ways, strict=True):
             cpus = show_ids(planned.units.all if way.cpus is None else way.cpus)
-            rows.append([arm, cpus, _command(application, way.arm)])
+            rows.append([arm, cpus, _command(application, way)])
     each = f"runs of each arm: {_repeats(planned.settings)}"
     return [*table(screen, ["arm", "CPUs", "command"], rows), "", each]
 
@@ -237,18 +237,16 @@ def notes_of(result: Colocated) -> list[str]:
 
 
 def _absent(result: Colocated) -> list[str]:
-    """Return the reason for each unknown measure, once."""
+    """Return one line of the unknown measures, by reason; nothing where all are known."""
     words = {**{one.key: one.words for one in MEASURES}, **WORDS}
-    reasons: dict[str, list[str]] = {}
+    reasons: dict[str, dict[str, None]] = {}
     for arm in result.arms:
         for measures in (arm.machine or {}, *(member.measures for member in arm.members)):
             for key, value in measures.items():
-                what = words.get(key)
-                if not isinstance(value, Absent) or what is None:
-                    continue
-                known = reasons.setdefault(value.reason, [])
-                known += [what] if what not in known else []
-    return [f"not measured: {', '.join(what)}: {why}." for why, what in reasons.items()]
+                if isinstance(value, Absent) and key in words:
+                    reasons.setdefault(value.reason, {})[words[key]] = None
+    said = "; ".join(f"{', '.join(what)}: {why}" for why, what in reasons.items())
+    return [f"not measured: {said}."] if said else []
 
 
 def _explained(result: Colocated) -> str:

@@ -15,13 +15,14 @@ from hearth.studies.characterise.result import Characterised
 from hearth.studies.characterise.study import Characterisation
 from hearth.studies.colocate.result import Colocated
 from hearth.studies.compare.result import Compared
-from hearth.studies.compare.study import read_comparison
+from hearth.studies.compare.study import Comparison
 from hearth.studies.compare.verdict import compared
 from hearth.studies.engine.store import (
     BENCH,
     CHARACTERISE,
     COLOCATE,
     COMPARE,
+    KINDS,
     STUDY,
     TUNE,
     StudyKind,
@@ -45,6 +46,12 @@ class Sources:
     study: Repeated | None = None
     series: BenchResult | None = None
     runs: list[Analysis] = field(default_factory=list)
+
+    @property
+    def studies(self) -> list[object]:
+        """The documents of the studies."""
+        each = (getattr(self, kind.name) for kind in KINDS)
+        return [one for one in each if one is not None]
 
 
 def read_sources(names: list[str], state_home: Path) -> Sources:
@@ -99,7 +106,7 @@ def _kind(directory: Path) -> StudyKind | None:
 
 
 def _comparison(sources: Sources, directory: Path, state_home: Path) -> None:
-    found = read_comparison(directory)
+    found = Comparison.read(directory)
     sources.comparison = compared(found.head, found.trials)
     for record in _median_runs(sources.comparison, found.trials):
         sources.runs.append(analyse(records_home(state_home) / record))

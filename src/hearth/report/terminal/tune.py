@@ -67,7 +67,7 @@ def to_copy(tune: Tuned) -> list[str]:
         words += ["--master", best.master]
     elif best.executors:
         words += ["--executors", str(best.executors), "--cores", str(best.cores)]
-        words += ["--unbound"] if best.binding == "none" else []
+        words += ["--bind", "none"] if best.binding == "none" else []
     confs = dict(best.varied)
     if best.java:
         confs[JAVA_OPTIONS if best.executors else DRIVERS_JAVA_OPTIONS] = best.java

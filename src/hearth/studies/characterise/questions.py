@@ -14,7 +14,7 @@ from hearth.base.ids import parse_ids, show_ids
 from hearth.base.sizes import counted
 from hearth.machine.plan import Plan
 from hearth.machine.topology import NumaNode, Topology
-from hearth.studies.engine.arms import Arm
+from hearth.studies.engine.arms import UNBOUND, Arm
 from hearth.workloads.catalogue import Job
 
 #: Executors of the same total cores and memory (Awan 2016).
@@ -378,7 +378,7 @@ def _bound_and_not(plan: Plan, number: int, cpus: list[int]) -> list[Arm]:
     master = f"local-numa[{size}]"
     prefix = ("taskset", "--cpu-list", show_ids(cpus))
     return [
-        Arm(f"{number}NB {size}", (*words, "--unbound"), master=master),
+        Arm(f"{number}NB {size}", (*words, *UNBOUND), master=master),
         Arm(f"{number}B {size}", words, master=master, prefix=prefix),
     ]
 

@@ -7,7 +7,6 @@ comparison of its own, so that after kill -9 all finished runs count.
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from pathlib import Path
 
 from hearth.base.errors import UserError
@@ -23,12 +22,19 @@ from hearth.studies.characterise.result import (
     QuestionLine,
 )
 from hearth.studies.compare.result import ComparisonSettings
-from hearth.studies.compare.study import Comparison, read_comparison
+from hearth.studies.compare.study import Comparison
 from hearth.studies.compare.study import run as run_comparison
 from hearth.studies.compare.verdict import compared as what_it_says
 from hearth.studies.engine.progress import Quiet, StudyProgress
 from hearth.studies.engine.schedule import StudyDesign
-from hearth.studies.engine.store import CHARACTERISE, COMPARE, StudyDirectory
+from hearth.studies.engine.store import (
+    CHARACTERISE,
+    COMPARE,
+    NEW,
+    Opening,
+    StudyDirectory,
+    started_now,
+)
 from hearth.studies.engine.target import Target
 from hearth.studies.engine.trial import Turn
 
@@ -98,32 +104,17 @@ class Characterisation(StudyDirectory[CharacterisationHead, QuestionLine]):
         name: str,
         asked: Sequence[AskedTarget],
         settings: CharacterisationRuns,
-        redaction: Redaction | None = None,
+        opening: Opening = NEW,
     ) -> "Characterisation":
-        """Return a new one below `home`."""
-        started = datetime.now(UTC).isoformat(timespec="seconds")
-        what = (started, _names(asked), settings.kept)
-        return Characterisation.create(
-            home, name, lambda number: CharacterisationHead(number, *what), redaction
+        """Return a new one below `home`, or the one to go on with."""
+        what = (started_now(), [a.target.name for a in asked], settings.kept)
+        return Characterisation.open(
+            home, name, lambda number: CharacterisationHead(number, *what), opening
         )
 
     @staticmethod
-    def resume(
-        home: Path,
-        number: str,
-        asked: Sequence[AskedTarget],
-        settings: CharacterisationRuns,
-        redaction: Redaction | None = None,
-    ) -> "Characterisation":
-        """Return the one of this id below `home`, to go on with.
-
-        Raises UserError, naming what differs, for one of other targets or settings.
-        """
-        now = {"subjects": _names(asked), **vars(settings.kept)}
-        return Characterisation.reopen(home, number, now, redaction)
-
-    def asked(self) -> dict[str, object]:
-        return {"subjects": self.head.subjects, **vars(self.head.settings)}
+    def asked(head: CharacterisationHead) -> dict[str, object]:
+        return {"subjects": head.subjects, **vars(head.settings)}
 
     def run(
         self,
@@ -164,7 +155,6 @@ class Characterisation(StudyDirectory[CharacterisationHead, QuestionLine]):
             return
         runs = settings.of(target)
         begun = self._comparison(line, target, question, runs)
-        progress.ended(sum(trial.failure is None for trial in begun.trials))
         self._comparisons[begun.head.id] = begun
         line = replace(line, comparison=begun.head.id)
         self.keep(line)
@@ -188,11 +178,9 @@ class Characterisation(StudyDirectory[CharacterisationHead, QuestionLine]):
         runs: ComparisonSettings,
     ) -> Comparison:
         """Return a new one, or that of the same question, where what was cut short goes on."""
-        place = (target.name, question.arms, runs, self.journal.redaction)
         same = [o for o in self.lines if (o.subject, o.key) == (line.subject, line.key)]
-        if same and same[-1].comparison is not None:
-            return Comparison.resume(self.state_home, same[-1].comparison, *place)
-        return Comparison.begin(self.state_home, *place)
+        going_on = Opening(self.journal.redaction, same[-1].comparison if same else None)
+        return Comparison.begin(self.state_home, target.name, question.arms, runs, going_on)
 
     def characterised(self) -> Characterised:
         """Return the result so far."""
@@ -203,11 +191,7 @@ class Characterisation(StudyDirectory[CharacterisationHead, QuestionLine]):
     def _read(self, number: str) -> Comparison:
         """Return the comparison of this id, as it was made or from disk."""
         found = self._comparisons.get(number)
-        return found or read_comparison(COMPARE.directory(self.state_home, number))
-
-
-def _names(asked: Sequence[AskedTarget]) -> list[str]:
-    return [a.target.name for a in asked]
+        return found or Comparison.read(COMPARE.directory(self.state_home, number))
 
 
 def _question(line: QuestionLine, comparison: Callable[[str], Comparison]) -> AnsweredQuestion:

@@ -25,7 +25,7 @@ from hearth.spark.conf import read_settings, user_master
 from hearth.spark.run_files import private_properties
 from hearth.spark.submit_args import SubmitLine, SubmitOptions
 from hearth.studies.colocate.partition import Units
-from hearth.studies.engine.arms import Arm, refuse_levelling
+from hearth.studies.engine.arms import UNBOUND, Arm, refuse_levelling
 from hearth.studies.engine.target import Target, WorkloadTarget, target_of
 from hearth.workloads import cases, datasets, runner
 
@@ -55,14 +55,6 @@ class ColocatedApplication:
         line = self.line
         words = [*line.asked.to_words(), *line.option_words, *line.application]
         return list(Redaction.of(self.settings).words(words))
-
-
-@dataclass(frozen=True)
-class Way:
-    """One way to run an application: an arm of `hearth profile`, and the CPUs that it may use."""
-
-    arm: Arm
-    cpus: tuple[int, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -141,9 +133,9 @@ def _with_data(application: ColocatedApplication) -> ColocatedApplication:
     return replace(application, asked=asked)
 
 
-def alone(application: ColocatedApplication, name: str, limit_s: float) -> Way:
+def alone(application: ColocatedApplication, name: str, limit_s: float) -> Arm:
     """Return the application alone on the whole machine, as planned for it."""
-    return Way(Arm(name, _own(application), limit_s=limit_s))
+    return Arm(name, _own(application), limit_s=limit_s)
 
 
 def _own(application: ColocatedApplication) -> tuple[str, ...]:
@@ -155,12 +147,13 @@ def _own(application: ColocatedApplication) -> tuple[str, ...]:
 
 def on_share(
     application: ColocatedApplication, units: Units, share: Sequence[int], name: str, limit_s: float
-) -> Way:
+) -> Arm:
     """Return the application bound to these CPUs, as planned for them."""
     sized = _sized(application, units, share)
     words = () if sized.heap_mb is None else ("--memory", f"{sized.heap_mb}m")
     conf = tuple(_off_heap(application, sized).items())
-    return Way(Arm(name, (*_own(application), *words), conf=conf, limit_s=limit_s), tuple(share))
+    own = (*_own(application), *words)
+    return Arm(name, own, conf=conf, limit_s=limit_s, cpus=tuple(share))
 
 
 def unbound(
@@ -170,19 +163,19 @@ def unbound(
     like: Sequence[int],
     name: str,
     limit_s: float,
-) -> Way:
+) -> Arm:
     """Return the application on all CPUs, unbound, configured by the plan for the CPUs of `like`.
 
     Its memory is that of the share, so that all fit.
     """
     sized = _sized(application, units, share, like)
     if sized.plan.is_native:
-        return Way(_one_jvm(application, sized, name, limit_s))
+        return _one_jvm(application, sized, name, limit_s)
     words = () if sized.heap_mb is None else ("--memory", f"{sized.heap_mb}m")
     conf = {**_off_heap(application, sized), _IGNORED[0]: _IGNORED[1]}
-    words = (*_own(application), "--unbound", *words)
+    words = (*_own(application), *UNBOUND, *words)
     master = sized.plan.master
-    return Way(Arm(name, words, master=master, conf=tuple(conf.items()), limit_s=limit_s))
+    return Arm(name, words, master=master, conf=tuple(conf.items()), limit_s=limit_s)
 
 
 def _one_jvm(application: ColocatedApplication, sized: _Sized, name: str, limit_s: float) -> Arm:

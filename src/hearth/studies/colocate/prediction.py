@@ -1,9 +1,8 @@
 """Predict the slowdown of applications on a part of the machine, before they run together.
 
 From a recorded run of each, alone on the whole machine: its tasks are scheduled on the slots of a
-share (hearth.studies.models.schedule_simulation). From a table of speedups between numbers of
-nodes. What a split does not divide is looked for in the records, and what is not known of it is
-said.
+share (hearth.studies.models.schedule_simulation). What a split does not divide is looked for in
+the records, and what is not known of it is said.
 """
 
 from collections.abc import Sequence
@@ -23,16 +22,9 @@ from hearth.studies.colocate.result import (
     known_alone,
     predicted,
 )
-from hearth.studies.colocate.study import (
-    ALONE,
-    Colocation,
-    KnownCurve,
-    PriorCurves,
-    read_colocation,
-)
+from hearth.studies.colocate.study import ALONE, Colocation, KnownCurve, PriorCurves
 from hearth.studies.engine.measures import bandwidth_share
-from hearth.studies.models.colocation import Curve, Estimate, Shared, candidates
-from hearth.studies.models.scaling import read_speedups
+from hearth.studies.models.colocation import Estimate, Shared, candidates
 from hearth.studies.models.schedule_simulation import (
     RecordedWork,
     part,
@@ -94,23 +86,6 @@ def _curve(name: str, work: RecordedWork, machine: MachineSize, units: int) -> K
     return KnownCurve(name, {**slow, str(units): Estimate(1, 1, 1)}, work.wall_s)
 
 
-def from_table(names: Sequence[str], file: Path) -> tuple[PriorCurves, Units]:
-    """Predict from a table of speedups, by workload, and the nodes of its machine, by number."""
-    table = read_speedups(file)
-    for name in names:
-        if name not in table:
-            raise UserError(f"{file}: it has no workload '{name}': it has {', '.join(table)}")
-    units = max(max(table[name]) for name in names)
-    curves = []
-    for name in names:
-        curve = Curve.of_times(name, table[name], units)
-        curves.append(KnownCurve(name, {str(n): one for n, one in curve.slowdown.items()}))
-    notes = ["the table has one time for each number of nodes, so there are no intervals"]
-    notes += shared_of("node", []).notes
-    nodes = Units("node", tuple((number,) for number in range(units)))
-    return PriorCurves(f"speedups of {file.name}", curves, notes, nodes=units), nodes
-
-
 def known_of(colocation: Colocation) -> PriorCurves | None:
     """Return what was known before the applications ran together, or None."""
     head = colocation.head
@@ -134,7 +109,7 @@ def prediction_of(colocation: Colocation, ways: Sequence[tuple[int, ...]]) -> Pr
 
 def read_colocated(directory: Path) -> Colocated:
     """Read a colocation's result from disk; raise UserError if there is none."""
-    colocation = read_colocation(directory)
+    colocation = Colocation.read(directory)
     head = colocation.head
     asked = head.settings.split
     ways = candidates(asked, len(head.members), len(head.units))

@@ -6,12 +6,11 @@ the same repetition; throughput, the worst slowdown and fairness follow from it 
 """
 
 import statistics
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Literal
 
-from hearth.analysis.findings import OTHER_LOAD_SHARE
-from hearth.base.absent import Absent, Measured
+from hearth.base.absent import Measured
 from hearth.base.codec import LEFT_OUT
 from hearth.base.limits import AboveZero, Count, OneOf
 from hearth.studies.colocate.machine_counts import WORDS
@@ -27,6 +26,7 @@ from hearth.studies.colocate.study import (
     PriorCurves,
     RoundLine,
 )
+from hearth.studies.engine.measures import medians
 from hearth.studies.engine.statistics import (
     CONFIDENCE,
     Ratio,
@@ -34,6 +34,7 @@ from hearth.studies.engine.statistics import (
     each_confidence,
     paired_ratio,
 )
+from hearth.studies.engine.validity import busy_runs
 from hearth.studies.models import colocation as tuning
 from hearth.studies.models.colocation import Curve, Estimate, Objective, Shared, Split
 
@@ -137,7 +138,7 @@ class Colocated:
     started: str | None
     applications: list[Member]
     kind: Annotated[str, OneOf("node", "core")]  #: what the machine is split into
-    units: list[str]  #: CPUs of each part; of a table of speedups the parts' numbers
+    units: list[str]  #: CPUs of each part
     objective: Objective
     confidence: AboveZero  #: of the intervals of one measured figure, for all arms together
     split: str | None  #: parts of each application: what runs, or would
@@ -275,16 +276,8 @@ def _disturbed(lines: Sequence[RoundLine]) -> list[str]:
     While several run, each one's record counts the others among the other programs.
     """
     alone = [line for line in lines if line.arm == "serial" or line.arm.startswith(ALONE)]
-    found = [(run.measures or {}).get("other_load") for line in alone for run in line.runs]
-    shares = [share for share in found if isinstance(share, int | float)]
-    over = [share for share in shares if share > OTHER_LOAD_SHARE]
-    if not over:
-        return []
-    return [
-        f"other programs used more than {OTHER_LOAD_SHARE:.0%} of the machine's CPUs during "
-        f"{len(over)} of {len(shares)} runs alone ({max(over):.0%} in one of them): colocate again "
-        "on a quiet machine"
-    ]
+    shares = [(run.measures or {}).get("other_load") for line in alone for run in line.runs]
+    return busy_runs(shares, "runs alone", "colocate again")
 
 
 def arm_results(head: ColocationHead, lines: Sequence[RoundLine]) -> list[ArmResult]:
@@ -337,7 +330,7 @@ def _arm(
     ends = [last(seconds[arm, line.repetition]) for line in good] if once else []
     found = ArmResult(
         arm, ARMS[arm], len(good), members, [round(end, 3) for end in ends],
-        machine=_medians(WORDS, [line.machine for line in good]) or None,
+        machine=medians(WORDS, [line.machine for line in good]) or None,
     )  # fmt: skip
     if not slow:
         return found
@@ -400,7 +393,7 @@ def _member(
         slowdown=_over([[one[at]] for one in slow], max, each) if slow else None,
         runs=sum(run.seconds is not None for run in own),
         completed=sum(len(_counted(head, line, at)) for line in lines if line.failure is None),
-        measures=_medians(SHOWN, [run.measures for run in own]),
+        measures=medians(SHOWN, [run.measures for run in own]),
     )
 
 
@@ -413,22 +406,6 @@ def _failures(at: int, lines: Sequence[RoundLine]) -> list[str]:
         for run in line.runs
         if run.member == at and run.failure is not None and not run.stopped
     ]
-
-
-def _medians(
-    keys: Iterable[str], runs: Sequence[dict[str, Measured[float]] | None]
-) -> dict[str, Measured[float]]:
-    """Return the median of each measure over the runs; the reason if no run has it."""
-    found: dict[str, Measured[float]] = {}
-    for key in keys:
-        values = [measures.get(key) for measures in runs if measures is not None]
-        numbers = [v for v in values if isinstance(v, int | float)]
-        reasons = [v for v in values if isinstance(v, Absent)]
-        if numbers:
-            found[key] = statistics.median(numbers)
-        elif reasons:
-            found[key] = reasons[0]
-    return found
 
 
 def _checks(

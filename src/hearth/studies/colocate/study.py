@@ -4,9 +4,8 @@ Each round is kept as it ends, so that after kill -9 it goes on where it was. Wh
 derived from what is kept (hearth.studies.colocate.result), and not stored.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -18,7 +17,6 @@ from hearth.base.redaction import Redaction
 from hearth.record.store import claimed, read_record, records_home, slug
 from hearth.studies.colocate.applications import (
     ColocatedApplication,
-    Way,
     alone,
     name_of,
     on_share,
@@ -27,10 +25,11 @@ from hearth.studies.colocate.applications import (
 from hearth.studies.colocate.concurrent_runs import STOPPED, ConcurrentRun, Lane, Loop, together
 from hearth.studies.colocate.machine_counts import Counting
 from hearth.studies.colocate.partition import Units
+from hearth.studies.engine.arms import Arm
 from hearth.studies.engine.measures import measures
 from hearth.studies.engine.progress import StudyProgress
 from hearth.studies.engine.schedule import Repetitions, StudyDesign, conduct
-from hearth.studies.engine.store import COLOCATE, StudyDirectory
+from hearth.studies.engine.store import COLOCATE, NEW, Opening, StudyDirectory, started_now
 from hearth.studies.engine.trial import Trial, Turn
 from hearth.studies.models.colocation import Curve, Estimate, Objective, show_split
 
@@ -43,8 +42,6 @@ ARMS = {
 }
 _NEEDED = ("split", "serial")
 ALONE = "alone on "
-#: Minutes of a loop, and of each end of it that is not measured, unless asked otherwise.
-MINUTES, RAMP = 90.0, 15.0
 
 
 def parse_arms(text: str) -> list[str]:
@@ -63,19 +60,20 @@ def parse_arms(text: str) -> list[str]:
     return names
 
 
-def parse_loop(protocol: str, minutes: float | None, ramp: float | None) -> list[float] | None:
-    """Return the seconds of `--minutes` and `--ramp`, None without a loop; raise UserError."""
-    if protocol == "once":
-        for name, given in (("minutes", minutes), ("ramp", ramp)):
-            if given is not None:
-                raise UserError(f"--{name}: needs --protocol loop: add that, or leave it out")
-        return None
-    minutes = MINUTES if minutes is None else minutes
-    ramp = RAMP if ramp is None else ramp
+def parse_loop(text: str) -> list[float]:
+    """Return the seconds of a loop and of each end of it that is not measured, a sixth of it unless
+    it is given; raise UserError for others than `MINUTES[,RAMP]`.
+    """
+    length, comma, end = text.partition(",")
+    try:
+        minutes = float(length)
+        ramp = float(end) if comma else minutes / 6
+    except ValueError:
+        raise UserError(f"--loop: '{text}' is not MINUTES[,RAMP]: use e.g. 90,15") from None
     if not 0 < minutes < float("inf") or not 0 <= ramp < minutes / 2:
         raise UserError(
-            f"--minutes, --ramp: {minutes:g} minutes leave nothing to measure between two ramps of "
-            f"{ramp:g}: use more minutes, or a shorter ramp"
+            f"--loop: {minutes:g} minutes leave nothing to measure between two ramps of {ramp:g}: "
+            "use more minutes, or a shorter ramp"
         )
     return [minutes * 60, ramp * 60]
 
@@ -228,15 +226,14 @@ class Colocation(StudyDirectory[ColocationHead, RoundLine]):
     kind, head_type, line_type = COLOCATE, ColocationHead, RoundLine
 
     @staticmethod
-    def begin(home: Path, planned: PlannedColocation) -> "Colocation":
-        """Return a new, empty one below `home`."""
-        names = "-".join(Path(one.name).stem for one in planned.applications)
+    def begin(home: Path, planned: PlannedColocation, opening: Opening = NEW) -> "Colocation":
+        """Return a new, empty one below `home`, or the one to go on with."""
 
         def head(number: str) -> ColocationHead:
             return ColocationHead(
                 schema="hearth/colocation-head/1",
                 id=number,
-                started=datetime.now(UTC).isoformat(timespec="seconds"),
+                started=started_now(),
                 members=planned.members,
                 kind=planned.units.kind,
                 units=planned.units.shown,
@@ -244,19 +241,13 @@ class Colocation(StudyDirectory[ColocationHead, RoundLine]):
                 known=planned.known,
             )
 
-        return Colocation.create(home, names, head, planned.redaction)
+        names = "-".join(Path(one.name).stem for one in planned.applications)
+        return Colocation.open(home, names, head, replace(opening, redaction=planned.redaction))
 
     @staticmethod
-    def resume(home: Path, number: str, planned: PlannedColocation) -> "Colocation":
-        """Return the one of this id below `home`, to go on with.
-
-        Raises UserError, naming what differs, for one of other applications, machine or settings.
-        """
-        now = {**_asked(planned.members, planned.units.shown), **vars(planned.settings)}
-        return Colocation.reopen(home, number, now, planned.redaction)
-
-    def asked(self) -> dict[str, object]:
-        return {**_asked(self.head.members, self.head.units), **vars(self.head.settings)}
+    def asked(head: ColocationHead) -> dict[str, object]:
+        words = [word for member in head.members for word in ("--", *member.command)]
+        return {"applications": words[1:], "CPUs": head.units, **vars(head.settings)}
 
     def fits(self, line: RoundLine) -> bool:
         return all(0 <= run.member < len(self.head.members) for run in line.runs)
@@ -265,14 +256,8 @@ class Colocation(StudyDirectory[ColocationHead, RoundLine]):
         return (run.record for line in self.lines for run in line.runs if run.seconds)
 
 
-def _asked(members: Sequence[Member], units: Sequence[str]) -> dict[str, list[str]]:
-    words = [word for member in members for word in ("--", *member.command)]
-    return {"applications": words[1:], "CPUs": list(units)}
-
-
-def read_colocation(directory: Path) -> Colocation:
-    """Return one from disk; raise UserError where there is none."""
-    return Colocation.read(directory)
+#: By subject and arm, who takes part in a round: its place in the head, and how it is run.
+Rounds = dict[tuple[str, str], list[tuple[int, ColocatedApplication, Arm]]]
 
 
 def profile_alone(
@@ -282,57 +267,22 @@ def profile_alone(
 
     Raises UserError where one fails: there is nothing to split then.
     """
-    applications, units, settings = planned.applications, planned.units, colocation.head.settings
+    units, limit = planned.units, colocation.head.settings.limit_s
     whole = len(units.cpus)
-    sizes = [sorted({*(way[at] for way in planned.ways), whole}) for at in range(len(applications))]
-    arms = {one.name: [f"{ALONE}{n}" for n in sizes[at]] for at, one in enumerate(applications)}
-    places: dict[tuple[str, str], tuple[int, Way]] = {}
-    for at, application in enumerate(applications):
-        for arm, size in zip(arms[application.name], sizes[at], strict=True):
+    rounds: Rounds = {}
+    for at, one in enumerate(planned.applications):
+        for size in sorted({*(way[at] for way in planned.ways), whole}):
+            name = f"{ALONE}{size}"
             (share,) = units.shares((size,))
-            given = (application, units, share, arm, settings.limit_s)
-            way = alone(application, arm, settings.limit_s) if size == whole else on_share(*given)
-            places[application.name, arm] = at, way
-
-    def make(turn: Turn) -> RoundLine:
-        at, way = places[turn.subject, turn.arm]
-        return _round(colocation, turn, [(at, applications[at], way)], None, serial=False)
-
-    design = _design(settings, arms)
-    _conduct(colocation, design, make, progress)
+            bound = (one, units, share, name, limit)
+            arm = alone(one, name, limit) if size == whole else on_share(*bound)
+            rounds[one.name, name] = [(at, one, arm)]
+    _conduct(colocation, rounds, None, progress)
     for line in colocation.lines:
         if line.failure is not None and line.arm.startswith(ALONE):
             raise UserError(
                 f"{line.subject} {line.arm}: {line.failure}; make it run with 'hearth submit' first"
             )
-
-
-def _design(settings: ColocationSettings, arms: Mapping[str, Sequence[str]]) -> StudyDesign:
-    return StudyDesign(arms, settings.repeat, settings.warmup, settings.seed)
-
-
-def _conduct(
-    colocation: Colocation,
-    design: StudyDesign,
-    make: Callable[[Turn], RoundLine],
-    progress: StudyProgress,
-    budget_s: float | None = None,
-) -> None:
-    """Run the rounds of a design that are missing."""
-    made: list[RoundLine] = []
-
-    def run(turn: Turn) -> Trial:
-        made.append(make(turn))
-        return made[-1].trial
-
-    earlier = [line.trial for line in colocation.lines if line.subject in design.arms]
-    conduct(
-        Repetitions(replace(design, budget_s=budget_s)),
-        run,
-        lambda _trial: colocation.keep(made.pop()),
-        earlier=earlier,
-        progress=progress,
-    )
 
 
 def run(
@@ -343,23 +293,48 @@ def run(
     budget_s: float | None = None,
 ) -> None:
     """Make the rounds that are missing, of the split and of what it is held against."""
-    head = colocation.head
-    settings = head.settings
-    ways = ways_of(planned, split)
-
-    def make(turn: Turn) -> RoundLine:
-        members = [(at, one, ways[turn.arm][at]) for at, one in enumerate(planned.applications)]
-        return _round(colocation, turn, members, show_split(split), serial=turn.arm == "serial")
-
-    design = _design(settings, {head.title: settings.arms})
-    _conduct(colocation, design, make, progress, budget_s)
+    title = colocation.head.title
+    rounds: Rounds = {
+        (title, name): [
+            (at, *one) for at, one in enumerate(zip(planned.applications, arms, strict=True))
+        ]
+        for name, arms in ways_of(planned, split).items()
+    }
+    _conduct(colocation, rounds, show_split(split), progress, budget_s)
 
 
-def ways_of(planned: PlannedColocation, split: Sequence[int]) -> dict[str, list[Way]]:
+def _conduct(
+    colocation: Colocation,
+    rounds: Rounds,
+    split: str | None,
+    progress: StudyProgress,
+    budget_s: float | None = None,
+) -> None:
+    """Run the rounds that are missing."""
+    settings, made = colocation.head.settings, list[RoundLine]()
+    arms: dict[str, list[str]] = {}
+    for subject, name in rounds:
+        arms.setdefault(subject, []).append(name)
+
+    def make(turn: Turn) -> Trial:
+        made.append(_round(colocation, turn, rounds[turn.subject, turn.arm], split))
+        return made[-1].trial
+
+    design = StudyDesign(arms, settings.repeat, settings.warmup, settings.seed, budget_s)
+    conduct(
+        Repetitions(design),
+        make,
+        lambda _trial: colocation.keep(made.pop()),
+        earlier=[line.trial for line in colocation.lines if line.subject in arms],
+        progress=progress,
+    )
+
+
+def ways_of(planned: PlannedColocation, split: Sequence[int]) -> dict[str, list[Arm]]:
     """Return how each application runs in each arm. Raises UserError where a share is too small."""
     units, limit = planned.units, planned.settings.limit_s
     pairs = list(zip(planned.applications, units.shares(split), strict=True))
-    made: dict[str, Callable[[ColocatedApplication, tuple[int, ...]], Way]] = {
+    made: dict[str, Callable[[ColocatedApplication, tuple[int, ...]], Arm]] = {
         "split": lambda one, share: on_share(one, units, share, "split", limit),
         "unbound": lambda one, share: unbound(one, units, share, share, "unbound", limit),
         "whole": lambda one, share: unbound(one, units, share, units.all, "whole", limit),
@@ -371,12 +346,11 @@ def ways_of(planned: PlannedColocation, split: Sequence[int]) -> dict[str, list[
 def _round(
     colocation: Colocation,
     turn: Turn,
-    members: Sequence[tuple[int, ColocatedApplication, Way]],
+    members: Sequence[tuple[int, ColocatedApplication, Arm]],
     split: str | None,
-    *,
-    serial: bool,
 ) -> RoundLine:
     """Return one turn: all at once, or one after the other."""
+    serial = turn.arm == "serial"
     lanes = [_lane(colocation, turn, *member) for member in members]
     loop = colocation.head.settings.looped if len(lanes) > 1 and not serial else None
     ran: list[ConcurrentRun] = []
@@ -395,18 +369,18 @@ def _round(
 
 
 def _lane(
-    colocation: Colocation, turn: Turn, at: int, application: ColocatedApplication, way: Way
+    colocation: Colocation, turn: Turn, at: int, application: ColocatedApplication, arm: Arm
 ) -> Lane:
     def make(number: int) -> Trial:
         name = f"{slug(turn.arm)}-{turn.repetition}-{at}-{number}.log"
         log = colocation.directory / name
         with claimed(colocation.state_home, name_of(application)) as record:
-            trial = application.target.run(turn, way.arm, record, log)
+            trial = application.target.run(turn, arm, record, log)
         if trial.failure is None:
             log.unlink(missing_ok=True)
         return replace(trial, streaming=None, result=None)
 
-    return Lane(turn, make, way.cpus)
+    return Lane(turn, make, arm.cpus)
 
 
 def _member_run(colocation: Colocation, at: int, ran: ConcurrentRun) -> MemberRun:
@@ -436,7 +410,7 @@ def _failure(head: ColocationHead, runs: Sequence[MemberRun], loop: Loop | None)
     if loop is not None and not problems:
         ended = {run.member for run in runs if run.seconds and loop.counts(run.end_s)}
         problems = [
-            f"{head.members[at].name}: no run of it ended in the middle: give more --minutes"
+            f"{head.members[at].name}: no run of it ended in the middle: give a longer --loop"
             for at in sorted({run.member for run in runs} - ended)
         ]
     return "; ".join(problems) or None

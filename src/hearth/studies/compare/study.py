@@ -9,11 +9,9 @@ import re
 import subprocess
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
 
 from hearth.base.errors import UserError
-from hearth.base.redaction import Redaction
 from hearth.machine.switch import Switch
 from hearth.record.schema import RecordedPlan, Setting
 from hearth.record.store import Record, claimed, read_record, slug
@@ -25,7 +23,7 @@ from hearth.studies.engine.kernel_settings import prefetchers_off
 from hearth.studies.engine.measures import measures
 from hearth.studies.engine.progress import StudyProgress
 from hearth.studies.engine.schedule import Repetitions, StopRule, StudyDesign, conduct
-from hearth.studies.engine.store import COMPARE, StudyDirectory
+from hearth.studies.engine.store import COMPARE, NEW, Opening, StudyDirectory, started_now
 from hearth.studies.engine.target import Target
 from hearth.studies.engine.trial import Trial, TrialLine, Turn
 
@@ -45,43 +43,30 @@ class Comparison(StudyDirectory[ComparisonHead, TrialLine]):
         application: str,
         arms: Sequence[Arm],
         settings: ComparisonSettings,
-        redaction: Redaction | None = None,
+        opening: Opening = NEW,
     ) -> "Comparison":
-        """Return a new, empty one below `home`; the first arm is the baseline."""
+        """Return a new, empty one below `home`, or the one to go on with.
+
+        The first arm is the baseline.
+        """
 
         def head(number: str) -> ComparisonHead:
             return ComparisonHead(
                 id=number,
                 application=application,
-                started=datetime.now(UTC).isoformat(timespec="seconds"),
+                started=started_now(),
                 baseline=arms[0].name,
                 arms=[ListedArm(arm.name, arm.skipped, setting_words(arm)) for arm in arms],
                 settings=settings,
                 machine=machine_key() if any(arm.fix for arm in arms) else None,
             )
 
-        return Comparison.create(home, application, head, redaction)
+        return Comparison.open(home, application, head, opening)
 
     @staticmethod
-    def resume(
-        home: Path,
-        number: str,
-        application: str,
-        arms: Sequence[Arm],
-        settings: ComparisonSettings,
-        redaction: Redaction | None = None,
-    ) -> "Comparison":
-        """Return the one of this id below `home`, to go on with.
-
-        Raises UserError, naming what differs, for one of another application, arm or setting.
-        """
-        names = [arm.name for arm in arms]
-        asked = {"application": application, "arms": names, **vars(settings)}
-        return Comparison.reopen(home, number, asked, redaction)
-
-    def asked(self) -> dict[str, object]:
-        names = [arm.name for arm in self.head.arms]
-        return {"application": self.head.application, "arms": names, **vars(self.head.settings)}
+    def asked(head: ComparisonHead) -> dict[str, object]:
+        names = [arm.name for arm in head.arms]
+        return {"application": head.application, "arms": names, **vars(head.settings)}
 
     @property
     def trials(self) -> list[Trial]:
@@ -90,11 +75,6 @@ class Comparison(StudyDirectory[ComparisonHead, TrialLine]):
 
     def records(self) -> Iterable[str | None]:
         return [line.record for line in self.lines if not line.failure]
-
-
-def read_comparison(directory: Path) -> Comparison:
-    """Return one from disk; raise UserError where there is none."""
-    return Comparison.read(directory)
 
 
 def run(

@@ -5,7 +5,6 @@ import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from hearth.analysis.findings import OTHER_LOAD_SHARE
 from hearth.base.absent import Absent, Measured
 from hearth.studies.compare.result import (
     SCHEMA,
@@ -18,6 +17,7 @@ from hearth.studies.compare.result import (
     PairedRatio,
 )
 from hearth.studies.engine.arms import AS_IS, FIXED
+from hearth.studies.engine.measures import medians
 from hearth.studies.engine.statistics import (
     CONFIDENCE,
     FEWEST_PAIRS,
@@ -29,7 +29,12 @@ from hearth.studies.engine.statistics import (
     reached,
 )
 from hearth.studies.engine.trial import Trial
-from hearth.studies.engine.validity import TimedRun, ValidityWarning, validity_warnings
+from hearth.studies.engine.validity import (
+    TimedRun,
+    ValidityWarning,
+    busy_runs,
+    validity_warnings,
+)
 
 #: A measure has changed when its median changed by this share and the ranges do not overlap, which
 #: of two arms of five equal runs happens by chance in 2 of 252 cases: of fewer it says nothing.
@@ -198,19 +203,9 @@ def _timed(trials: Sequence[Trial]) -> list[TimedRun]:
 
 def _other_load(trials: Sequence[Trial]) -> list[ValidityWarning]:
     """Return where other programs used much of the machine during measured runs."""
-    counted = [(t.measures or {}).get("other_load") for t in trials if t.counted_s is not None]
-    shares = [share for share in counted if isinstance(share, float)]
-    disturbed = [share for share in shares if share > OTHER_LOAD_SHARE]
-    if not disturbed:
-        return []
-    return [
-        ValidityWarning(
-            "other-load",
-            f"other programs used more than {OTHER_LOAD_SHARE:.0%} of the machine's CPUs during "
-            f"{len(disturbed)} of {len(shares)} runs ({max(disturbed):.0%} in one of them): "
-            "compare again on a quiet machine",
-        )
-    ]
+    shares = [(t.measures or {}).get("other_load") for t in trials if t.counted_s is not None]
+    said = busy_runs(shares, "runs", "compare again")
+    return [ValidityWarning("other-load", sentence) for sentence in said]
 
 
 def _other_plans(trials: Sequence[Trial]) -> list[ValidityWarning]:
@@ -341,20 +336,10 @@ def counted_times(trials: Sequence[Trial]) -> dict[tuple[str, int], float]:
 
 
 def _medians(name: str, trials: Sequence[Trial]) -> dict[str, Measured[float]]:
-    found: dict[str, Measured[float]] = {}
-    for measure in MEASURES:
-        values = _values(name, measure.key, trials)
-        if values:
-            found[measure.key] = statistics.median(values)
-            continue
-        measured = [(t.measures or {}).get(measure.key) for t in _counted(name, trials)]
-        reasons = [value for value in measured if isinstance(value, Absent)]
-        found[measure.key] = reasons[0] if reasons else Absent("not recorded")
-    for measure in (*COUNTED, *KEPT):
-        values = _values(name, measure.key, trials)
-        if values:
-            found[measure.key] = statistics.median(values)
-    return found
+    runs = [trial.measures for trial in _counted(name, trials)]
+    known = medians((one.key for one in (*MEASURES, *COUNTED, *KEPT)), runs)
+    asked = {one.key: known.get(one.key, Absent("not recorded")) for one in MEASURES}
+    return {**asked, **{key: one for key, one in known.items() if not isinstance(one, Absent)}}
 
 
 def _counted(name: str, trials: Sequence[Trial]) -> list[Trial]:

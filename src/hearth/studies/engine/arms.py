@@ -31,6 +31,8 @@ DEFAULT_NATIVE = ("native", "plan")
 #: Those that run, whatever the plan.
 WITHOUT_EXECUTORS = frozenset((*DEFAULT_NATIVE, "tuned"))
 AS_IS, FIXED = "as-is", "fixed:"
+#: The words of an arm whose executors are not bound.
+UNBOUND = ("--bind", "none")
 #: Settings that would silently make all ways of running the same.
 _LEVELLING = {"spark.hearth.binding": "off", "spark.hearth.launcher": "docker"}
 BALANCING = Path("/proc/sys/kernel/numa_balancing")
@@ -47,7 +49,8 @@ class Arm:
     are off during the run, all others on; None leaves them alone. conf: settings, over the user's
     own. properties: a file of settings that no command line may show. limit_s: a run that takes
     longer is ended; None for no limit. application: with its arguments, in place of the line's.
-    fix: what of the machine is changed during the run.
+    fix: what of the machine is changed during the run. cpus: those that it may use, of an
+    application that runs beside others; None for all.
     """
 
     name: str
@@ -64,6 +67,7 @@ class Arm:
     limit_s: float | None = None
     application: tuple[str, ...] = ()
     fix: Switched | None = None
+    cpus: tuple[int, ...] | None = None
 
     @property
     def runs_as_one_jvm(self) -> bool:
@@ -155,10 +159,10 @@ def _arm(name: str, names: list[str], setting: Path) -> Arm:
         return Arm(name, ("--bind", "package"))
     if name == "balanced":
         reason = cannot_switch(setting)
-        return Arm(name, ("--unbound",), balancing="1", skipped=reason)
+        return Arm(name, UNBOUND, balancing="1", skipped=reason)
     if name == "unbound":
         apart = "balanced" in names and cannot_switch(setting) is None
-        return Arm(name, ("--unbound",), balancing="0" if apart else None)
+        return Arm(name, UNBOUND, balancing="0" if apart else None)
     return Arm(name, master="local[*]" if name == "native" else None)
 
 
@@ -197,7 +201,7 @@ def tuned_arm(
         reason = f"no tuning result for '{name}' on this machine: run 'hearth tune {name}' first"
         return Arm("tuned", skipped=reason)
     size = f"local-numa[{found['executors']}x{found['cores']}]" if found["executors"] else None
-    words = ("--unbound",) if found["unbound"] else ()
+    words = UNBOUND if found["unbound"] else ()
     arm = Arm("tuned", words, master=found["master"] or size or "local-numa")
     java = {
         key: " ".join(filter(None, [settings.get(key), flag]))

@@ -1,7 +1,7 @@
 """Measures of a recorded run that may explain why it was faster or slower than another."""
 
 import statistics
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeVar
 
 from hearth.analysis.analysis import analyse, analyse_counted_after
@@ -32,6 +32,22 @@ def measures(record: Record, counted_after_ms: int | None = None) -> dict[str, M
     )
     cpus = len(parse_ids(allowed.cpus)) if allowed else None
     return {**measured(analysis, cpus), **whole_cpu(record.end, cpus)}
+
+
+def medians(
+    keys: Iterable[str], runs: Sequence[Mapping[str, Measured[float]] | None]
+) -> dict[str, Measured[float]]:
+    """Return the median of each measure over these runs; a reason where no run has it."""
+    found: dict[str, Measured[float]] = {}
+    for key in keys:
+        values = [measures.get(key) for measures in runs if measures is not None]
+        numbers = [float(v) for v in values if isinstance(v, int | float)]
+        reasons = [v for v in values if isinstance(v, Absent)]
+        if numbers:
+            found[key] = statistics.median(numbers)
+        elif reasons:
+            found[key] = reasons[0]
+    return found
 
 
 def whole_cpu(end: End | None, cpus: int | None) -> dict[str, Measured[float]]:

@@ -137,6 +137,8 @@ def conduct(
     earlier: the trials that a study cut short has kept. progress: shows how far it is.
     """
     trials = list(earlier)
+    if progress is not None:
+        progress.ended(sum(trial.failure is None for trial in trials))
     while turns := schedule.next_turns(trials):
         for turn in turns:
             if progress is None:

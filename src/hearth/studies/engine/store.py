@@ -10,8 +10,9 @@ import contextlib
 import os
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Generic, Self, TypeVar
 
@@ -198,6 +199,25 @@ class Journal:
         return rows
 
 
+@dataclass(frozen=True)
+class Opening:
+    """How a study is opened. redaction: of what is kept of it. resume: the id of the one to go on
+    with. typed: the words of its command, so that `--resume` alone goes on with it.
+    """
+
+    redaction: Redaction | None = None
+    resume: str | None = None
+    typed: Sequence[str] | None = None
+
+
+NEW = Opening()
+
+
+def started_now() -> str:
+    """Return the time as a head keeps it."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
 class Study(Generic[Head, Line]):
     """One study: what is asked, and the lines of its journal, of the trials that have ended.
 
@@ -232,26 +252,54 @@ class StudyDirectory(Study[Head, Line], ABC):
         return above[2] if above[1].name == _STUDIES else above[1]
 
     @classmethod
-    def create(
+    def open(
         cls,
         state_home: Path,
-        application: str,
+        name: str,
         head: Callable[[str], Head],
-        redaction: Redaction | None = None,
+        opening: "Opening",
+        asked: Mapping[str, object] | None = None,
     ) -> Self:
-        """Make a new one; head: of its id. Raises UserError where it cannot be written."""
+        """Make a new one, or go on with that of `opening.resume`.
+
+        name: what its id is made of. head: of an id. asked: what must be the same for it to go on;
+        None for what the head says. Raises UserError where it cannot be written, or was asked for
+        in another way.
+        """
+        if opening.resume is not None:
+            directory = to_resume(cls.kind, state_home, opening.resume)
+            now = cls.asked(head(directory.name)) if asked is None else asked
+            return cls._reopened(directory, now, opening.redaction)
         home = cls.kind.home(state_home)
         try:
-            directory = named_directory(home, application)
+            directory = named_directory(home, name)
         except OSError as error:
             raise _unwritable(home, error) from error
-        found = cls(directory, head(directory.name), redaction)
+        found = cls(directory, head(directory.name), opening.redaction)
         try:
             found.write_head()
         except OSError as error:
             with contextlib.suppress(OSError):
                 directory.rmdir()
             raise _unwritable(directory, error) from error
+        if opening.typed is not None:
+            found.keep_command(opening.typed)
+        return found
+
+    @classmethod
+    def _reopened(
+        cls, directory: Path, asked: Mapping[str, object], redaction: Redaction | None
+    ) -> Self:
+        found = cls.read(directory)
+        for name, value in cls.asked(found.head).items():
+            if value != asked[name]:
+                has = f"{directory.name} has {name} {_words(value)}"
+                raise UserError(
+                    f"--resume: {has}, not {_words(asked[name])}: "
+                    "repeat its command as it was, or leave out --resume"
+                )
+        found.journal = Journal(found.journal.file, redaction)
+        found.journal.cut_torn_line()
         return found
 
     def write_head(self) -> None:
@@ -270,34 +318,10 @@ class StudyDirectory(Study[Head, Line], ABC):
         found.lines = [line for line in found.journal.read(cls.line_type) if found.fits(line)]
         return found
 
-    @classmethod
-    def reopen(
-        cls,
-        state_home: Path,
-        number: str,
-        asked: Mapping[str, object],
-        redaction: Redaction | None = None,
-    ) -> Self:
-        """Read the one of this id, to go on with.
-
-        Raises UserError, naming what differs, where it was asked for in another way.
-        """
-        directory = to_resume(cls.kind, state_home, number)
-        found = cls.read(directory)
-        for name, value in found.asked().items():
-            if value != asked[name]:
-                has = f"{directory.name} has {name} {_words(value)}"
-                raise UserError(
-                    f"--resume: {has}, not {_words(asked[name])}: "
-                    "repeat its command as it was, or leave out --resume"
-                )
-        found.journal = Journal(found.journal.file, redaction)
-        found.journal.cut_torn_line()
-        return found
-
+    @staticmethod
     @abstractmethod
-    def asked(self) -> dict[str, object]:
-        """Return what must be the same for the study to go on, by the name that people read."""
+    def asked(head: Any) -> dict[str, object]:
+        """Return what must be the same for a study to go on, by the name that people read."""
 
     def fits(self, line: Line) -> bool:
         """Return whether a line that was read belongs to this head."""

@@ -7,10 +7,11 @@ of a run's time. How often each is found and missed is simulated by benchmarks/c
 
 import functools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
+from hearth.analysis.findings import OTHER_LOAD_SHARE
 from hearth.base.limits import OneOf
 
 if TYPE_CHECKING:
@@ -37,6 +38,22 @@ class ValidityWarning:
         ),
     ]
     sentence: str  #: what was found and what to do about it
+
+
+def busy_runs(shares: Iterable[object], runs: str, again: str) -> list[str]:
+    """Return where other programs used much of the machine. shares: `other_load` of each run.
+
+    runs: what these are; again: what to do once more.
+    """
+    known = [share for share in shares if isinstance(share, int | float)]
+    busy = [share for share in known if share > OTHER_LOAD_SHARE]
+    if not busy:
+        return []
+    return [
+        f"other programs used more than {OTHER_LOAD_SHARE:.0%} of the machine's CPUs during "
+        f"{len(busy)} of {len(known)} {runs} ({max(busy):.0%} in one of them): {again} on a quiet "
+        "machine"
+    ]
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,7 @@ would take, one after the other,
 
     throughput = sum over applications of t_i(whole) / t_i(share) = sum of 1 / slowdown_i
 
-times T (the weighted speedup of Snavely and Tullsen 2000). For example, from the published speedups
-between bound runs (Baig 2018, table VII), SQL and SVM on two nodes each: 1/1.52 + 1/1.44 = 1.35.
-That is arithmetic, not a published result: the study compares bound pairs with unbound ones.
+times T (the weighted speedup of Snavely and Tullsen 2000).
 
 That is what remains where nobody disturbs the other: memory of another node, last-level caches of
 another package. What applications share is not in it, and `Shared` says what is known of that.
@@ -54,16 +52,6 @@ class Curve:
     application: str
     slowdown: Mapping[int, Estimate]
     alone_s: float | None = None
-
-    @staticmethod
-    def of_times(application: str, times: Mapping[int, float], units: int) -> "Curve":
-        """Return the curve of times (up to a factor) by number of units, all of them included.
-
-        Raises UserError where that is not known.
-        """
-        if units not in times:
-            raise UserError(f"{application}: its time on all {units} units is not known")
-        return Curve(application, {n: Estimate(t / times[units]) for n, t in times.items()})
 
 
 @dataclass(frozen=True)

@@ -6,12 +6,11 @@ those of anybody; this keeps what they say in a journal of its own, a line for e
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from hearth.base.errors import UserError
-from hearth.studies.engine.store import STUDY, StudyDirectory
+from hearth.studies.engine.store import NEW, STUDY, Opening, StudyDirectory, started_now
 from hearth.studies.published.needs import Here
 from hearth.studies.published.preset import Preset, Request, Step, chosen, preset, words
 from hearth.studies.published.readings import readings, reasons
@@ -49,23 +48,18 @@ class PublishedStudy(StudyDirectory[StudyHead, StepLine]):
     kind, head_type, line_type = STUDY, StudyHead, StepLine
 
     @staticmethod
-    def begin(home: Path, name: str, asked: Request, here: Here) -> "PublishedStudy":
-        """Return a new one below `home`."""
-        started = datetime.now(UTC).isoformat(timespec="seconds")
-        what = (name, started, *_asked(asked, here).values())
-        return PublishedStudy.create(home, name, lambda number: StudyHead(number, *what))
+    def begin(
+        home: Path, name: str, asked: Request, here: Here, opening: Opening = NEW
+    ) -> "PublishedStudy":
+        """Return a new one below `home`, or the one to go on with."""
+        steps = None if asked.steps is None else list(asked.steps)
+        what = (asked.scale, dict(here.numbers), asked.repeat, asked.warmup, steps)
+        now = (name, started_now(), *what)
+        return PublishedStudy.open(home, name, lambda number: StudyHead(number, *now), opening)
 
     @staticmethod
-    def resume(home: Path, number: str, name: str, asked: Request, here: Here) -> "PublishedStudy":
-        """Return the one of this id, to go on with.
-
-        Raises UserError, naming what differs, for one of another preset or request.
-        """
-        return PublishedStudy.reopen(home, number, {"preset": name, **_asked(asked, here)})
-
-    def asked(self) -> dict[str, object]:
-        head = self.head
-        return {name: getattr(head, name) for name in ("preset", *_ASKED)}
+    def asked(head: StudyHead) -> dict[str, object]:
+        return {name: of for name, of in vars(head).items() if name not in ("id", "started")}
 
     def run(self, steps: Sequence[ReadyStep], command: Command) -> bool:
         """Run those that have not ended yet, in their order; whether one failed."""
@@ -79,15 +73,6 @@ class PublishedStudy(StudyDirectory[StudyHead, StepLine]):
     def repeated(self) -> Repeated:
         """Return what the study says so far."""
         return repeated(self.head, preset(self.head.preset), self.lines)
-
-
-_ASKED = ("scale", "numbers", "repeat", "warmup", "steps")
-
-
-def _asked(asked: Request, here: Here) -> dict[str, Any]:
-    steps = None if asked.steps is None else list(asked.steps)
-    values = (asked.scale, dict(here.numbers), asked.repeat, asked.warmup, steps)
-    return dict(zip(_ASKED, values, strict=True))
 
 
 def _line(one: ReadyStep, command: Command) -> StepLine:

@@ -42,7 +42,7 @@ MOST = 600
 _LEAST_SHARE_OF_CPUS = 4
 #: The JVM's own choice on a machine of two CPUs and 2 GB or more (HotSpot ergonomics).
 _JVMS_COLLECTOR, _SPARKS_HEAP = "G1GC", "1g"
-_FIXING = {"--executors", "--cores", "--memory", "--bind", "--unbound", "--docker", "--hosts"}
+_FIXING = {"--executors", "--cores", "--memory", "--bind", "--docker", "--hosts"}
 #: Shuffle partitions for each task slot; of Spark's memory the part that cached data may keep (0.5
 #: by default).
 _PARTITIONS, _STORAGE_SHARE = (1, 3), "0.2"
@@ -175,7 +175,7 @@ class _Builder:
         self.cores = asked.cores or by_master[1]
         self.cpus, self.nodes = topology.usable_cpus, topology.usable_nodes
         self.packages = [set(parse_ids(package.cpus)) for package in topology.packages]
-        fixed = asked.unbound or asked.bind or not settings.keys().isdisjoint(_BINDING_KEYS)
+        fixed = asked.bind or not settings.keys().isdisjoint(_BINDING_KEYS)
         self.free_binding = len(self.nodes) > 1 and not fixed
         self.free_memory = asked.memory is None and settings.keys().isdisjoint(_MEMORY_KEYS)
 
@@ -196,7 +196,7 @@ class _Builder:
         """The part of the space that the user fixed."""
         values = {"executors": self.executors, "cores": self.cores, "memory": self.asked.memory}
         found = [f"{name} {value}" for name, value in values.items() if value is not None]
-        found += [name for name in ("--unbound", "--docker") if name in self.asked.given]
+        found += ["--docker"] if self.asked.docker else []
         found += [f"--bind {self.asked.bind}"] if self.asked.bind else []
         keys = (JAVA_OPTIONS, DRIVERS_JAVA_OPTIONS)
         return [*found, *(c for key in keys if (c := self._collector_of(key)) is not None)]
@@ -321,7 +321,7 @@ class _Builder:
 
     def _is_unbound(self) -> bool:
         off = self.settings.get("spark.hearth.binding", "").strip().lower() == "off"
-        return self.asked.is_unbound or off
+        return self.asked.bind == "none" or off
 
     def _binding(self, plan: Plan) -> str:
         """Return the widest place of an executor."""

@@ -7,7 +7,7 @@ trial is lost. What it found is derived from both, and not stored.
 
 import math
 import sys
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -27,11 +27,11 @@ from hearth.record.store import (
     read_record,
     slug,
 )
-from hearth.studies.engine.arms import Arm, configured
+from hearth.studies.engine.arms import UNBOUND, Arm, configured
 from hearth.studies.engine.measures import measures
 from hearth.studies.engine.progress import StudyProgress
 from hearth.studies.engine.schedule import conduct
-from hearth.studies.engine.store import TUNE, StudyDirectory
+from hearth.studies.engine.store import NEW, TUNE, Opening, StudyDirectory
 from hearth.studies.engine.target import Target
 from hearth.studies.engine.trial import Measures, Trial, Turn
 from hearth.studies.models import search
@@ -120,16 +120,21 @@ class Tune(StudyDirectory[TuneHead, TuneLine]):
     def begin(
         home: Path,
         target: Target,
-        found: SearchSpace,
+        found: Callable[[], tuple[SearchSpace, MachineSize]],
         settings: TuneSettings,
         command: Sequence[str],
-        machine: MachineSize,
         machine_key: str,
-        redaction: Redaction | None = None,
+        opening: Opening = NEW,
     ) -> "Tune":
-        """Return a new one below `home`, which knows the earlier ones there."""
+        """Return a new one below `home`, or the one to go on with, with these settings; it knows
+        the earlier ones there.
+
+        found: looks for the configurations of a new one, and at its machine.
+        """
+        made = None if opening.resume is not None else found()
 
         def head(number: str) -> TuneHead:
+            space, machine = made or found()
             return TuneHead(
                 schema="hearth/tune-head/1",
                 id=number,
@@ -140,35 +145,20 @@ class Tune(StudyDirectory[TuneHead, TuneLine]):
                 settings=settings,
                 machine=machine,
                 machine_key=machine_key,
-                **{name: getattr(found, name) for name in _OF_SPACE},
+                **{name: getattr(space, name) for name in _OF_SPACE},
             )
 
-        tune = Tune.create(home, Path(target.name).stem, head, redaction)
-        tune.related = earlier(home, tune.head)
-        return tune
-
-    @staticmethod
-    def resume(
-        home: Path,
-        number: str,
-        settings: TuneSettings,
-        command: Sequence[str],
-        redaction: Redaction | None = None,
-    ) -> "Tune":
-        """Return the one of this id below `home`, to go on with, with these settings.
-
-        Raises UserError, naming what differs, for one of another command or objective.
-        """
         asked = {"command": list(command), "objective": settings.objective}
-        tune = Tune.reopen(home, number, asked, redaction)
+        tune = Tune.open(home, Path(target.name).stem, head, opening, asked)
         tune.related = earlier(home, tune.head)
         if settings != tune.head.settings:
             tune.head = replace(tune.head, settings=settings)
             tune.write_head()
         return tune
 
-    def asked(self) -> dict[str, object]:
-        return {"command": self.head.command, "objective": self.head.settings.objective}
+    @staticmethod
+    def asked(head: TuneHead) -> dict[str, object]:
+        return {"command": head.command, "objective": head.settings.objective}
 
     def fits(self, line: TuneLine) -> bool:
         return 0 <= line.configuration < len(self.head.configurations)
@@ -395,7 +385,7 @@ def _arm(
     limit = tune.head.settings.limit_s
     if step.role == "search":
         limit = min(limit, _hope_s(tune, way, step.before))
-    words = ("--unbound",) if unbound else ()
+    words = UNBOUND if unbound else ()
     arm = Arm(way.shown, words, master=way.master, limit_s=limit)
     return configured(arm, conf, settings, typed, tune.state_home)
 

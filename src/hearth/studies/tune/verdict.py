@@ -4,6 +4,7 @@ from hearth.analysis.findings import OTHER_LOAD_SHARE
 from hearth.base.absent import Absent, Measured
 from hearth.base.sizes import show_mb
 from hearth.studies.engine.loss_classes import loss_class
+from hearth.studies.engine.validity import busy_runs
 from hearth.studies.models import search
 from hearth.studies.models.space import Configuration
 from hearth.studies.tune.result import (
@@ -234,10 +235,4 @@ def _warnings(tune: Tune, now: search.Outlook | None) -> list[str]:
         quiet = "tune again on a quiet machine (--wait-quiet 10m waits for one)"
         notes.append(f"{nothing}: nothing is saved; {remedy if scatters else quiet}")
     loads = [(line.measures or {}).get("other_load") for line in tune.lines]
-    known = [load for load in loads if isinstance(load, int | float)]
-    if known and max(known) > OTHER_LOAD_SHARE:
-        notes.append(
-            f"other programs used up to {max(known):.0%} of the CPUs during a trial: tune again "
-            "on a machine that does nothing else"
-        )
-    return notes
+    return notes + busy_runs(loads, "trials", "tune again")

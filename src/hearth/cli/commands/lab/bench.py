@@ -17,22 +17,17 @@ examples:
   hearth lab bench --suite osu --html osu.html
 """
 
-import json
 import sys
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
-from hearth.base.codec import to_json
 from hearth.base.sizes import counted, parse_bytes
-from hearth.cli.options import add_run_options, group, json_help, run_options
-from hearth.cli.pages import add_html_option, write_html
-from hearth.cli.resumed import RESUME_HELP
+from hearth.cli.options import add_run_options, group, run_options
+from hearth.cli.studies import add_study_options, show_result
 from hearth.machine import paths
 from hearth.machine.jvm import topology
 from hearth.machine.plan import parse_conf
 from hearth.record.store import new_name
-from hearth.report.html.page import page
-from hearth.report.terminal.bench import show_series
 from hearth.report.terminal.screen import Screen, table
 from hearth.studies.bench import study as running
 from hearth.studies.bench.result import bench_result, is_good
@@ -70,11 +65,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     output.add_argument(
         "--out", metavar="FILE", help="results file; runs that it already holds are not repeated"
     )
-    runs = group(parser, "runs")
-    runs.add_argument("--resume", metavar="ID", help=RESUME_HELP.format("series"))
-    runs.add_argument("--dry-run", action="store_true", help="list the runs; run nothing")
-    add_html_option(parser)
-    output.add_argument("--json", action="store_true", help=json_help("bench-result"))
+    add_study_options(parser, BENCH, "list the runs", "bench-result")
 
 
 def parse(parser: ArgumentParser, words: list[str]) -> Namespace:
@@ -110,7 +101,8 @@ def run(options: Namespace) -> int:
     described = series.described(machine, options.typed)
     results = Results.begin(_file(options.out, name), described, series.redaction)
     _go(offer, series, results, Quiet(runs.wait_idle_s))
-    _show(results, options.html, options.json)
+    kept = f"series {resumed_by(results.path)}"
+    show_result(bench_result(results), options.json, options.html, kept)
     return 0 if is_good(results) else 1
 
 
@@ -149,17 +141,5 @@ def _go(offer: catalogue.Catalogue, series: Series, results: Results, quiet: Qui
     runs = f"{counted(len(turns), 'run')}{found}; results in {results.path}"
     print(f"hearth: {runs}", file=sys.stderr, flush=True)
     progress = StudyProgress(with_subject=True, quiet=quiet)
-    progress.ended(kept)
     with continued_with(f"lab bench --resume {resumed_by(results.path)}"), progress.shown():
         running.run(offer, series, results, progress)
-
-
-def _show(results: Results, html: Path | None, as_json: bool) -> None:
-    found = bench_result(results)
-    if html:
-        write_html(html, page(series=found))
-    if as_json:
-        print(json.dumps(to_json(found), indent=2))
-        return
-    print("\n".join(show_series(found, Screen.of())))
-    print(f"hearth: series {resumed_by(results.path)}", file=sys.stderr)

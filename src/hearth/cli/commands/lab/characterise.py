@@ -15,7 +15,6 @@ examples:
   hearth lab characterise --html machine.html batch
 """
 
-import json
 import sys
 from argparse import ArgumentParser
 from collections.abc import Mapping
@@ -23,7 +22,6 @@ from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
 
-from hearth.base.codec import to_json
 from hearth.base.errors import UserError
 from hearth.base.redaction import Redaction
 from hearth.base.sizes import counted
@@ -34,27 +32,28 @@ from hearth.cli.options import (
     add_submit_options,
     from_namespace,
     group,
-    json_help,
     read_submit_line,
     run_options,
 )
-from hearth.cli.pages import add_html_option, write_html
-from hearth.cli.resumed import RESUME_HELP, with_kept_words
+from hearth.cli.studies import (
+    StudyCommand,
+    add_study_options,
+    show_result,
+    with_kept_words,
+)
 from hearth.machine import paths
-from hearth.report.html.page import page
-from hearth.report.terminal.characterisation import show_characterisation, show_questions
+from hearth.report.terminal.characterisation import show_questions
 from hearth.report.terminal.screen import Screen
 from hearth.spark.conf import read_settings
 from hearth.spark.submission import leave_reserved
 from hearth.spark.submit_args import SubmitLine
 from hearth.studies.characterise.questions import KEYS, questions
-from hearth.studies.characterise.result import Characterised
 from hearth.studies.characterise.study import AskedTarget, Characterisation, CharacterisationRuns
 from hearth.studies.characterise.surroundings import surroundings, sustained_gb_s
 from hearth.studies.compare.study import check_cold
 from hearth.studies.engine.arms import refuse_levelling
 from hearth.studies.engine.progress import Quiet, continued_with
-from hearth.studies.engine.store import CHARACTERISE
+from hearth.studies.engine.store import CHARACTERISE, Opening
 from hearth.studies.engine.target import targets
 
 _EACH_QUESTION = "set by each question: leave it out"
@@ -64,7 +63,6 @@ _REFUSED = {
     "--executors": _EACH_QUESTION,
     "--cores": _EACH_QUESTION,
     "--memory": _EACH_QUESTION,
-    "--unbound": _NODES,
     "--bind": _NODES,
     # numactl and taskset of a question would not reach into containers.
     "--docker": "the questions need processes: leave it out, and see hearth compare --arms",
@@ -72,7 +70,7 @@ _REFUSED = {
 
 
 @dataclass(frozen=True)
-class CharacteriseCommand:
+class CharacteriseCommand(StudyCommand):
     """The user's options; each field is the option of that name."""
 
     line: SubmitLine
@@ -83,12 +81,6 @@ class CharacteriseCommand:
     smt_ladder: bool
     change_prefetchers: bool
     cold: bool
-    resume: str | None
-    dry_run: bool
-    html: Path | None
-    json: bool
-    debug: bool
-    typed: tuple[str, ...]
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -120,16 +112,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         help="allow switching them through model-specific registers (needs root; always restored)",
     )
     add_cold_option(runs)
-    runs.add_argument("--resume", metavar="ID", help=RESUME_HELP.format("characterisation"))
-    runs.add_argument(
-        "--dry-run", action="store_true", help="list the questions and runs; run nothing"
-    )
-    add_html_option(parser)
-    group(parser, "output").add_argument(
-        "--json",
-        action="store_true",
-        help=json_help("characterisation"),
-    )
+    add_study_options(parser, CHARACTERISE, "list the questions and runs", "characterisation")
 
 
 def parse(parser: ArgumentParser, words: list[str]) -> CharacteriseCommand:
@@ -153,20 +136,16 @@ def run(options: CharacteriseCommand) -> int:
         print("\n".join(_listed(asked, settings)))
         return 0
     import_module("scipy.special")  # for the intervals: missed before the runs, not after them
-    home = paths.state_home()
-    name, redaction = options.line.application[0], Redaction.of(spark)
-    if options.resume is None:
-        kept = Characterisation.begin(home, Path(name).name, asked, settings, redaction)
-        kept.keep_command(options.typed)
-    else:
-        kept = Characterisation.resume(home, options.resume, asked, settings, redaction)
+    name = Path(options.line.application[0]).name
+    opening = Opening(Redaction.of(spark), options.resume, options.typed)
+    kept = Characterisation.begin(paths.state_home(), name, asked, settings, opening)
     number = kept.directory.name
     try:
         with continued_with(f"lab characterise --resume {number}"):
             failed = kept.run(asked, settings, Quiet(options.runs.wait_idle_s))
     finally:
         print(f"hearth: characterisation {number}", file=sys.stderr)
-    _show(kept.characterised(), options)
+    show_result(kept.characterised(), options.json, options.html)
     return 1 if failed else 0
 
 
@@ -215,12 +194,3 @@ def _listed(asked: list[AskedTarget], settings: CharacterisationRuns) -> list[st
         lines += [one.target.name, *show_questions(one.questions, Screen.of()), ""]
     each = f"{settings.warmup} warm-up, {settings.repeat} measured"
     return [*lines, f"{counted(settings.runs(asked), 'run')}; of each arm: {each}"]
-
-
-def _show(found: Characterised, options: CharacteriseCommand) -> None:
-    if options.html:
-        write_html(options.html, page(characterisation=found))
-    if options.json:
-        print(json.dumps(to_json(found), indent=2))
-    else:
-        print("\n".join(show_characterisation(found, Screen.of())))

@@ -28,21 +28,18 @@ from hearth.base.errors import UserError
 from hearth.cli.commands import split_command
 from hearth.cli.main import command_parser
 from hearth.cli.options import from_namespace, json_help
-from hearth.cli.pages import add_html_option, write_html
-from hearth.cli.resumed import RESUME_HELP
+from hearth.cli.studies import add_study_options, show_result
 from hearth.machine import paths
 from hearth.machine.jvm import topology
-from hearth.report.html.page import page
 from hearth.report.terminal.screen import Screen
 from hearth.report.terminal.study import (
     show_missing,
     show_preset,
     show_presets,
     show_steps,
-    show_study,
 )
 from hearth.studies.engine.progress import continued_with
-from hearth.studies.engine.store import STUDY, kept_words
+from hearth.studies.engine.store import STUDY, Opening, kept_words
 from hearth.studies.published.needs import Here
 from hearth.studies.published.preset import Preset, Request, names, preset
 from hearth.studies.published.study import PublishedStudy, ReadyStep, ready
@@ -77,18 +74,10 @@ def add_arguments(parser: ArgumentParser) -> None:
         action.add_argument(
             "--warm", action="store_true", help="do not drop the page cache before each run"
         )
-        action.add_argument("--json", action="store_true", help=json_help("study"))
         if name == "run":
-            _add_run_arguments(action)
-
-
-def _add_run_arguments(action: ArgumentParser) -> None:
-    action.add_argument(
-        "--resume", metavar="ID",
-        help=f"{RESUME_HELP.format('study')} (starts after its last complete step)",
-    )  # fmt: skip
-    action.add_argument("--dry-run", action="store_true", help="list the commands; run nothing")
-    add_html_option(action)
+            add_study_options(action, STUDY, "list the commands", "study")
+        else:
+            action.add_argument("--json", action="store_true", help=json_help("study"))
 
 
 def _scale(text: str) -> float:
@@ -135,12 +124,11 @@ def run(options: Namespace) -> int:
         print(_json(steps) if options.json else "\n".join(shown))
         return 0
     _show_missing(one, asked, here, steps)
-    kept = _begun(one, asked, here, options.resume, options.typed)
+    opening = Opening(resume=options.resume, typed=options.typed)
+    kept = PublishedStudy.begin(paths.state_home(), one.name, asked, here, opening)
     failed = _run(kept, steps, options.debug)
     found = kept.repeated()
-    if options.html:
-        write_html(options.html, page(study=found))
-    print(_json(found) if options.json else "\n".join(show_study(found, Screen.of())))
+    show_result(found, options.json, options.html)
     return 1 if failed else 0
 
 
@@ -165,17 +153,6 @@ def _show_missing(one: Preset, asked: Request, here: Here, steps: list[ReadyStep
         print("\n".join(missing), file=sys.stderr)
     if all(step.missing for step in steps):
         raise UserError(f"{one.name}: no step can run here: see 'hearth lab study show {one.name}'")
-
-
-def _begun(
-    one: Preset, asked: Request, here: Here, resume: str | None, typed: list[str]
-) -> PublishedStudy:
-    home = paths.state_home()
-    if resume is not None:
-        return PublishedStudy.resume(home, resume, one.name, asked, here)
-    kept = PublishedStudy.begin(home, one.name, asked, here)
-    kept.keep_command(typed)
-    return kept
 
 
 def _run(kept: PublishedStudy, steps: list[ReadyStep], debug: bool) -> bool:
