@@ -48,7 +48,7 @@ class LargeMachineTest extends AnyFunSuite {
     var costs = Vector((cost(2048), cost(16384)))
     def least = (costs.map(_._1).min, costs.map(_._2).min)
     def proportional = least._2 < 24 * least._1
-    while (!proportional && costs.size < 3) costs :+= ((cost(2048), cost(16384)))
+    while (!proportional && costs.size < 12) costs :+= ((cost(2048), cost(16384)))
     info(f"2,048 CPUs: ${least._1}%.2f s; 16,384 CPUs: ${least._2}%.2f s")
     assert(proportional, "eight times as many CPUs, and the square of eight is 64")
   }

@@ -24,6 +24,7 @@ import io.hearth.core.plan.{
   Reason
 }
 import io.hearth.core.plan.ShufflePartitions
+import io.hearth.logging.LocalCheckpoints
 import io.hearth.spark.{
   ApplicationId,
   ApplicationTables,
@@ -31,7 +32,6 @@ import io.hearth.spark.{
   DriverJvm,
   HostAddresses,
   Leased,
-  LocalCheckpoints,
   MasterUrl,
   SupportedSpark
 }

@@ -1,4 +1,4 @@
-package io.hearth.spark
+package io.hearth.logging
 
 import org.apache.logging.log4j.LogManager
 import org.apache.logging.log4j.core.{Filter, LogEvent, LoggerContext}
@@ -25,7 +25,8 @@ object LocalCheckpoints {
     val ours =
       if (nearest.getName == Logger) nearest
       else {
-        val added = new LoggerConfig(Logger, null, true) // no level: its parent's, also when that changes
+        val added =
+          new LoggerConfig(Logger, null, true) // no level: its parent's, also when that changes
         configuration.addLogger(Logger, added)
         added
       }

@@ -1,4 +1,4 @@
-package io.hearth.spark
+package io.hearth.logging
 
 import java.util.concurrent.ConcurrentLinkedQueue
 
@@ -12,7 +12,9 @@ import org.scalatest.funsuite.AnyFunSuite
 
 class LocalCheckpointsSuite extends AnyFunSuite {
 
-  test("Spark's warning of a local checkpoint directory is not logged, all else is, by the root's level") {
+  test(
+    "Spark's warning of a local checkpoint directory is not logged, all else is, by the root's level"
+  ) {
     val context = LogManager.getContext(false).asInstanceOf[LoggerContext]
     val root = context.getConfiguration.getRootLogger
     val before = root.getLevel
