@@ -44,7 +44,7 @@ def asked(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict, str]:
     state = tmp_path_factory.mktemp("characterised") / "state"
     words = ("--questions", "sweep,rates", "--sweep", "1x2,2x1", "--json", *ONCE)
     page = ("--html", str(state.parent / "page.html"))
-    done = hearth(state, "characterise", *words, *page, str(TINY))
+    done = hearth(state, "lab", "characterise", *words, *page, str(TINY))
     assert done.returncode == 0, done.stderr
     return state, json.loads(done.stdout), done.stderr
 
@@ -97,7 +97,7 @@ def test_a_step_of_a_published_study_runs_its_workload_in_every_way_and_checks_a
 ) -> None:
     state = tmp_path / "state"
     words = ("--steps", "K-Means", "--scale", "0.0002", "--warm", *ONCE, "--json")
-    done = hearth(state, "study", "run", "awan-executors", *words)
+    done = hearth(state, "lab", "study", "run", "awan-executors", *words)
     assert done.returncode == 0, done.stderr
     study = json.loads(done.stdout)
     validate("study", study)
@@ -117,7 +117,7 @@ def test_a_step_of_a_published_study_runs_its_workload_in_every_way_and_checks_a
 
 def test_a_dry_run_lists_the_ways_and_the_reasons_and_runs_nothing(tmp_path: Path) -> None:
     state = tmp_path / "state"
-    done = hearth(state, "characterise", "--dry-run", *ONCE, str(TINY))
+    done = hearth(state, "lab", "characterise", "--dry-run", *ONCE, str(TINY))
     assert done.returncode == 0, done.stderr
     assert "not here: it needs a streaming workload" in done.stdout
     assert "runs; of each arm: 0 warm-up, 1 measured" in done.stdout
@@ -126,7 +126,7 @@ def test_a_dry_run_lists_the_ways_and_the_reasons_and_runs_nothing(tmp_path: Pat
 
 def test_a_folder_named_like_a_workload_is_not_taken_for_an_application(tmp_path: Path) -> None:
     (tmp_path / "grep").mkdir()
-    done = hearth(tmp_path / "state", "characterise", "--dry-run", "--questions", "kinds", "grep")
+    done = hearth(tmp_path / "state", "lab", "characterise", "--dry-run", "--questions", "kinds", "grep")
     assert done.returncode == 0, done.stderr
     assert "batch, streaming" in done.stdout, done.stdout
 
@@ -163,7 +163,7 @@ def test_an_application_that_fails_is_an_answer_too_and_the_exit_code_tells(
     broken = tmp_path / "broken.py"
     broken.write_text("raise SystemExit('no such table')")
     words = ("--questions", "sweep", "--sweep", "1x2,2x1", *ONCE)
-    done = hearth(tmp_path / "state", "characterise", *words, str(broken))
+    done = hearth(tmp_path / "state", "lab", "characterise", *words, str(broken))
     assert done.returncode == 1
     assert "No run finished, so there is no answer." in done.stdout
     assert "no such table" in " ".join(done.stdout.split())
@@ -173,7 +173,7 @@ def test_what_no_longer_fits_into_the_budget_is_listed_and_not_run(tmp_path: Pat
     state, program = tmp_path / "state", tmp_path / "brief.py"
     program.write_text("")  # what is run need not be a Spark application
     words = ("--questions", "executors,sweep", "--budget", "1s", "--warmup", "0", "--json")
-    document = json.loads(hearth(state, "characterise", *words, str(program)).stdout)
+    document = json.loads(hearth(state, "lab", "characterise", *words, str(program)).stdout)
     executors, sweep = document["questions"]
     assert {len(arm["seconds"]) for arm in executors["comparison"]["arms"]} == {1}
     assert sweep["reason"] == "the budget ran out before it: give a longer --budget"

@@ -148,7 +148,7 @@ def _check_names(job: catalogue.Job, words: Sequence[str]) -> None:
     for word in left:
         name, equals, _ = word.partition("=")
         if name.startswith("--") and name not in known:
-            own = [option for option, having in commands_with().items() if "run" in having]
+            own = [option for option, having in commands_with().items() if "lab run" in having]
             hint = elsewhere(name, nearest(name, [*known, *own]))
             those = f"it has {', '.join(known) or 'none'}"
             raise UserError(f"{name}: {job.name} has no such parameter: {hint or those}")
