@@ -126,7 +126,9 @@ def test_a_dry_run_lists_the_ways_and_the_reasons_and_runs_nothing(tmp_path: Pat
 
 def test_a_folder_named_like_a_workload_is_not_taken_for_an_application(tmp_path: Path) -> None:
     (tmp_path / "grep").mkdir()
-    done = hearth(tmp_path / "state", "lab", "characterise", "--dry-run", "--questions", "kinds", "grep")
+    done = hearth(
+        tmp_path / "state", "lab", "characterise", "--dry-run", "--questions", "kinds", "grep"
+    )
     assert done.returncode == 0, done.stderr
     assert "batch, streaming" in done.stdout, done.stdout
 
