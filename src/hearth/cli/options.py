@@ -77,8 +77,21 @@ OF_A_PLAN = ("--input", "--workload", "--executors", "--cores", "--memory", "--b
 
 
 def add_plan_options(parser: ArgumentParser) -> None:
-    """Add what is known of an application, and what the user fixes of its plan."""
+    """Add what is known of an application, and what the user fixes of its plan, `conf` included."""
     _add(parser, OF_A_PLAN)
+    parser.add_argument(
+        "--conf",
+        metavar="KEY=VALUE",
+        action="append",
+        default=[],
+        help="a Spark setting that the plan must honour; may be repeated",
+    )
+
+
+def add_python_option(parser: ArgumentParser) -> None:
+    """Add whether the planned application is in Python; `submit` sees it by the file's name."""
+    help_text = "plan for a Python application, whose workers need memory outside the heap"
+    parser.add_argument("--python", action="store_true", help=help_text)
 
 
 def add_submit_options(parser: ArgumentParser, refused: Mapping[str, str] = {}) -> None:

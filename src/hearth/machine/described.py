@@ -21,7 +21,7 @@ _LSCPU_BEGINS = re.compile(rf"^[ \t]*\w+ ?: +{_ARCHITECTURE}[ \t\r]*$", re.M)
 _NUMACTL_BEGINS = re.compile(r"^[ \t]*available: \d+ nodes?", re.M)
 _NODE = re.compile(r"^[ \t]*node (\d+) (cpus|size): ?(.*)$", re.M)
 _DISTANCES = re.compile(r"^[ \t]*(\d+): +([\d ]+)$", re.M)
-_GATHER = "capture the machine with 'hearth topology --capture'"
+_GATHER = "capture the machine with 'hearth topology --capture FILE'"
 #: Nodes whose sizes differ by no more have the smallest: firmware and kernel take some of one.
 _ALIKE = 1.05
 

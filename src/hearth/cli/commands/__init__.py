@@ -11,8 +11,8 @@ from types import ModuleType
 GROUPS = {
     "Every day": ("submit", "plan", "status", "compare", "report"),
     "Understand": ("topology", "doctor", "profile", "runs"),
-    "Measure and tune": ("tune", "colocate", "workers"),
-    "Manage": ("install", "jar", "cache", "schema", "completion"),
+    "Measure and tune": ("tune", "colocate"),
+    "Manage": ("install", "jar", "workers", "cache", "schema", "completion"),
     "Lab": (
         "lab run", "lab demo", "lab bench", "lab characterise", "lab study", "lab predict",
         "lab affinity", "lab fleet",

@@ -23,7 +23,13 @@ from typing import Any
 from hearth.base.codec import typed
 from hearth.base.errors import UserError
 from hearth.base.redaction import KEY_PATTERN, REDACTED, Redaction, is_redacted
-from hearth.cli.options import MACHINE_HELP, add_plan_options, from_namespace, json_help
+from hearth.cli.options import (
+    MACHINE_HELP,
+    add_plan_options,
+    add_python_option,
+    from_namespace,
+    json_help,
+)
 from hearth.fleet.classes import is_fleet
 from hearth.fleet.files import fleet_text
 from hearth.machine import jvm
@@ -41,17 +47,9 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Declare the command's options."""
     parser.add_argument("--machine", metavar="CAPTURE|SPEC", type=machine_source, help=MACHINE_HELP)
     add_plan_options(parser)
-    python_help = "plan for a Python application, whose workers need memory outside the heap"
-    parser.add_argument("--python", action="store_true", help=python_help)
+    add_python_option(parser)
     parser.add_argument(
         "--occupied", metavar="CPUS", help="CPUs that the plan must not use, e.g. 0-3,8"
-    )
-    parser.add_argument(
-        "--conf",
-        metavar="KEY=VALUE",
-        action="append",
-        default=[],
-        help="a Spark setting that the plan must honour; may be repeated",
     )
     form = parser.add_mutually_exclusive_group()
     form.add_argument(

@@ -51,7 +51,11 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     parser.add_argument("--all", action="store_true", help="include finished applications")
     parser.add_argument("--watch", action="store_true", help="refresh every 2 s until Ctrl-C")
-    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument(
+        "--json",
+        action="store_true",
+        help="print JSON (schema of --leases: hearth schema leases)",
+    )
 
 
 def run(options: Namespace) -> int:

@@ -42,13 +42,6 @@ def add_arguments(parser: ArgumentParser) -> None:
         action.add_argument("master", metavar="MASTER", help=_MASTER_HELP)
         add_plan_options(action)
         action.add_argument(
-            "--conf",
-            metavar="KEY=VALUE",
-            action="append",
-            default=[],
-            help="a Spark setting for the plan",
-        )
-        action.add_argument(
             "--occupied", metavar="CPUS", help="CPUs that no worker may use, e.g. 0-3,8"
         )
         action.set_defaults(machine=None, python=False)

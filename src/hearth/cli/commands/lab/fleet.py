@@ -15,7 +15,7 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
 from hearth.base.codec import to_json
-from hearth.cli.options import add_plan_options, from_namespace, json_help
+from hearth.cli.options import add_plan_options, add_python_option, from_namespace, json_help
 from hearth.fleet.examine import plan_fleet
 from hearth.machine.plan import PlanRequest, parse_conf
 from hearth.report.terminal.fleet import show_fleet
@@ -30,16 +30,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     planning.add_argument("folder", metavar="DIR", type=Path, help="a folder of captures")
     add_plan_options(planning)
-    planning.add_argument(
-        "--python", action="store_true", help="plan for Python applications, which need more memory"
-    )
-    planning.add_argument(
-        "--conf",
-        metavar="KEY=VALUE",
-        action="append",
-        default=[],
-        help="a Spark setting for the plans",
-    )
+    add_python_option(planning)
     planning.add_argument("--json", action="store_true", help=json_help("fleet-plan"))
 
 
