@@ -73,6 +73,17 @@ class CoexistenceTest extends AnyFunSuite {
     }
   }
 
+  test("overheads, the driver's too, and Python's memory count against what is available") {
+    def all(plan: Plan) = plan.driver.heapMb + plan.driver.overheadMb +
+      plan.executors.map(e => e.heapMb + e.offHeapMb + e.overheadMb + e.pysparkMb).sum
+    val limits =
+      Limits.none.copy(executors = Some(2), conf = Map("spark.executor.pyspark.memory" -> "2g"))
+    val whole = all(whileFree(1L << 30, limits))
+    val smaller = whileFree(whole - 1, limits)
+    assert(all(smaller) < whole)
+    assert(said(smaller).nonEmpty)
+  }
+
   test("memory that the user fixes is planned, and that it may be too much is said") {
     val fixed = whileFree(4L << 10, Limits.none.copy(memoryMb = Some(20L << 10)))
     assert(said(fixed).head.because.contains("the plan may take "))
