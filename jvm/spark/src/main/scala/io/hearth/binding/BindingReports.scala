@@ -11,7 +11,7 @@ import com.fasterxml.jackson.databind.JsonNode
 import io.hearth.core.Terminal
 import io.hearth.core.files.OwnFiles
 import io.hearth.core.json.Json
-import io.hearth.spark.{BestEffort, Log, UiTable}
+import io.hearth.driver.{BestEffort, Log, UiTable}
 
 /**
  * The driver's half: what its executors have told, as a table in its log and as a document of its own

@@ -16,7 +16,7 @@ import io.hearth.core.leases.{
 }
 import io.hearth.core.plan.FreeMemory
 import io.hearth.core.topology.IdSet
-import io.hearth.spark.{Activity, BestEffort, Log}
+import io.hearth.driver.{Activity, BestEffort, Log}
 
 /**
  * Carries out what [[LendingPolicy]] decides: offers CPUs of idle places to other applications and borrows theirs, in the

@@ -5,7 +5,7 @@ import java.util.concurrent.{RejectedExecutionException, ScheduledExecutorServic
 
 import io.hearth.core.plan.ExecutorPlan
 import io.hearth.core.topology.IdSet
-import io.hearth.spark.{Activity, Lending, Log, RunningExecutor, Unattended}
+import io.hearth.driver.{Activity, Lending, Log, RunningExecutor, Unattended}
 
 /**
  * Looks at an application every 100 ms: opens CPUs of idle places to its executors that are short of them, as

@@ -4,7 +4,7 @@ import java.time.Instant
 import java.util.concurrent.TimeUnit
 
 import io.hearth.core.topology.IdSet
-import io.hearth.spark.{Log, RunningExecutor}
+import io.hearth.driver.{Log, RunningExecutor}
 
 /** A loan, and when it began and ended by `System.nanoTime`. */
 final case class OpenGrant(loan: Grant, began: Long, ended: Option[Long])

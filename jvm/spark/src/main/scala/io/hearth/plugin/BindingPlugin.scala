@@ -13,7 +13,7 @@ import io.hearth.core.files.Homes
 import io.hearth.core.leases.{ActiveLease, Lease, LeaseRegistry}
 import io.hearth.core.{Redaction, UserError}
 import io.hearth.core.plan.{BindingMode, HearthKeys}
-import io.hearth.spark.{BestEffort, DaemonThread, DriverJvm, Log}
+import io.hearth.driver.{BestEffort, DaemonThread, DriverJvm, Log}
 
 /**
  * `spark.plugins=io.hearth.plugin.BindingPlugin`: each executor binds itself to a partition of its machine, whatever

@@ -26,7 +26,7 @@ import io.hearth.core.plan.{
 }
 import io.hearth.core.topology._
 import io.hearth.core.{Brief, UserError}
-import io.hearth.spark._
+import io.hearth.driver._
 
 /**
  * `Main REQUEST`: joins the places of a plan to a standalone cluster as bound Workers, and keeps them there until

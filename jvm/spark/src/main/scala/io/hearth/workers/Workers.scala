@@ -6,7 +6,7 @@ import scala.annotation.tailrec
 
 import io.hearth.core.UserError
 import io.hearth.core.plan.ExecutorPlan
-import io.hearth.spark.{ExitStatus, Log, RestartPause, RunningExecutor, Unattended}
+import io.hearth.driver.{ExitStatus, Log, RestartPause, RunningExecutor, Unattended}
 
 /**
  * What becomes of the Worker of a place.

@@ -5,7 +5,7 @@ import java.nio.file.Path
 import io.hearth.core.files.OwnFiles
 import io.hearth.core.json.Json
 import io.hearth.core.plan.ExecutorPlan
-import io.hearth.spark.{DriverJvm, RunState}
+import io.hearth.driver.{DriverJvm, RunState}
 
 /** `workers.json` (contract/workers.schema.json): what `hearth workers status` and `stop` read. */
 final class WorkersRecord(

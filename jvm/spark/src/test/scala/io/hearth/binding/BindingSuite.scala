@@ -13,8 +13,8 @@ import io.hearth.core.json.Json
 import io.hearth.core.leases.{Lease, LeaseRegistry, Leases, LiveLease}
 import io.hearth.core.placement.{ProcessPlacement, ThreadPlacement}
 import io.hearth.core.topology.{IdSet, MachineSpec, Neighbours, Topology}
-import io.hearth.spark.BestEffort
-import io.hearth.spark.testing.Heard
+import io.hearth.driver.BestEffort
+import io.hearth.driver.testing.Heard
 
 /** What an executor that somebody else has started does with itself. */
 class BindingSuite extends AnyFunSuite {

@@ -5,7 +5,7 @@ import scala.util.Random
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.hearth.core.topology.IdSet
-import io.hearth.spark.testing.Places
+import io.hearth.driver.testing.Places
 
 /** Who gets whose CPUs: places have two CPUs each, two of them on each node. */
 class InternalLendingSuite extends AnyFunSuite {

@@ -6,7 +6,7 @@ import org.scalatest.funsuite.AnyFunSuite
 
 import io.hearth.core.plan.FreeMemory
 import io.hearth.core.topology.IdSet
-import io.hearth.spark.testing.Places
+import io.hearth.driver.testing.Places
 
 /** What an application offers, borrows and gives back: places have two CPUs and two slots, two of them a node. */
 class LendingPolicySuite extends AnyFunSuite {

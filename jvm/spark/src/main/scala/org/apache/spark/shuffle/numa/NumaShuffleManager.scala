@@ -12,7 +12,7 @@ import org.apache.spark.shuffle._
 import org.apache.spark.shuffle.sort.SortShuffleManager
 import org.apache.spark.storage.{BlockId, BlockManagerId, HostLocalDirManager}
 
-import io.hearth.spark.{BestEffort, LocalDirsRegistry}
+import io.hearth.driver.{BestEffort, LocalDirsRegistry}
 
 /**
  * Spark's sort shuffle, reading the output of every executor on this machine from the file.

@@ -8,7 +8,7 @@ import io.hearth.core.affinity.{BindingRefused, LinuxScheduling}
 import io.hearth.core.leases.{Lease, LeaseRegistry, Leases}
 import io.hearth.core.plan.{Fitted, HearthKeys, Plan}
 import io.hearth.core.topology.IdSet
-import io.hearth.spark.{BestEffort, DriverJvm, Leased, Leasing}
+import io.hearth.driver.{BestEffort, DriverJvm, Leased, Leasing}
 
 /** The lease of an application, taken with its plan in its driver. */
 private[spark] object DriversLease {

@@ -20,7 +20,7 @@ import io.hearth.core.leases.Leases
 import io.hearth.core.plan.{Coexistence, Fitted, HearthKeys, JvmEnvironment, Limits, Others, Plan}
 import io.hearth.core.plan.{PlanJson, PlanLease, Workload}
 import io.hearth.core.topology.{IdSet, Neighbours, Scratch, Topology, TopologyReader}
-import io.hearth.spark.MasterUrl
+import io.hearth.driver.MasterUrl
 
 /** The plan of an application, in its driver: the one that was made for it, or one made here. */
 private[spark] object DriversPlan extends Logging {

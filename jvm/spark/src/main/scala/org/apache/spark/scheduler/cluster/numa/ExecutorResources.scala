@@ -11,7 +11,7 @@ import org.apache.spark.resource.{ResourceInformation, ResourceProfile, Resource
 import io.hearth.core.UserError
 import io.hearth.core.plan.ExecutorPlan
 import io.hearth.core.topology.GpuNodes
-import io.hearth.spark.ResourceShares
+import io.hearth.driver.ResourceShares
 
 /**
  * Custom resources (`spark.executor.resource.*`), divided among the plan's places as a standalone worker

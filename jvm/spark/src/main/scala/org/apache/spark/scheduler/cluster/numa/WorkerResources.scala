@@ -14,7 +14,7 @@ import org.apache.spark.util.Utils
 import io.hearth.core.UserError
 import io.hearth.core.files.OwnFiles
 import io.hearth.core.plan.ExecutorPlan
-import io.hearth.spark.ResourceShares
+import io.hearth.driver.ResourceShares
 
 /**
  * Custom resources of Workers (`spark.worker.resource.*`): found once, as Spark's own Worker does, by the user's

@@ -12,7 +12,7 @@ import org.scalatest.funsuite.AnyFunSuite
 import io.hearth.core.json.Json
 import io.hearth.core.plan._
 import io.hearth.core.topology.{IdSet, MachineSpec}
-import io.hearth.spark.ApplicationToken
+import io.hearth.driver.ApplicationToken
 
 /** Code over command line over files, as Spark has it; what hearth derived is below all of them. */
 class PrecedenceSuite extends AnyFunSuite {

@@ -10,7 +10,7 @@ import io.hearth.core.json.Json
 import io.hearth.core.leases.{Lease, LeaseState, Leases, LiveLease}
 import io.hearth.core.plan.{HearthKeys, HostNames, PlanJson, PlanLease}
 import io.hearth.core.topology.{IdSet, TopologyReader}
-import io.hearth.spark._
+import io.hearth.driver._
 
 /** What the user asks for by master and settings is understood, or refused by name before anything starts. */
 class SettingsSuite extends AnyFunSuite {
