@@ -24,7 +24,7 @@ final class BindingReports(
     appId: () => String,
     name: String,
     directory: Path,
-    kept: Int,
+    max: Int,
     bestEffort: BestEffort,
     log: Log
 ) {
@@ -75,9 +75,12 @@ final class BindingReports(
 
   private def write(): Unit = {
     OwnFiles.keep(directory)
-    val document =
-      Json.obj().put("schema", BindingReports.Schema).put("app_id", appId()).put("name", name)
-    document.set[JsonNode]("executors", Json.array(all.values))
+    val document = Json.obj(
+      "schema" -> BindingReports.Schema,
+      "app_id" -> appId(),
+      "name" -> name,
+      "executors" -> all.values
+    )
     OwnFiles.write(file, Json.pretty(document))
     forget()
   }
@@ -86,7 +89,7 @@ final class BindingReports(
     val files = Using.resource(Files.list(directory))(
       _.iterator.asScala.filter(_.toString.endsWith(".json")).toVector
     )
-    files.sortBy(Files.getLastModifiedTime(_)).dropRight(kept).foreach(Files.deleteIfExists(_))
+    files.sortBy(Files.getLastModifiedTime(_)).dropRight(max).foreach(Files.deleteIfExists(_))
   }
 }
 

@@ -15,7 +15,7 @@ import io.hearth.core.launch.ArchiveUse
 final class ArchiveWriting(
     choose: () => ArchiveUse,
     sound: Path => Boolean,
-    reaper: ReaperClient,
+    reaper: Reaper,
     bestEffort: BestEffort,
     log: Log
 ) {

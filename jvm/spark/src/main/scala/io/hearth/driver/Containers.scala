@@ -32,7 +32,7 @@ final class Containers(
     environment: Map[String, String],
     scratch: ScratchDirectories,
     kernel: Kernel,
-    reaper: ReaperClient,
+    reaper: Reaper,
     log: Log
 ) extends JvmStarter {
   private lazy val paths = HostPaths.ofUser(environment)

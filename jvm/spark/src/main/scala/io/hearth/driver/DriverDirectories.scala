@@ -10,7 +10,7 @@ import scala.jdk.CollectionConverters._
  *
  * @param find those that there are now
  */
-final class DriverDirectories(find: () => Vector[Path], reaper: ReaperClient) {
+final class DriverDirectories(find: () => Vector[Path], reaper: Reaper) {
   private val named = ConcurrentHashMap.newKeySet[Path]()
 
   /** @return whether there are new ones */

@@ -49,9 +49,8 @@ final case class ExecutorLaunch(
     logUrl: Option[String => String]
 )
 
-/** Composes an executor's command line; each step adds and none drops. */
+/** Composes an executor's command line. */
 object ExecutorLaunch {
-  type Step = LaunchSpec => LaunchSpec
 
   /** What an executor registers with, by which its driver knows it. */
   val ApplicationAttribute: String = "HEARTH_APPLICATION"
@@ -60,8 +59,6 @@ object ExecutorLaunch {
   val FilesVariable: String = "HEARTH_EXECUTOR_FILES"
 
   private val LogFiles = Vector("stdout", "stderr")
-
-  private val ApplicationVariable = s"SPARK_EXECUTOR_ATTRIBUTE_$ApplicationAttribute"
 
   val MainClass: String =
     "org.apache.spark.scheduler.cluster.numa.NumaCoarseGrainedExecutorBackend"
@@ -75,67 +72,25 @@ object ExecutorLaunch {
       executor: ExecutorLaunch,
       archive: Vector[String],
       resources: Option[Path]
-  ): LaunchSpec =
-    Seq(
-      mark(app, executor),
-      memory(executor),
-      crashReport(executor),
-      options(app.sparkOptions),
-      options(executor.place.javaOptions),
-      options(app.userOptions),
-      options(archive),
-      arguments(app, executor, resources),
-      environment(app.environment),
-      executorEnvironment(app, executor),
-      hidden(app)
-    ).foldLeft(empty(app, executor))((spec, step) => step(spec))
-
-  /** The user's system properties and agents, which may hold anything, and whatever is a secret. */
-  private def hidden(app: ApplicationLaunch): Step = spec => {
-    val (secret, open) = spec.javaOptions.partition(option =>
-      (app.userOptions.contains(option) && !option.startsWith("-X")) || app.redaction.hides(option)
+  ): LaunchSpec = {
+    val place = executor.place
+    // First of all options, where other applications look for it.
+    val mark = executor.binding.map(_ => Neighbours.mark(app.appId)).toVector
+    // With the logs, as its own directory goes; the JVM takes %p for its process id and %% for a per cent sign.
+    val crashes = executor.logs.resolve(ExitStatus.CrashReport).toString.replace("%", "%%")
+    val own = Vector(
+      s"-Xmx${place.heapMb}m",
+      s"-Djava.io.tmpdir=${executor.temporary}",
+      s"-XX:ErrorFile=$crashes%p.log"
     )
-    spec.copy(javaOptions = open, privateOptions = secret)
-  }
-
-  private def empty(app: ApplicationLaunch, executor: ExecutorLaunch) = LaunchSpec(
-    java = app.java,
-    javaOptions = Vector.empty,
-    classPath = app.classPath,
-    mainClass = MainClass,
-    arguments = Vector.empty,
-    environment = Map.empty,
-    workDirectory = executor.startsIn,
-    ownDirectory = executor.workDirectory,
-    stdout = executor.logs.resolve("stdout"),
-    stderr = executor.logs.resolve("stderr"),
-    binding = executor.binding
-  )
-
-  /** First of all options, where other applications look for it. */
-  private def mark(app: ApplicationLaunch, executor: ExecutorLaunch): Step =
-    options(executor.binding.map(_ => Neighbours.mark(app.appId)).toVector)
-
-  private def memory(executor: ExecutorLaunch): Step =
-    options(Vector(s"-Xmx${executor.place.heapMb}m", s"-Djava.io.tmpdir=${executor.temporary}"))
-
-  /** Its own directory goes with the application; the report of a crash stays with the logs. */
-  private def crashReport(executor: ExecutorLaunch): Step = {
-    val file = executor.logs.resolve(ExitStatus.CrashReport).toString
-    // The JVM takes %p for its process id and %% for a per cent sign.
-    options(Vector(s"-XX:ErrorFile=${file.replace("%", "%%")}%p.log"))
-  }
-
-  private def options(more: Vector[String]): Step =
-    spec => spec.copy(javaOptions = spec.javaOptions ++ more)
-
-  private def arguments(
-      app: ApplicationLaunch,
-      executor: ExecutorLaunch,
-      resources: Option[Path]
-  ): Step = spec =>
-    spec.copy(arguments =
-      spec.arguments ++ Vector(
+    val options = mark ++ own ++ app.sparkOptions ++ place.javaOptions ++ app.userOptions ++ archive
+    val (secret, open) = options.partition(isSecret(app, _))
+    LaunchSpec(
+      java = app.java,
+      javaOptions = open,
+      classPath = app.classPath,
+      mainClass = MainClass,
+      arguments = Vector(
         "--driver-url",
         app.driverUrl,
         "--executor-id",
@@ -143,35 +98,38 @@ object ExecutorLaunch {
         "--hostname",
         executor.host,
         "--cores",
-        executor.place.taskSlots.toString,
+        place.taskSlots.toString,
         "--app-id",
         app.appId,
         "--resourceProfileId",
         "0"
-      ) ++ resources.toVector.flatMap(file => Vector("--resourcesFile", file.toString))
-    )
-
-  private def environment(more: Map[String, String]): Step =
-    spec => spec.copy(environment = spec.environment ++ more)
-
-  private def executorEnvironment(app: ApplicationLaunch, executor: ExecutorLaunch): Step = {
-    val place = executor.place
-    val logs = executor.logUrl.toVector.flatMap(url =>
-      LogFiles.map(name => s"SPARK_LOG_URL_${name.toUpperCase}" -> url(name))
-    )
-    environment(
-      Map(
-        ExecutorLaunch.ApplicationVariable -> app.appId,
-        ApplicationToken.Variable -> app.token,
-        ExecutorLaunch.FilesVariable -> executor.workDirectory.toString,
-        "SPARK_EXECUTOR_DIRS" -> executor.localDirs.mkString(","),
-        "SPARK_EXECUTOR_ATTRIBUTE_HEARTH_PLACE" -> place.id.toString,
-        "SPARK_EXECUTOR_ATTRIBUTE_HEARTH_CPUS" -> place.cpus.toString,
-        "SPARK_EXECUTOR_ATTRIBUTE_HEARTH_MEMORY_NODES" -> place.memoryNodes.toString,
-        // By these, spark.history.custom.executor.log.url leads to each log of each executor.
-        "SPARK_EXECUTOR_ATTRIBUTE_EXECUTOR_ID" -> executor.id,
-        "SPARK_EXECUTOR_ATTRIBUTE_LOG_FILES" -> LogFiles.mkString(",")
-      ) ++ logs
+      ) ++ resources.toVector.flatMap(file => Vector("--resourcesFile", file.toString)),
+      environment = app.environment ++ environment(app, executor),
+      workDirectory = executor.startsIn,
+      ownDirectory = executor.workDirectory,
+      stdout = executor.logs.resolve("stdout"),
+      stderr = executor.logs.resolve("stderr"),
+      binding = executor.binding,
+      privateOptions = secret
     )
   }
+
+  /** The user's system properties and agents may hold anything. */
+  private def isSecret(app: ApplicationLaunch, option: String): Boolean =
+    app.userOptions.contains(option) && !option.startsWith("-X") || app.redaction.hides(option)
+
+  private def environment(app: ApplicationLaunch, executor: ExecutorLaunch) = Map(
+    s"SPARK_EXECUTOR_ATTRIBUTE_$ApplicationAttribute" -> app.appId,
+    ApplicationToken.Variable -> app.token,
+    FilesVariable -> executor.workDirectory.toString,
+    "SPARK_EXECUTOR_DIRS" -> executor.localDirs.mkString(","),
+    "SPARK_EXECUTOR_ATTRIBUTE_HEARTH_PLACE" -> executor.place.id.toString,
+    "SPARK_EXECUTOR_ATTRIBUTE_HEARTH_CPUS" -> executor.place.cpus.toString,
+    "SPARK_EXECUTOR_ATTRIBUTE_HEARTH_MEMORY_NODES" -> executor.place.memoryNodes.toString,
+    // By these, spark.history.custom.executor.log.url leads to each log of each executor.
+    "SPARK_EXECUTOR_ATTRIBUTE_EXECUTOR_ID" -> executor.id,
+    "SPARK_EXECUTOR_ATTRIBUTE_LOG_FILES" -> LogFiles.mkString(",")
+  ) ++ executor.logUrl.toVector.flatMap(url =>
+    LogFiles.map(name => s"SPARK_LOG_URL_${name.toUpperCase}" -> url(name))
+  )
 }

@@ -3,8 +3,8 @@ package io.hearth.driver
 import java.nio.file.Path
 
 import io.hearth.core.UserError
-import io.hearth.core.launch.{Binding, JvmStarter}
-import io.hearth.core.plan.{BindingMode, ExecutorPlan}
+import io.hearth.core.launch.Binding
+import io.hearth.core.plan.ExecutorPlan
 import io.hearth.core.topology.TaskLimits
 
 /**
@@ -18,7 +18,6 @@ import io.hearth.core.topology.TaskLimits
  */
 final case class ExecutorSettings(
     application: ApplicationLaunch,
-    binding: BindingMode,
     hostOf: ExecutorPlan => String,
     resourcesFile: (ExecutorPlan, Path) => Option[Path],
     gpus: ExecutorPlan => Vector[String],
@@ -29,17 +28,14 @@ final case class ExecutorSettings(
 /** Starts an executor in its place, bound as `spark.hearth.binding` says. */
 final class ExecutorStarter(
     settings: ExecutorSettings,
-    jvms: JvmStarter,
-    kernel: Kernel,
+    launcher: PlacementLauncher,
     scratch: ScratchDirectories,
     run: KeptRun,
     archive: ArchiveWriting,
-    reaper: ReaperClient,
+    reaper: Reaper,
     log: Log
 ) {
   import ExecutorStarter._
-
-  private val launcher = new PlacementLauncher(settings.binding, jvms, kernel, log)
 
   /**
    * @throws UserError when the kernel refuses the binding and the user did not allow to go on without, or

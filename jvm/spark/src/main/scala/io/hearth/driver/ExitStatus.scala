@@ -115,8 +115,8 @@ object ExitStatus {
   @tailrec private[driver] def withoutOptions(text: String, said: String = ""): String =
     PickedUp.findFirstMatchIn(text) match {
       case None => said + text
-      case Some(found) =>
-        withoutOptions(text.substring(endOfOptions(text, found.end)), said + found.before)
+      case Some(option) =>
+        withoutOptions(text.substring(endOfOptions(text, option.end)), said + option.before)
     }
 
   private val PickedUp = """(?m)^(NOTE: )?Picked up \w+: """.r

@@ -22,27 +22,29 @@ final class KeptRun(
     appId: String,
     scratch: ScratchDirectories,
     describe: RunState => RunRecord,
-    reaper: ReaperClient,
+    reaper: Reaper,
     bestEffort: BestEffort,
     remove: Path => Unit
 ) {
-  private case class OpenedRun(directory: RunDirectory, kept: Boolean)
-  private val place = new AtomicReference[Option[OpenedRun]](None)
+
+  /** @param stays whether it is kept when the application ends */
+  private case class OpenedRun(directory: RunDirectory, stays: Boolean)
+  private val opened = new AtomicReference[Option[OpenedRun]](None)
   // Written by the pool's thread, read by the UI's.
   private val logDirectories = new ConcurrentHashMap[String, Path]()
 
   /** @throws UserError where an earlier run has this application's id */
   def open(plan: JsonNode): Path = {
-    val opened =
+    val run =
       bestEffort
         .attempt(create())
-        .fold(OpenedRun(createBeside(), kept = false))(OpenedRun(_, kept = true))
-    place.set(Some(opened))
-    bestEffort.attempt(opened.directory.writePlan(plan))
+        .fold(OpenedRun(createBeside(), stays = false))(OpenedRun(_, stays = true))
+    opened.set(Some(run))
+    bestEffort.attempt(run.directory.writePlan(plan))
     write(RunState.Running)
-    bestEffort.attempt(opened.directory.reserve())
-    reaper.markAbandoned(opened.directory.run)
-    opened.directory.path
+    bestEffort.attempt(run.directory.reserve())
+    reaper.markAbandoned(run.directory.run)
+    run.directory.path
   }
 
   /** Writes the record anew: there is more to remove should this driver be killed. */
@@ -54,8 +56,9 @@ final class KeptRun(
 
   /** In the run's directory; where that is full, in the executor's scratch directory. */
   def createLogs(executorId: String): Path = {
-    val kept = place.get.flatMap(at => bestEffort.attempt(at.directory.createExecutor(executorId)))
-    val directory = kept.getOrElse(Files.createDirectories(scratch.logs(executorId)))
+    val created =
+      opened.get.flatMap(at => bestEffort.attempt(at.directory.createExecutor(executorId)))
+    val directory = created.getOrElse(Files.createDirectories(scratch.logs(executorId)))
     logDirectories.put(executorId, directory)
     directory
   }
@@ -64,16 +67,16 @@ final class KeptRun(
   def logsOf(executorId: String): Path =
     logDirectories.getOrDefault(executorId, scratch.logs(executorId))
 
-  def close(): Unit = place.get.foreach { at =>
+  def close(): Unit = opened.get.foreach { at =>
     attempt(_.release())
     write(RunState.Finished)
-    if (!at.kept) bestEffort.attempt(remove(at.directory.path))
+    if (!at.stays) bestEffort.attempt(remove(at.directory.path))
   }
 
   private def write(state: RunState): Unit = attempt(_.writeRun(describe(state).toJson))
 
   private def attempt(what: RunDirectory => Unit): Unit =
-    place.get.foreach(at => bestEffort.attempt(what(at.directory)))
+    opened.get.foreach(at => bestEffort.attempt(what(at.directory)))
 
   private def create(): RunDirectory = {
     val all = root()

@@ -7,7 +7,7 @@ import scala.annotation.tailrec
 import io.hearth.core.UserError
 import io.hearth.core.affinity.NativeCode
 import io.hearth.core.leases.{ActiveLease, Lease, LeaseRegistry, LeaseState, Leases}
-import io.hearth.core.plan.{Fitted, HearthKeys, Plan, PlanLease, WhenFull}
+import io.hearth.core.plan.{Fitting, Fitted, HearthKeys, Plan, PlanLease, WhenFull}
 
 /**
  * A plan with the lease of what it takes.
@@ -26,13 +26,13 @@ final case class Leased(plan: Plan, lease: Option[ActiveLease], unbound: Boolean
  * on without a lease, with one warning. For one application.
  *
  * @param registry may fail where there is none
- * @param describe the lease of an application that takes nothing yet
+ * @param application its lease, which takes nothing yet
  * @param clock nanoseconds
  */
 final class Leasing(
     registry: () => LeaseRegistry,
     whenFull: WhenFull,
-    describe: Lease,
+    application: Lease,
     bestEffort: BestEffort,
     log: Log,
     clock: () => Long = () => System.nanoTime,
@@ -45,8 +45,8 @@ final class Leasing(
   private var turn = Option.empty[Turn]
 
   /** @throws UserError where nothing is free, or leases fail, and that is refused */
-  def take(fit: Leases => Fitted): Leased =
-    try wait(fit, None, None)
+  def take(fitting: Fitting): Leased =
+    try wait(fitting, None, None)
     finally turn.foreach(own => bestEffort.attempt(own.ticket.close()))
 
   /**
@@ -55,10 +55,10 @@ final class Leasing(
    */
   @tailrec
   private def wait(
-      fit: Leases => Fitted,
+      fitting: Fitting,
       said: Option[(String, Long)],
       failingSince: Option[Long]
-  ): Leased = attempt(fit) match {
+  ): Leased = attempt(fitting) match {
     case Right(leased) => leased
     case Left(hindered) =>
       val now = clock()
@@ -67,31 +67,40 @@ final class Leasing(
       val due = said.forall { case (why, at) => why != hindered.why || now - at > SayAgain }
       if (due) log.warn(s"Waiting for a lease: ${hindered.why} (${HearthKeys.WhenFull.name}=wait)")
       sleep(PollMs)
-      wait(fit, if (due) Some(hindered.why -> now) else said, since)
+      wait(fitting, if (due) Some(hindered.why -> now) else said, since)
   }
 
   private def givenUp(why: String) = new UserError(
     s"${HearthKeys.WhenFull.name}: 'wait', and for 10 min $why; correct that, or set it to 'share'"
   )
 
-  private def attempt(fit: Leases => Fitted): Either[Hindered, Leased] =
-    BestEffort.tried(registry().exclusively(log.warn)(decide(_, fit))) match {
+  private def attempt(fitting: Fitting): Either[Hindered, Leased] =
+    BestEffort.tried(registry().exclusively(log.warn)(lease(_, fitting))) match {
       case Right(decided) => decided
       case Left(why) if whenFull == WhenFull.Wait =>
         Left(Hindered(Leases.failing(why).unknown.mkString, failing = true))
-      case Left(why) => Right(withoutLeases(fit, why))
+      case Left(why) => Right(withoutLeases(fitting, why))
     }
 
-  private def decide(
+  /** Reads the leases, plans beside them, and publishes what is taken, or that it waits. */
+  private def lease(
       registry: LeaseRegistry#Exclusive,
-      fit: Leases => Fitted
+      fitting: Fitting
   ): Either[Hindered, Leased] = {
-    val fitted = accepted(fit(registry.leases.before(turn.map(_.number))))
-    fitted.full.filter(_ => whenFull == WhenFull.Wait) match {
-      case Some(why) =>
-        if (turn.isEmpty) turn = Some(queued(registry))
+    val fitted = accepted(fitting.beside(registry.leases.before(turn.map(_.number))))
+    val mine = PlanLease.of(fitted, application)
+    (whenFull, fitted.full) match {
+      case (WhenFull.Wait, Some(why)) =>
+        if (turn.isEmpty) {
+          val number = registry.nextTicket
+          val waits = application.copy(state = LeaseState.Waits, ticket = Some(number))
+          turn = Some(Turn(number, registry.take(waits)))
+        }
         Left(Hindered(why, failing = false))
-      case None => Right(Leased(fitted.plan, published(registry, fitted), fitted.unbound))
+      case (WhenFull.Share, _) =>
+        val taken = bestEffort.attempt(registry.take(mine))
+        Right(Leased(fitted.plan, taken, fitted.unbound))
+      case _ => Right(Leased(fitted.plan, Some(registry.take(mine)), fitted.unbound))
     }
   }
 
@@ -101,27 +110,13 @@ final class Leasing(
   }
 
   /** Executors that nothing can bind say so themselves: hearth's native code is what binds, too. */
-  private def withoutLeases(fit: Leases => Fitted, why: String): Leased = {
-    val others =
+  private def withoutLeases(fitting: Fitting, why: String): Leased = {
+    val leases =
       if (whenFull == WhenFull.Refuse || NativeCode.problem.isEmpty) Leases.failing(why)
       else Leases.none
-    val fitted = accepted(fit(others))
+    val fitted = accepted(fitting.beside(leases))
     bestEffort.failed(why)
     Leased(fitted.plan, None, fitted.unbound)
-  }
-
-  private def queued(registry: LeaseRegistry#Exclusive): Turn = {
-    val number = registry.nextTicket
-    Turn(
-      number,
-      registry.take(describe.copy(state = LeaseState.Waits, ticket = Some(number)))
-    )
-  }
-
-  private def published(registry: LeaseRegistry#Exclusive, fitted: Fitted): Option[ActiveLease] = {
-    val lease = PlanLease.of(fitted, describe)
-    if (whenFull == WhenFull.Share) bestEffort.attempt(registry.take(lease))
-    else Some(registry.take(lease))
   }
 }
 

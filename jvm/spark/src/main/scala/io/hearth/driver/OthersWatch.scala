@@ -23,10 +23,10 @@ final class OthersWatch(
   private var last = Option.empty[ProcessLook]
   private var pause = MinPause
   private var warnings = 0
-  private var kept = Map.empty[(Long, Long), OtherUse]
+  private var known = Map.empty[(Long, Long), OtherUse]
 
   /** All that were seen, the busiest first. */
-  def seen: Vector[OtherUse] = kept.values.toVector.sortBy(use => (-use.cpuSeconds, use.pid))
+  def seen: Vector[OtherUse] = known.values.toVector.sortBy(use => (-use.cpuSeconds, use.pid))
 
   /** Looks, where it is time. */
   def look(executors: Vector[RunningExecutor]): Unit = {
@@ -39,16 +39,16 @@ final class OthersWatch(
       val own = bound.map(_.process.pid).toSet + driver
       val cpus = IdSet.union(bound.map(_.place.cpus))
       last.foreach { before =>
-        keep(OtherUse.between(before, now, own, cpus &~ away(before.nanos), kernel.owner))
+        add(OtherUse.between(before, now, own, cpus &~ away(before.nanos), kernel.owner))
       }
       last = Some(now)
     }
   }
 
-  private def keep(uses: Vector[OtherUse]): Unit = {
-    val fresh = uses.filterNot(use => kept.contains(key(use)))
-    kept ++= uses.map(use => key(use) -> kept.get(key(use)).fold(use)(use.after))
-    kept = kept.toVector.sortBy(_._2.to).takeRight(MaxKept).toMap
+  private def add(uses: Vector[OtherUse]): Unit = {
+    val fresh = uses.filterNot(use => known.contains(key(use)))
+    known ++= uses.map(use => key(use) -> known.get(key(use)).fold(use)(use.after))
+    known = known.toVector.sortBy(_._2.to).takeRight(MaxKnown).toMap
     if (fresh.nonEmpty && warnings < MaxWarnings) {
       warnings += 1
       log.warn(warning(fresh))
@@ -72,7 +72,7 @@ object OthersWatch {
 
   /** And this many times as long as the last one took: a thousandth of one CPU at most. */
   private val CostPause = 1000L
-  private val MaxKept = 50
+  private val MaxKnown = 50
   private val MaxNamed = 3
   private val MaxWarnings = 10
 

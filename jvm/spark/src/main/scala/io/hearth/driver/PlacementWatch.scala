@@ -20,35 +20,51 @@ object PlacementStep {
 }
 
 /**
- * What is known of the placement of an application's executors, and when it is to be known better. Pure.
+ * What is known of the placement of an application's executors, and when it is to be known better: when it is looked
+ * at (see [[io.hearth.core.placement.PlacementSample]]) and when all of it is read. Pure; times are of
+ * `System.nanoTime`.
  *
+ * @param intervalNanos between two looks; 0 for none
+ * @param lastLook when it was looked at, or read, last
+ * @param lastReading when all of it was read last
+ * @param readingNanos how long that took, at most as much as one CPU's time
  * @param reported executors of the last report
  * @param drifted those of them that were not where they should be
- * @param seen in which ways executors deviated, by id, when all was read after a look
+ * @param deviations in which ways executors deviated, by id, when all was read after a look
  */
 final case class PlacementKnowledge(
-    schedule: PlacementSchedule,
+    intervalNanos: Long,
+    lastLook: Long,
+    lastReading: Long,
+    readingNanos: Long = 0,
     reported: Set[String] = Set.empty,
     drifted: Set[String] = Set.empty,
-    seen: Map[String, Set[String]] = Map.empty
+    deviations: Map[String, Set[String]] = Map.empty
 ) {
+  import PlacementKnowledge._
   import PlacementStep._
 
   /** @param registered executors that run and that Spark's scheduler knows */
   def next(registered: Set[String], now: Long): PlacementStep =
     if (!registered.subsetOf(reported)) ReadNew
-    else if (registered.nonEmpty && schedule.lookDue(now)) Look
+    else if (registered.nonEmpty && intervalNanos > 0 && now - lastLook >= intervalNanos) Look
     else Wait
 
-  def looked(now: Long): PlacementKnowledge = copy(schedule = schedule.looked(now))
+  def looked(now: Long): PlacementKnowledge = copy(lastLook = now)
 
-  /** @param found in which ways executors deviate, from a look */
-  def readingDue(found: Map[String, Set[String]], now: Long): Boolean =
-    schedule.readingDue(now, changed = found != seen)
+  /** @param deviating in which ways executors deviate, from a look */
+  def readingDue(deviating: Map[String, Set[String]], now: Long): Boolean = {
+    val pause =
+      if (deviating != deviations) PauseWhenChanged * readingNanos
+      else math.max(LooksToReading * intervalNanos, Pause * readingNanos)
+    now - lastReading >= pause
+  }
 
   /** After a reading from `start` to `end`. */
   def read(report: PlacementReport, start: Long, end: Long): PlacementKnowledge = copy(
-    schedule = schedule.read(start, end),
+    lastLook = end,
+    lastReading = end,
+    readingNanos = end - start,
     reported = report.findings.map(_.subject.executorId).toSet,
     drifted = report.findings.filter(_.drift.nonEmpty).map(_.subject.executorId).toSet
   )
@@ -62,6 +78,18 @@ final case class PlacementKnowledge(
         Right(s"Executor $id is back in its planned place")
       )
   }
+}
+
+private object PlacementKnowledge {
+
+  /** Looks from one reading to the next at least. */
+  val LooksToReading: Int = 24
+
+  /** A reading waits for this many times as long as the last took: a thousandth of one CPU at most. */
+  val Pause: Int = 1000
+
+  /** The same when something has changed: a hundredth of one CPU at most, should it change again and again. */
+  val PauseWhenChanged: Int = 100
 }
 
 /**
@@ -88,7 +116,7 @@ final class PlacementWatch(
     log: Log
 ) {
   // Owned by the clock's thread; close() takes over after that has ended.
-  private var known = PlacementKnowledge(PlacementSchedule.start(intervalNanos, nanoTime()))
+  private var known = PlacementKnowledge(intervalNanos, nanoTime(), nanoTime())
   private val unattended = new Unattended("The placement of executors could not be read", log)
   @volatile private var registered: () => Set[String] = () => Set.empty
 
@@ -124,10 +152,10 @@ final class PlacementWatch(
   private def look(executors: Vector[RunningExecutor]): Unit = {
     known = known.looked(nanoTime())
     others.look(executors)
-    val found = deviations(executors)
-    if (known.readingDue(found, nanoTime())) {
+    val deviating = deviations(executors)
+    if (known.readingDue(deviating, nanoTime())) {
       take(executors, asTable = false)
-      known = known.copy(seen = found)
+      known = known.copy(deviations = deviating)
     }
   }
 

@@ -52,16 +52,24 @@ final case class RunRecord(
     scratch: Vector[Path]
 ) {
 
-  def toJson: ObjectNode = {
-    val node = Json.obj().put("schema", RunRecord.Schema).put("app_id", appId).put("name", name)
-    node.put("master", master).put("spark_version", sparkVersion).put("state", state.name)
-    node.put("started_at", startedAt.toString).put("machine", machine)
-    node.put("driver_pid", driverPid).put("driver_start_ticks", driverStartTicks)
-    node.put("hosts", hosts.name).put("binding", binding.name).put("launcher", launcher.name)
-    RunRecord.pidNamespace.foreach(node.put("pid_namespace", _))
-    ui.foreach(node.put("ui", _))
-    node.set[ObjectNode]("scratch", Json.texts(scratch.map(_.toString)))
-  }
+  def toJson: ObjectNode = Json.obj(
+    "schema" -> RunRecord.Schema,
+    "app_id" -> appId,
+    "name" -> name,
+    "master" -> master,
+    "spark_version" -> sparkVersion,
+    "state" -> state.name,
+    "started_at" -> startedAt.toString,
+    "machine" -> machine,
+    "driver_pid" -> driverPid,
+    "driver_start_ticks" -> driverStartTicks,
+    "hosts" -> hosts.name,
+    "binding" -> binding.name,
+    "launcher" -> launcher.name,
+    "pid_namespace" -> RunRecord.pidNamespace,
+    "ui" -> ui,
+    "scratch" -> scratch.map(_.toString)
+  )
 }
 
 object RunRecord {
@@ -79,10 +87,10 @@ object RunSweep {
 
   /**
    * @param root all runs
-   * @param kept how many ended runs stay
+   * @param max how many ended runs stay
    * @return what was done, a sentence each
    */
-  def sweep(root: Path, kept: Int, delete: Path => Unit): Vector[String] =
+  def sweep(root: Path, max: Int, delete: Path => Unit): Vector[String] =
     if (!Files.isDirectory(root)) Vector.empty
     else {
       // In a shared place a record of somebody else's must not say what is deleted here.
@@ -92,7 +100,7 @@ object RunSweep {
         run.path("state").asText == RunState.Running.name
       }
       val left = running.filter { case (_, run) => isSeenHere(run) && !driverAlive(run) }
-      left.flatMap { case (dir, run) => abandon(dir, run, delete) } ++ forget(ended, kept, delete)
+      left.flatMap { case (dir, run) => abandon(dir, run, delete) } ++ forget(ended, max, delete)
     }
 
   private def abandon(dir: Path, run: ObjectNode, delete: Path => Unit): Vector[String] = {
@@ -135,13 +143,13 @@ object RunSweep {
 
   private def forget(
       ended: Vector[(Path, ObjectNode)],
-      kept: Int,
+      max: Int,
       delete: Path => Unit
   ): Vector[String] = {
-    val oldest = ended.sortBy(_._2.path("started_at").asText).dropRight(kept).map(_._1)
+    val oldest = ended.sortBy(_._2.path("started_at").asText).dropRight(max).map(_._1)
     oldest.map { dir =>
       failing(s"remove the record of ${dir.getFileName}")(delete(dir)).getOrElse(
-        s"removed the record of ${dir.getFileName}: more than $kept ended runs were kept"
+        s"removed the record of ${dir.getFileName}: more than $max ended runs were kept"
       )
     }
   }

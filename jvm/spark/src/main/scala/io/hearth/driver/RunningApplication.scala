@@ -26,12 +26,12 @@ final class RunningApplication(
     check()
     bestEffort.attempt(sweep()).foreach(_.foreach(log.info))
     reaper.open()
-    val kept = run.open(plan)
+    val directory = run.open(plan)
     scratch.open()
     scratch.warning.foreach(log.warn)
     nameDriversDirectories()
     archive.open()
-    log.info(s"The record of this run is in $kept")
+    log.info(s"The record of this run is in $directory")
   }
 
   def placementTaken(report: PlacementReport): Unit = {
@@ -54,7 +54,7 @@ final class RunningApplication(
 object RunningApplication {
   final case class Parts(
       bestEffort: BestEffort,
-      reaper: ReaperClient,
+      reaper: Reaper,
       run: KeptRun,
       scratch: ScratchDirectories,
       ended: EndedExecutors,

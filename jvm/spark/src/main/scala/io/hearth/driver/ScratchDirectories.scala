@@ -28,7 +28,7 @@ final class ScratchDirectories(
     spare: Path,
     sockets: Option[Path],
     noexec: Path => Option[Path],
-    reaper: ReaperClient,
+    reaper: Reaper,
     bestEffort: BestEffort,
     remove: Path => Unit
 ) {

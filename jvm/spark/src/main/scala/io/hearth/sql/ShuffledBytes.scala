@@ -39,9 +39,9 @@ final private[sql] class ShuffledBytes {
   def of(plan: SparkPlan): Option[BigInt] = rowsOf(plan).map(_.provided)
 
   private def rowsOf(plan: SparkPlan): Option[Rows] = Option(sizes.get(plan)).getOrElse {
-    val found = counted(plan)
-    sizes.put(plan, found)
-    found
+    val bytes = counted(plan)
+    sizes.put(plan, bytes)
+    bytes
   }
 
   private def counted(plan: SparkPlan): Option[Rows] = plan match {
@@ -138,7 +138,7 @@ private[sql] object ShuffledBytes {
         case files: FileScan =>
           val size = Statistics(files.fileIndex.sizeInBytes)
           read(scan, size, files.dataSchema.map(_.dataType))
-        case _ => relationOf(scan).flatMap(found => read(scan, found.stats, typesOf(scan)))
+        case _ => relationOf(scan).flatMap(relation => read(scan, relation.stats, typesOf(scan)))
       }
     case _ => None
   }

@@ -64,7 +64,7 @@ final private[sql] class Sizing(conf: SQLConf, slots: Int) {
     case exchange: ShuffleExchangeExec if exchange.shuffleOrigin == ENSURE_REQUIREMENTS =>
       exchange.outputPartitioning match {
         // Not the exchange's own number, which would make its shuffle.
-        case found @ (_: HashPartitioning | _: RangePartitioning) => found.numPartitions == most
+        case divided @ (_: HashPartitioning | _: RangePartitioning) => divided.numPartitions == most
         case _ => false
       }
     case _ => false

@@ -37,13 +37,14 @@ class BestEffortSuite extends AnyFunSuite {
     }
   }
 
-  test("a reaper that is gone is an IOException, which is a warning and no more") {
-    val reaper = Reaper.start()
-    reaper.process.destroyForcibly().waitFor()
+  test("a reaper that is gone is one warning and no more") {
+    val process = Reaper.start()
+    process.destroyForcibly().waitFor()
     val warnings = ArrayBuffer.empty[String]
-    val telling = new BestEffort("Directories stay", warnings += _)
-    for (_ <- 1 to 5) telling.attempt(reaper.removeLater(Path.of("/nowhere/hearth-x")))
-    telling.attempt(reaper.close())
+    val reaper = new Reaper(new BestEffort("Directories stay", warnings += _), () => process)
+    reaper.open()
+    for (_ <- 1 to 5) reaper.removeLater(Path.of("/nowhere/hearth-x"))
+    reaper.close()
     assert(warnings.size == 1 && warnings.head.contains("is gone"), warnings)
   }
 
@@ -98,7 +99,7 @@ class BestEffortSuite extends AnyFunSuite {
       new ProcessBuilder("mkfifo", runs.resolve("fifo/run.json").toString).start().waitFor()
       Files.createSymbolicLink(runs.resolve("link"), outside)
       put("good", """{"state": "finished", "started_at": "2"}""")
-      RunSweep.sweep(runs, kept = 0, Temporary.delete)
+      RunSweep.sweep(runs, max = 0, Temporary.delete)
       assert(!Files.exists(runs.resolve("good")))
       assert(Files.exists(outside))
       wrong.indices.take(9).foreach(i => assert(Files.exists(runs.resolve(s"wrong$i")), i))
@@ -114,7 +115,7 @@ class BestEffortSuite extends AnyFunSuite {
       def refuse(path: Path): Unit =
         if (path.endsWith("a")) throw new java.io.IOException("not today")
         else Temporary.delete(path)
-      val said = RunSweep.sweep(runs, kept = 0, refuse)
+      val said = RunSweep.sweep(runs, max = 0, refuse)
       assert(said.head == "cannot remove the record of a: not today")
       assert(Files.exists(runs.resolve("a")) && !Files.exists(runs.resolve("b")))
     }

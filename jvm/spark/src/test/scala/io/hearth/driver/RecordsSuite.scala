@@ -14,6 +14,12 @@ import io.hearth.driver.testing.Temporary
 
 class RecordsSuite extends AnyFunSuite {
 
+  private def opened(): Reaper = {
+    val reaper = new Reaper(new BestEffort("The reaper", fail(_)))
+    reaper.open()
+    reaper
+  }
+
   private def writeRun(
       root: Path,
       id: String,
@@ -39,7 +45,7 @@ class RecordsSuite extends AnyFunSuite {
       val runs = root.resolve("runs")
       writeRun(runs, "dead", "running", mine, ticks - 1, left)
       writeRun(runs, "alive", "running", mine, ticks, used)
-      val said = RunSweep.sweep(runs, kept = 10, Temporary.delete)
+      val said = RunSweep.sweep(runs, max = 10, Temporary.delete)
       assert(!Files.exists(left) && Files.exists(used))
       assert(state(runs, "dead") == "abandoned" && state(runs, "alive") == "running")
       assert(said == Vector(s"removed $left, left behind by dead, whose driver was killed"))
@@ -53,9 +59,9 @@ class RecordsSuite extends AnyFunSuite {
       val other = DirectoryUse.take(used).fold(fail(_), identity)
       val runs = root.resolve("runs")
       writeRun(runs, "dead", "running", 1, -1, used)
-      val said = RunSweep.sweep(runs, kept = 10, Temporary.delete)
+      val said = RunSweep.sweep(runs, max = 10, Temporary.delete)
       assert(said.sizeIs == 1 && said.head.startsWith(s"$used stays: process "))
-      val reaper = Reaper.start()
+      val reaper = opened()
       Vector(used, left).foreach(reaper.removeLater)
       reaper.ownerGone()
       for (_ <- 1 to 1200 if Files.exists(left)) Thread.sleep(50)
@@ -71,7 +77,7 @@ class RecordsSuite extends AnyFunSuite {
         Seq("spark", "blockmgr").map(name => Files.createDirectory(root.resolve(s"$name-$unique")))
       val runs = root.resolve("runs")
       left.foreach(dir => writeRun(runs, dir.getFileName.toString, "running", 1, -1, dir))
-      RunSweep.sweep(runs, kept = 10, Temporary.delete)
+      RunSweep.sweep(runs, max = 10, Temporary.delete)
       assert(!left.exists(Files.exists(_)))
     }
   }
@@ -85,9 +91,9 @@ class RecordsSuite extends AnyFunSuite {
       val file = root.resolve("hidden").resolve("run.json")
       val run = Json.parse(Files.readString(file), "hidden").asInstanceOf[ObjectNode]
       Files.writeString(file, Json.pretty(run.put("pid_namespace", "pid:[1]")))
-      assert(RunSweep.sweep(root, kept = 10, Temporary.delete).isEmpty && Files.exists(used))
+      assert(RunSweep.sweep(root, max = 10, Temporary.delete).isEmpty && Files.exists(used))
       Files.writeString(file, Json.pretty(run.put("pid_namespace", RunRecord.pidNamespace.get)))
-      assert(RunSweep.sweep(root, kept = 10, Temporary.delete).nonEmpty && !Files.exists(used))
+      assert(RunSweep.sweep(root, max = 10, Temporary.delete).nonEmpty && !Files.exists(used))
     }
   }
 
@@ -100,7 +106,7 @@ class RecordsSuite extends AnyFunSuite {
       val file = root.resolve("elsewhere").resolve("run.json")
       val run = Json.parse(Files.readString(file), "run").deepCopy[ObjectNode]()
       Files.writeString(file, Json.pretty(run.put("machine", "another-machine")))
-      RunSweep.sweep(root, kept = 10, Temporary.delete)
+      RunSweep.sweep(root, max = 10, Temporary.delete)
       assert(Files.exists(used) && state(root, "elsewhere") == "running")
     }
   }
@@ -110,7 +116,7 @@ class RecordsSuite extends AnyFunSuite {
       val other = Files.createDirectory(root.resolve("precious"))
       val runs = root.resolve("runs")
       writeRun(runs, "dead", "running", 1, -1, other)
-      RunSweep.sweep(runs, kept = 10, Temporary.delete)
+      RunSweep.sweep(runs, max = 10, Temporary.delete)
       assert(Files.exists(other))
     }
   }
@@ -118,7 +124,7 @@ class RecordsSuite extends AnyFunSuite {
   test("the newest ended runs are kept, older ones go") {
     Temporary.directory { root =>
       for (id <- Seq("1", "2", "3")) writeRun(root, id, "finished", 1, 1, root.resolve("hearth-x"))
-      RunSweep.sweep(root, kept = 2, Temporary.delete)
+      RunSweep.sweep(root, max = 2, Temporary.delete)
       assert(Files.list(root).iterator.asScala.map(_.getFileName.toString).toSet == Set("2", "3"))
     }
   }
@@ -176,7 +182,7 @@ class RecordsSuite extends AnyFunSuite {
       val victim = new ProcessBuilder("sleep", "60").start()
       val other = new ProcessBuilder("sleep", "60").start()
       def ticks(p: Process) = PlacementReport.startTicks(Path.of("/proc"), p.pid).get
-      val reaper = Reaper.start()
+      val reaper = opened()
       reaper.watch(victim.pid, ticks(victim))
       reaper.watch(other.pid, ticks(other) - 1)
       reaper.removeLater(scratch)
@@ -205,7 +211,7 @@ class RecordsSuite extends AnyFunSuite {
       val engine =
         "while [ -d \"$0\" ]; do sleep 0.1; done; mkdir -p \"$0\"/1/tmp; : >\"$0\".made; sleep 1"
       val client = new ProcessBuilder("sh", "-c", engine, scratch.toString).start()
-      val reaper = Reaper.start()
+      val reaper = opened()
       val ticks = PlacementReport.startTicks(Path.of("/proc"), client.pid).get
       reaper.watchClient(client.pid, ticks, "hearth-of-no-engine")
       reaper.removeLater(scratch)
@@ -220,7 +226,7 @@ class RecordsSuite extends AnyFunSuite {
   test("a reaper that is told to quit removes nothing") {
     Temporary.directory { root =>
       val scratch = Files.createDirectory(root.resolve("scratch"))
-      val reaper = Reaper.start()
+      val reaper = opened()
       reaper.removeLater(scratch)
       reaper.close()
       Thread.sleep(300)

@@ -441,7 +441,7 @@ final class World(
   var archiveUse: () => ArchiveUse = () => ArchiveUse.Without("a test")
 
   private val bestEffort = new BestEffort("hearth cannot keep all of it", log.warn)
-  private val client = new ReaperClient(() => new Reaper(reaper), bestEffort)
+  private val client = new Reaper(bestEffort, () => reaper)
   private val scratch =
     new ScratchDirectories(
       scratchRoot +: more,
@@ -468,15 +468,13 @@ final class World(
   val starter = new ExecutorStarter(
     ExecutorSettings(
       ExecutorSuite.app,
-      binding,
       _.host,
       (_, _) => None,
       _ => Vector.empty,
       _ => root,
       _ => None
     ),
-    jvms,
-    kernel,
+    new PlacementLauncher(binding, jvms, kernel, log),
     scratch,
     run,
     archive,

@@ -37,7 +37,7 @@ final class LeaseRegistry(
 
   /** A file that somebody has given several names counts once. */
   private[leases] def leases(read: ReadFiles[Lease]): Leases = Leases(
-    read.found.distinctBy(_.inode).map(one => LiveLease(one.value, one.user, one.ours)),
+    read.files.distinctBy(_.inode).map(one => LiveLease(one.value, one.user, one.ours)),
     read.problems,
     read.unread
   )

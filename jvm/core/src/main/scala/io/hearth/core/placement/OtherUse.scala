@@ -80,16 +80,16 @@ final case class OtherUse(
   def sentence: String =
     f"process $pid ($name) of $user used $cpuSeconds%.1f s of CPU time on CPUs $cpus within $elapsed%.1f s"
 
-  def toJson: ObjectNode = Json
-    .obj()
-    .put("pid", pid)
-    .put("start_ticks", startTicks)
-    .put("name", name)
-    .put("user", user)
-    .put("cpus", cpus.toString)
-    .put("cpu_seconds", math.round(cpuSeconds * 100) / 100.0)
-    .put("from", from.toString)
-    .put("to", to.toString)
+  def toJson: ObjectNode = Json.obj(
+    "pid" -> pid,
+    "start_ticks" -> startTicks,
+    "name" -> name,
+    "user" -> user,
+    "cpus" -> cpus,
+    "cpu_seconds" -> math.round(cpuSeconds * 100) / 100.0,
+    "from" -> from.toString,
+    "to" -> to.toString
+  )
 
   private def elapsed: Double = (to.toEpochMilli - from.toEpochMilli) / 1e3
 }

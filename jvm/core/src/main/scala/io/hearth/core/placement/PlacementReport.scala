@@ -80,12 +80,13 @@ final case class PlacementReport(
     others: Vector[OtherUse] = Vector.empty
 ) {
 
-  def toJson: ObjectNode = {
-    val node = Json.obj().put("schema", PlacementReport.Schema).put("app_id", appId)
-    node.put("taken_at", takenAt.toString)
-    node.set[ObjectNode]("executors", Json.array(findings.map(PlacementReport.findingJson)))
-    node.set[ObjectNode]("others", Json.array(others.map(_.toJson)))
-  }
+  def toJson: ObjectNode = Json.obj(
+    "schema" -> PlacementReport.Schema,
+    "app_id" -> appId,
+    "taken_at" -> takenAt.toString,
+    "executors" -> findings.map(PlacementReport.findingJson),
+    "others" -> others.map(_.toJson)
+  )
 
   /** Executors that run and are to be bound. */
   private[placement] def bound: Vector[Subject] =
@@ -179,42 +180,35 @@ object PlacementReport {
 
   private def findingJson(finding: Finding): ObjectNode = {
     val s = finding.subject
-    val node = Json.obj().put("executor_id", s.executorId).put("place", s.place).put("host", s.host)
-    node.put("pid", s.pid).put("start_ticks", s.startTicks).put("bound", s.bound)
-    node.put("planned_cpus", s.planned.cpus.toString)
-    node.put("planned_memory_nodes", s.planned.memoryNodes.toString)
-    if (s.lent.nonEmpty) node.put("lent_cpus", s.lent.toString)
-    node.put("verdict", finding.verdict.text)
-    node.set[ObjectNode]("drift", Json.texts(finding.drift.map(_.sentence)))
-    node.set[ObjectNode]("notes", Json.texts(finding.notes))
-    finding.reading match {
-      case Some(Right(actual)) => node.set[ObjectNode]("kernel", kernelJson(actual))
-      case Some(Left(why)) => node.put("unreadable", why)
-      case None => node
-    }
-  }
-
-  private def kernelJson(actual: ProcessPlacement): ObjectNode = {
-    val node = Json.obj().put("cpus_allowed", actual.cpusAllowed.toString)
-    actual.cpusOnline.foreach(cpus => node.put("cpus_online", cpus.toString))
-    node.put("threads", actual.threads.size)
-    node.put("mems_allowed", actual.memsAllowed.toString)
-    node.set[ObjectNode]("policies", counts(actual.policies))
-    node.set[ObjectNode](
-      "anonymous_bytes",
-      counts(actual.anonymousBytes.map { case (k, v) => k.toString -> v })
-    )
-    node.set[ObjectNode](
-      "threads_on_cpu",
-      counts(actual.threadsOnCpu.map { case (k, v) => k.toString -> v })
+    Json.obj(
+      "executor_id" -> s.executorId,
+      "place" -> s.place,
+      "host" -> s.host,
+      "pid" -> s.pid,
+      "start_ticks" -> s.startTicks,
+      "bound" -> s.bound,
+      "planned_cpus" -> s.planned.cpus,
+      "planned_memory_nodes" -> s.planned.memoryNodes,
+      "lent_cpus" -> Option.when(s.lent.nonEmpty)(s.lent),
+      "verdict" -> finding.verdict.text,
+      "drift" -> finding.drift.map(_.sentence),
+      "notes" -> finding.notes,
+      "kernel" -> finding.reading.flatMap(_.toOption).map(kernelJson),
+      "unreadable" -> finding.reading.flatMap(_.left.toOption)
     )
   }
 
-  private def counts[N](items: Map[String, N])(implicit number: Numeric[N]): ObjectNode = {
-    val node = Json.obj()
-    items.toVector.sortBy(_._1).foreach { case (key, n) => node.put(key, number.toLong(n)) }
-    node
-  }
+  private def kernelJson(actual: ProcessPlacement): ObjectNode = Json.obj(
+    "cpus_allowed" -> actual.cpusAllowed,
+    "cpus_online" -> actual.cpusOnline,
+    "threads" -> actual.threads.size,
+    "mems_allowed" -> actual.memsAllowed,
+    "policies" -> Json.obj(actual.policies.toVector.sorted.map { case (policy, areas) =>
+      policy -> (areas: Json.Value)
+    }: _*),
+    "anonymous_bytes" -> actual.anonymousBytes,
+    "threads_on_cpu" -> actual.threadsOnCpu
+  )
 
   private def row(finding: Finding): Vector[String] = {
     val s = finding.subject

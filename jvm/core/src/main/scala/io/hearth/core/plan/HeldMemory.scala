@@ -1,5 +1,6 @@
 package io.hearth.core.plan
 
+import io.hearth.core.leases.Leases
 import io.hearth.core.topology.{Neighbours, NumaNode, Topology}
 
 /** Memory that processes without a lease hold now, so that no executor is planned into it. */
@@ -12,10 +13,10 @@ private[plan] object HeldMemory {
   private val Steps = 8
 
   /** Bytes by node that the plan leaves alone, besides the part that every plan leaves to others. */
-  def of(topology: Topology, others: Others): Map[Int, Long] = for {
-    (id, available) <- available(topology, others.neighbours)
+  def of(topology: Topology, neighbours: Neighbours, leases: Leases): Map[Int, Long] = for {
+    (id, available) <- available(topology, neighbours)
     node <- topology.node(id)
-    leased = others.leases.memoryBytes.getOrElse(id, 0L)
+    leased = leases.memoryBytes.getOrElse(id, 0L)
     bytes = beyond(node, node.memoryBytes - node.hugePageBytes - available - leased)
     if bytes > 0
   } yield id -> bytes

@@ -74,10 +74,10 @@ final private[plan] class Layouts(
   private val distances: Distances = usable.distance(_, _)
 
   /** One executor over everything. */
-  def whole: Either[Unfit, Layout] = firstFit(Iterator(capped(1))).map { found =>
+  def whole: Either[Unfit, Layout] = firstFit(Iterator(capped(1))).map { layout =>
     val each = if (usable.quotaSlots.isEmpty) "worthwhile thread" else "whole CPU of the quota"
-    if (found.narrowed) found.explained(s"one JVM; ${narrowed(found)}", "hearth")
-    else found.explained(s"one JVM with a task for each $each", "Spark: local[n]")
+    if (layout.narrowed) layout.explained(s"one JVM; ${narrowed(layout)}", "hearth")
+    else layout.explained(s"one JVM with a task for each $each", "Spark: local[n]")
   }
 
   def find: Either[Unfit, Layout] = chosen.map(explained)
@@ -89,23 +89,23 @@ final private[plan] class Layouts(
     case (None, None) => automatic
   }
 
-  private def explained(found: Layout): Layout = {
+  private def explained(layout: Layout): Layout = {
     val fixed = (constraints.executors ++ constraints.cores ++ constraints.coresMax).map(_.name)
     val (because, source) =
       if (fixed.nonEmpty) (s"${fixed.mkString(" and ")} fixed by the user", "user")
       else if (constraints.dynamic.nonEmpty)
         ("places for dynamic allocation to fill, at most its maxExecutors", "user")
-      else byRule(found)
-    val few = byGpus(found).map(_.because) ++ Option.when(found.narrowed)(narrowed(found))
-    found.explained((because +: few.toVector).mkString("; "), source)
+      else byRule(layout)
+    val few = byGpus(layout).map(_.because) ++ Option.when(layout.narrowed)(narrowed(layout))
+    layout.explained((because +: few.toVector).mkString("; "), source)
   }
 
   /** The rule that chose the width; where there are fewer executors than it wants, why. */
-  private def byRule(found: Layout): (String, String) = {
-    val count = found.placements.size
+  private def byRule(layout: Layout): (String, String) = {
+    val count = layout.placements.size
     val wanted = widths.count(most.getOrElse(usable.slots))
     val fewer =
-      if (count < wanted && byGpus(found).isEmpty) s"; memory suffices for $count" else ""
+      if (count < wanted && byGpus(layout).isEmpty) s"; memory suffices for $count" else ""
     val rules = widths.rules
     (
       rules.map(_.because).mkString("; ") + fewer,
@@ -113,11 +113,11 @@ final private[plan] class Layouts(
     )
   }
 
-  private def byGpus(found: Layout): Option[Gpus] =
-    gpus.filter(constraints.executors.isEmpty && _.executors == found.placements.size)
+  private def byGpus(layout: Layout): Option[Gpus] =
+    gpus.filter(constraints.executors.isEmpty && _.executors == layout.placements.size)
 
-  private def narrowed(found: Layout) =
-    s"${found.slots} of ${usable.slots} worthwhile threads have a task slot, as each needs " +
+  private def narrowed(layout: Layout) =
+    s"${layout.slots} of ${usable.slots} worthwhile threads have a task slot, as each needs " +
       s"${Memory.MinTaskMb} MB of heap beyond the ${Memory.ReservedMb} MB that Spark reserves"
 
   private def automatic: Either[Unfit, Layout] = {

@@ -35,10 +35,10 @@ private[plan] object RequestChecks {
     val least = Memory.minHeapMb(options)
     heapMb
       .filter(_.value < least)
-      .map { asked =>
+      .map { heap =>
         Unfit(
-          asked.name,
-          Sizes.asked(asked),
+          heap.name,
+          Sizes.asked(heap),
           s"Spark needs ${Memory.SparkMinMb} MB of heap, which takes -Xmx${least}m with this collector",
           s"give at least ${least}m"
         )

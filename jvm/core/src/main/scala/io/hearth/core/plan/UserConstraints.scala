@@ -23,16 +23,17 @@ private[plan] object MemoryOverhead {
   /** As Spark counts it where nobody says otherwise. */
   val ofJvm: MemoryOverhead = MemoryOverhead(None, factor = 0.1, leastMb = 384L)
 
-  /** @param of `driver` or `executor`, whose settings win over those of `usual` */
-  def read(of: String, usual: MemoryOverhead, conf: UserConf): Either[Unfit, MemoryOverhead] = for {
-    fixed <- conf.size(s"spark.$of.memoryOverhead", 'm')
-    factor <- conf.fraction(s"spark.$of.memoryOverheadFactor")
-    least <- conf.size(s"spark.$of.minMemoryOverhead", 'm')
-  } yield MemoryOverhead(
-    fixed,
-    factor.getOrElse(usual.factor),
-    least.fold(usual.leastMb)(_.value)
-  )
+  /** @param of `driver` or `executor`, whose settings win over those of `default` */
+  def read(of: String, default: MemoryOverhead, conf: UserConf): Either[Unfit, MemoryOverhead] =
+    for {
+      fixed <- conf.size(s"spark.$of.memoryOverhead", 'm')
+      factor <- conf.fraction(s"spark.$of.memoryOverheadFactor")
+      least <- conf.size(s"spark.$of.minMemoryOverhead", 'm')
+    } yield MemoryOverhead(
+      fixed,
+      factor.getOrElse(default.factor),
+      least.fold(default.leastMb)(_.value)
+    )
 }
 
 /**
@@ -143,8 +144,8 @@ private[plan] object UserConstraints {
       heapHolds <- heapHolds(engine, conf)
       offHeap <- heapHolds.fold(offHeapOf(conf))(key => Right(Some(UserValue(0L, key))))
       workers = workload.python && pyspark.isEmpty
-      usual = usualOverhead(workers, engine, heapHolds.isEmpty)
-      overhead <- MemoryOverhead.read("executor", usual, conf)
+      default = defaultOverhead(workers, engine, heapHolds.isEmpty)
+      overhead <- MemoryOverhead.read("executor", default, conf)
       host <- engine.fold[Checked[Option[UserValue[Long]]]](Right(None))(hostOf(_, conf))
       wire <- conf.size(HearthKeys.ShuffleMemory.name, 'b')
       setDriver <- conf.size("spark.driver.memory", 'm', least = 1)
@@ -186,7 +187,7 @@ private[plan] object UserConstraints {
     }
 
   /** @param workers whether Python workers take it, which have no memory of their own */
-  private def usualOverhead(
+  private def defaultOverhead(
       workers: Boolean,
       engine: Option[Engine],
       besideHeap: Boolean

@@ -24,9 +24,9 @@ private[plan] object Violation {
     )
   }
 
-  def cores(usable: UsableMachine, asked: UserValue[Int]): Unfit = Unfit(
-    asked.name,
-    s"${asked.value}",
+  def cores(usable: UsableMachine, cores: UserValue[Int]): Unfit = Unfit(
+    cores.name,
+    s"${cores.value}",
     cpusLeft(usable),
     s"ask for at most ${usable.cpus.size}"
   )
@@ -35,12 +35,12 @@ private[plan] object Violation {
   def packages(
       usable: UsableMachine,
       constraints: UserConstraints,
-      found: Arrangement
+      arrangement: Arrangement
   ): Option[Unfit] = {
     def many(placement: Placement) =
       placement.cpus.iterator.map(usable.coreOf(_).packageId).toSet.size
-    val wide = found.layout.placements.find(many(_) > 1)
-    val spread = found.pools.byPackage.all.exists(_.packages.sizeIs > 1)
+    val wide = arrangement.layout.placements.find(many(_) > 1)
+    val spread = arrangement.pools.byPackage.all.exists(_.packages.sizeIs > 1)
     Option.when(wide.nonEmpty || spread)(
       Unfit(
         HearthKeys.BindingScope.name,

@@ -25,14 +25,14 @@ private[topology] object Archive {
 
   /**
    * @param unpacked bytes that the archive unpacks to: captures of the largest machines have some 500 MB
-   * @param kept bytes of memory for the part that is kept
+   * @param memory bytes of memory for the part that is kept
    */
-  final case class Limits(unpacked: Long, kept: Long)
+  final case class Limits(unpacked: Long, memory: Long)
 
-  val Usual: Limits = Limits(unpacked = 1L << 30, kept = 256L << 20)
+  val Default: Limits = Limits(unpacked = 1L << 30, memory = 256L << 20)
 
   /** @throws UserError where `file` is not a complete tar archive, or exceeds the limits */
-  def read(file: Path, source: String, limits: Limits = Usual): TreeFiles =
+  def read(file: Path, source: String, limits: Limits = Default): TreeFiles =
     try
       Using.resource(new BufferedInputStream(Files.newInputStream(file)))(in =>
         new ArchiveReader(new Metered(uncompressed(in), limits.unpacked), limits).read()
@@ -134,8 +134,8 @@ final private class ArchiveReader(in: Metered, limits: Archive.Limits) {
         case Some(entry) =>
           in.allow(entry.getSize + BlockBytes)
           take(entry)
-          if (tree.size > limits.kept)
-            throw new Damage(s"its content takes more than ${limits.kept >> 20} MB of memory")
+          if (tree.size > limits.memory)
+            throw new Damage(s"its content takes more than ${limits.memory >> 20} MB of memory")
           loop(entry.getSize + BlockBytes)
       }
     }

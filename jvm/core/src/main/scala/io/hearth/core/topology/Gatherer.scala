@@ -181,23 +181,23 @@ final private class CaptureContents(tree: SysTree) {
   /** The cgroups of this process, each hierarchy at a mount point of its own, without their names. */
   private def cgroups: Vector[(String, String)] = {
     val groups = new Cgroups(tree)
-    val found = CaptureContents.Controllers.flatMap(name => groups.of(name).map(name -> _))
-    val table = found.map { case (name, group) =>
+    val hierarchies = CaptureContents.Controllers.flatMap(name => groups.of(name).map(name -> _))
+    val table = hierarchies.map { case (name, group) =>
       val prefix = if (group.mount.options("noprefix")) ",noprefix" else ""
       s"none /sys/fs/cgroup/$name ${group.mount.kind} rw,$name$prefix 0 0\n"
     }
-    val members = found.collect {
+    val members = hierarchies.collect {
       case (name, group) if name != "cpuset" =>
         if (group.unified) s"0::${steps(group)}\n" else s"1:$name:${steps(group)}\n"
     }
-    val cpuset = found.collect { case ("cpuset", group) =>
+    val cpuset = hierarchies.collect { case ("cpuset", group) =>
       "proc/self/cpuset" -> s"${steps(group)}\n"
     }
     Vector(
       "proc/mounts" -> table.mkString,
       "proc/self/cgroup" -> members.distinct.mkString
     ) ++ cpuset ++
-      found.flatMap { case (name, group) => groupFiles(name, group) }
+      hierarchies.flatMap { case (name, group) => groupFiles(name, group) }
   }
 
   private def steps(group: Cgroup): String =

@@ -60,7 +60,7 @@ private[spark] class ExecutorResources(
   private def divide(): Map[Int, Map[String, ResourceInformation]] = {
     val profile = ResourceProfile.getOrCreateDefaultProfile(conf)
     val wanted = profile.getCustomExecutorResources()
-    val found =
+    val discovered =
       if (wanted.isEmpty) Map.empty[String, ResourceInformation]
       else
         ResourceUtils.getOrDiscoverAllResourcesForResourceProfile(
@@ -71,7 +71,7 @@ private[spark] class ExecutorResources(
         )
     val parts = for {
       (name, request) <- wanted.toVector
-      addresses = found(name).addresses.toVector
+      addresses = discovered(name).addresses.toVector
       (place, mine) <-
         ResourceShares.divide(
           s"$SPARK_EXECUTOR_PREFIX.resource.$name.amount",

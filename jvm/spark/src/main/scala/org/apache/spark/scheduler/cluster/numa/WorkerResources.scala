@@ -37,13 +37,13 @@ object WorkerResources {
   ): Map[Int, Vector[String]] = {
     val conf = settings(javaOptions)
     val parts = for {
-      (name, found) <- discovered(conf).toVector
+      (name, information) <- discovered(conf).toVector
       amount = s"$SPARK_WORKER_PREFIX.resource.$name.amount"
       (place, mine) <- ResourceShares
         .divide(
           amount,
           "--executors",
-          found.addresses.toVector,
+          information.addresses.toVector,
           conf.getInt(amount, 0),
           places,
           nodeOf
