@@ -147,15 +147,15 @@ public final class AdapterReader {
     /** Interfaces of the routes to everywhere with the smallest metric. */
     private Set<String> defaultRoutes() {
         Set<String> best = new HashSet<>();
-        long least = Long.MAX_VALUE;
+        long min = Long.MAX_VALUE;
         for (String row : tree.line("proc/net/route").orElse("").split("\n")) {
             String[] f = row.trim().split("\\s+");
             boolean everywhere = f.length >= 8 && f[1].equals("00000000") && f[7].equals("00000000");
             if (!everywhere || !f[6].matches("[0-9]{1,10}")) continue;
             long metric = Long.parseLong(f[6]);
-            if (metric < least) best.clear();
-            if (metric <= least) best.add(f[0]);
-            least = Math.min(least, metric);
+            if (metric < min) best.clear();
+            if (metric <= min) best.add(f[0]);
+            min = Math.min(min, metric);
         }
         return best;
     }

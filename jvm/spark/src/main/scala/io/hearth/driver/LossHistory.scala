@@ -8,7 +8,7 @@ sealed trait LossLimit
 object LossLimit {
 
   /** At most so many in all, as on YARN and Kubernetes: `spark.executor.maxNumFailures`. */
-  final case class InAll(most: Int) extends LossLimit
+  final case class InAll(max: Int) extends LossLimit
 
   /**
    * Fewer than so many with no task finished since the first of them, while no executor is at work; as
@@ -55,9 +55,9 @@ final case class LossHistory(
    * @param running ids of the executors that run
    */
   def exhausted(running: Set[String]): Option[String] = limit match {
-    case LossLimit.InAll(most) =>
-      Option.when(losses.size > most)(
-        s"${lost(losses.size)}, more than the $most allowed by spark.executor.maxNumFailures"
+    case LossLimit.InAll(max) =>
+      Option.when(losses.size > max)(
+        s"${lost(losses.size)}, more than the $max allowed by spark.executor.maxNumFailures"
       )
     case LossLimit.InARow(fewerThan) =>
       val idle = !finishers.exists(running.contains)

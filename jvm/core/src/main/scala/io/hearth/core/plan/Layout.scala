@@ -61,7 +61,7 @@ final private[plan] class Layouts(
   private lazy val widths = new Widths(usable, pools, constraints, workload)
 
   /** The most task slots: `spark.cores.max`, or the CPU quota's, where less than the CPUs are worth. */
-  private val most: Option[Int] =
+  private val max: Option[Int] =
     (constraints.coresMax.map(_.value) ++ usable.quotaSlots).minOption.filter(_ < usable.slots)
 
   private val gpus = Gpus.of(usable, constraints)
@@ -103,7 +103,7 @@ final private[plan] class Layouts(
   /** The rule that chose the width; where there are fewer executors than it wants, why. */
   private def byRule(layout: Layout): (String, String) = {
     val count = layout.placements.size
-    val wanted = widths.count(most.getOrElse(usable.slots))
+    val wanted = widths.count(max.getOrElse(usable.slots))
     val fewer =
       if (count < wanted && byGpus(layout).isEmpty) s"; memory suffices for $count" else ""
     val rules = widths.rules
@@ -124,7 +124,7 @@ final private[plan] class Layouts(
     val counts = widths.perPool.map(_.zip(pools.all).map { case (n, pool) =>
       math.max(1, math.min(n, byMemory(pool)))
     })
-    val own = counts.filter(n => atMost.forall(_ >= n.sum) && most.isEmpty).map(perPool)
+    val own = counts.filter(n => atMost.forall(_ >= n.sum) && max.isEmpty).map(perPool)
     val start = (Vector(byTotalMemory, bySlots) ++ counts.map(_.sum) ++ atMost).min
     mostTasks(own.iterator ++ fewer(math.max(1, start)).map(capped))
   }
@@ -135,10 +135,10 @@ final private[plan] class Layouts(
 
   private def byMemory(pool: Pool): Int = (pool.memoryMb / Memory.comfortable(constraints)).toInt
 
-  private def byTotalMemory: Int = (pools.memoryMb / Memory.least(constraints)).toInt
+  private def byTotalMemory: Int = (pools.memoryMb / Memory.minFootprint(constraints)).toInt
 
   private def bySlots: Int = {
-    val slots = most.getOrElse(usable.slots)
+    val slots = max.getOrElse(usable.slots)
     math.max(1, math.min(slots / constraints.taskCpus, widths.count(slots)))
   }
 
@@ -168,11 +168,11 @@ final private[plan] class Layouts(
    * `n` executors over the whole machine, with no more slots than may be: the quota leaves each the slots of
    * one task.
    */
-  private def capped(n: Int): Layout = most match {
+  private def capped(n: Int): Layout = max match {
     case None => laidOut(Split.evenly(machine, n, distances))
     case Some(max) =>
-      val least = if (constraints.coresMax.exists(_.value <= max)) 0 else constraints.taskCpus
-      val widths = Vector.tabulate(n)(i => math.max(least, max / n + (if (i < max % n) 1 else 0)))
+      val min = if (constraints.coresMax.exists(_.value <= max)) 0 else constraints.taskCpus
+      val widths = Vector.tabulate(n)(i => math.max(min, max / n + (if (i < max % n) 1 else 0)))
       packed(widths).getOrElse(laidOut(Split.evenly(machine, n, distances)))
   }
 
@@ -206,7 +206,7 @@ final private[plan] class Layouts(
    */
   private def mostTasks(layouts: Iterator[Layout]): Either[Unfit, Layout] = {
     val all = layouts.to(LazyList)
-    val enough = most.getOrElse(usable.slots)
+    val enough = max.getOrElse(usable.slots)
     val fit = all.filter(Violation.layout(_, constraints, pools).isEmpty)
     fit
       .find(_.slots >= enough)

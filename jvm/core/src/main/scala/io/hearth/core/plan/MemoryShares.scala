@@ -90,7 +90,7 @@ private[plan] object OffHeap {
         val rest = heapsMb
           .zip(rooms)
           .map { case (heap, room) => room.netMb - constraints.footprintOf(heap) }
-          .min + constraints.leastOffHeapMb
+          .min + constraints.minOffHeapMb
         if (constraints.engineOffHeap)
           decided(
             rest,
@@ -146,7 +146,7 @@ private[plan] object Overhead {
       case None =>
         val percent = f"${constraints.overhead.factor * 100}%.0f"
         (
-          s"$what: at least ${constraints.overhead.leastMb} MB and $percent % of the heap",
+          s"$what: at least ${constraints.overhead.minMb} MB and $percent % of the heap",
           "Spark: spark.executor.memoryOverhead"
         )
     }

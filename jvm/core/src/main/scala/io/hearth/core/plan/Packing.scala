@@ -39,11 +39,11 @@ private[plan] object Packing {
       distances: Distances
   ): Option[Vector[Vector[Int]]] = {
     val pools = all.flatMap(ofOneKind)
-    val most = pools.iterator.flatMap(_.cores).map(_.slots).max
+    val max = pools.iterator.flatMap(_.cores).map(_.slots).max
     lazy val far = pools.map(a => pools.map(b => distances.between(a.cores, b.cores)))
     val roomy =
-      (1 to most).iterator.map(tasks => pack(pools, widths, tasksPerCore(tasks), None))
-    val tight = Iterator(tasksPerCore(most), sharedSlots, everyThread, sharedCores)
+      (1 to max).iterator.map(tasks => pack(pools, widths, tasksPerCore(tasks), None))
+    val tight = Iterator(tasksPerCore(max), sharedSlots, everyThread, sharedCores)
       .map(pack(pools, widths, _, Some((a, b) => far(a)(b))))
     (roomy ++ tight).collectFirst { case Some(found) => found }
   }

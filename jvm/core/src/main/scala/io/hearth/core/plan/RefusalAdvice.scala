@@ -21,13 +21,13 @@ final private[plan] class RefusalAdvice(
   private def driver: Option[Unfit] =
     constraints.driverHeapMb.filter(_ => fits(constraints.copy(driverHeapMb = None))).map { fixed =>
       val all = Pools.joined(usable, _ => 0L, spare = true).usableMb
-      val most =
+      val max =
         largest(fixed.value)(mb => constraints.copy(driverHeapMb = Some(fixed.copy(value = mb))))
       Unfit(
         fixed.name,
         Sizes.asked(fixed),
         s"driver and executors share ${Sizes.show(all)}",
-        remedy(most.filter(_ >= Memory.MinHeapMb).map(Sizes.exact))
+        remedy(max.filter(_ >= Memory.MinHeapMb).map(Sizes.exact))
       )
     }
 
@@ -47,11 +47,11 @@ final private[plan] class RefusalAdvice(
       largest(fixed.value)(mb => constraints.copy(offHeapMb = Some(fixed.copy(value = mb))))
         .map(Sizes.exact)
     }
-    (heap ++ executors ++ offHeap).headOption.fold(unfit)(most => unfit.copy(remedy = remedy(most)))
+    (heap ++ executors ++ offHeap).headOption.fold(unfit)(max => unfit.copy(remedy = remedy(max)))
   }
 
-  private def remedy(most: Option[String]) =
-    most.fold("no value fits with the other fixed numbers: leave some of them out")(value =>
+  private def remedy(max: Option[String]) =
+    max.fold("no value fits with the other fixed numbers: leave some of them out")(value =>
       s"ask for at most $value"
     )
 

@@ -86,7 +86,7 @@ final private[plan] case class UsableMachine(
 
   /** How many tasks a core is worth. */
   def threadsReason(constraints: UserConstraints): Reason = {
-    val most = cores.iterator.map(_.cpus.size).max
+    val max = cores.iterator.map(_.cpus.size).max
     val kinds = cores.flatMap(_.kind).distinct
     val slower = cores.count(_.efficient)
     val hybrid =
@@ -99,17 +99,17 @@ final private[plan] case class UsableMachine(
       Reason("threads per core", value, because + hybrid, source)
     constraints.cores match {
       case Some(asked) => reason("as asked", s"${asked.name} fixes the tasks", "user")
-      case None if most > UsableMachine.MaxTasksPerCore =>
+      case None if max > UsableMachine.MaxTasksPerCore =>
         reason(
           s"${UsableMachine.MaxTasksPerCore}",
-          s"of $most hardware threads ${UsableMachine.MaxTasksPerCore} are worth a task: memory bandwidth " +
+          s"of $max hardware threads ${UsableMachine.MaxTasksPerCore} are worth a task: memory bandwidth " +
             "saturates before threads run out; the others are for the collector and the compiler (the " +
             "number was chosen after seeing two of Baig's tables of times)",
           "Baig 2018; hearth"
         )
-      case None if most > 1 =>
+      case None if max > 1 =>
         reason(
-          s"$most",
+          s"$max",
           "every hardware thread is worth a task: a second thread made two cores 39.5 % faster, and gains less beyond four",
           "Awan 2016"
         )

@@ -195,9 +195,9 @@ private object ArchiveReader {
 /**
  * Counts what is read, and reads no more than is allowed.
  *
- * @param most bytes in all
+ * @param max bytes in all
  */
-final private class Metered(in: InputStream, most: Long) extends InputStream {
+final private class Metered(in: InputStream, max: Long) extends InputStream {
   private var allowed = 0L
   private var read_ = 0L
   private var zeroRun = 0L
@@ -216,7 +216,7 @@ final private class Metered(in: InputStream, most: Long) extends InputStream {
 
   /** Reads to the end. */
   def drain(): Unit = {
-    allow(most)
+    allow(max)
     val buffer = new Array[Byte](1 << 16)
     while (read(buffer, 0, buffer.length) >= 0) {}
   }
@@ -243,8 +243,8 @@ final private class Metered(in: InputStream, most: Long) extends InputStream {
     var first = from + n // of the zeros at the end: most of an archive of small files is such
     while (first > from && buffer(first - 1) == 0) first -= 1
     zeroRun = if (first == from) zeroRun + n else (from + n - first).toLong
-    broken = read_ > math.min(most, allowed)
-    if (read_ > most) throw new Damage(s"it unpacks to more than ${most >> 20} MB")
+    broken = read_ > math.min(max, allowed)
+    if (read_ > max) throw new Damage(s"it unpacks to more than ${max >> 20} MB")
     if (read_ > allowed) throw new Damage("the header of an entry takes more than 1 MB")
   }
 }

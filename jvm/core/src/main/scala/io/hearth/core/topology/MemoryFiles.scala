@@ -11,8 +11,8 @@ final private[topology] class MemoryFiles(root: MemoryFiles.Directory) extends T
 
   override val isLive: Boolean = false
 
-  override def bytes(path: String, most: Int): Option[Array[Byte]] = find(path).collect {
-    case (Regular(bytes), _) => if (bytes.length > most) bytes.take(most) else bytes
+  override def bytes(path: String, max: Int): Option[Array[Byte]] = find(path).collect {
+    case (Regular(bytes), _) => if (bytes.length > max) bytes.take(max) else bytes
   }
 
   override def exists(path: String): Boolean = find(path).nonEmpty

@@ -71,7 +71,7 @@ object TopologyJson {
       )
     },
     "task_limits" -> Option.when(a.taskLimits.nonEmpty)(
-      a.taskLimits.map(t => Json.obj("name" -> t.name, "most" -> t.most, "current" -> t.current))
+      a.taskLimits.map(t => Json.obj("name" -> t.name, "most" -> t.max, "current" -> t.current))
     )
   )
 
