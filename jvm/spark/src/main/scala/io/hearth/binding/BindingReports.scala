@@ -7,6 +7,7 @@ import scala.jdk.CollectionConverters._
 import scala.util.Using
 
 import com.fasterxml.jackson.databind.JsonNode
+import com.fasterxml.jackson.databind.node.ObjectNode
 
 import io.hearth.core.Terminal
 import io.hearth.core.files.OwnFiles
@@ -95,6 +96,28 @@ final class BindingReports(
 
 object BindingReports {
   val Schema = "hearth/binding/1"
+
+  /** What an executor tells its driver: text, which both sides read whatever their class paths are. */
+  def report(executorId: String, machine: String, pid: Long, outcome: Outcome): ObjectNode =
+    Json.obj(
+      "executor_id" -> executorId,
+      "machine" -> machine,
+      "pid" -> pid,
+      "state" -> outcome.state.name,
+      "sentence" -> outcome.sentence,
+      "cpus" -> outcome.place.cpus,
+      "memory_nodes" -> outcome.place.memoryNodes,
+      "refusal" -> outcome.refusal,
+      "kernel" -> outcome.kernel.toOption.map(actual =>
+        Json.obj(
+          "cpus_allowed" -> actual.cpusAllowed,
+          "threads" -> actual.threads.size,
+          "mems_allowed" -> actual.memsAllowed,
+          "anonymous_bytes" -> actual.anonymousBytes
+        )
+      ),
+      "warnings" -> outcome.warnings
+    )
 
   private val Columns =
     Vector("executor", "machine", "pid", "state", "CPUs allowed", "anonymous memory", "")

@@ -47,7 +47,7 @@ final class Leasing(
   /** @throws UserError where nothing is free, or leases fail, and that is refused */
   def take(fitting: Fitting): Leased =
     try wait(fitting, None, None)
-    finally turn.foreach(own => bestEffort.attempt(own.ticket.close()))
+    finally turn.foreach(waiting => bestEffort.attempt(waiting.ticket.close()))
 
   /**
    * @param said what was said last, and when

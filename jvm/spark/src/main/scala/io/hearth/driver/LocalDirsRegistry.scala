@@ -43,7 +43,7 @@ final class LocalDirsRegistry(executors: Path) {
     }
 
   /** Every executor that has been asked for and found. */
-  def found: Map[String, Array[String]] = known.asScala.toMap
+  def all: Map[String, Array[String]] = known.asScala.toMap
 
   private def fileOf(executorId: String): Path = executors.resolve(executorId).resolve("local-dirs")
 }

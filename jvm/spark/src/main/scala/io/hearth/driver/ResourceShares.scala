@@ -39,8 +39,8 @@ object ResourceShares {
     val nodes = addresses.map(address => address -> nodeOf(address)).toMap
     def isLocal(place: ExecutorPlan, address: String) =
       nodes(address).exists(place.memoryNodes.contains)
-    val own = take(places, amount, addresses, Map.empty)(isLocal)
-    val unknown = take(places, amount, addresses, own)((_, address) => nodes(address).isEmpty)
+    val local = take(places, amount, addresses, Map.empty)(isLocal)
+    val unknown = take(places, amount, addresses, local)((_, address) => nodes(address).isEmpty)
     take(places, amount, addresses, unknown)((_, _) => true)
   }
 

@@ -157,7 +157,9 @@ object RunSweep {
   /** Whether its driver would be among this process's processes. */
   private def isSeenHere(run: JsonNode): Boolean =
     run.path("machine").asText(RunRecord.thisMachine) == RunRecord.thisMachine &&
-      RunRecord.pidNamespace.forall(own => run.path("pid_namespace").asText(own) == own)
+      RunRecord.pidNamespace.forall(namespace =>
+        run.path("pid_namespace").asText(namespace) == namespace
+      )
 
   private def driverAlive(run: JsonNode): Boolean =
     PlacementReport

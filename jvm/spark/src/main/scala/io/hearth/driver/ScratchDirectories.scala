@@ -68,11 +68,11 @@ final class ScratchDirectories(
 
   /** Removes what an executor wrote, but for its logs. */
   def removeOf(executorId: String): Unit = synchronized {
-    for ((root, _) <- claimed.get; own = root.resolve(executorId) if Files.isDirectory(own))
+    for ((root, _) <- claimed.get; folder = root.resolve(executorId) if Files.isDirectory(folder))
       bestEffort.attempt {
-        val files = Using.resource(Files.list(own))(_.iterator.asScala.toVector)
+        val files = Using.resource(Files.list(folder))(_.iterator.asScala.toVector)
         files.filter(_ != logs(executorId)).foreach(remove)
-        if (!Files.exists(logs(executorId))) Files.deleteIfExists(own)
+        if (!Files.exists(logs(executorId))) Files.deleteIfExists(folder)
       }
   }
 

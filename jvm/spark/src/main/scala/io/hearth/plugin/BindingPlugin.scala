@@ -115,7 +115,7 @@ final private class BindingExecutor extends ExecutorPlugin {
     outcome.warnings.foreach(BindingPlugin.warn)
     // Asked, not sent: an executor that ends now has been heard.
     BindingPlugin.guarded("The driver was not told how this executor is bound") {
-      val report = BindingReport.of(context.executorID, jvm.machine, jvm.pid, outcome)
+      val report = BindingReports.report(context.executorID, jvm.machine, jvm.pid, outcome)
       val _ = context.ask(report.toString)
     }
     outcome.refusal

@@ -167,7 +167,7 @@ object Main {
     TopologyReader.load(request.machine),
     request.workload,
     request.limits,
-    if (request.ignoresOthers) Neighbours.none else Neighbours.running(Path.of("/proc")),
+    if (request.ignoresOthers) Neighbours.none else Neighbours.running(Path.of("/")),
     Scratch.live(),
     request.occupied
   )

@@ -148,7 +148,7 @@ class RecordsSuite extends AnyFunSuite {
       assert(registry.dirsOf("1").isEmpty)
       new LocalDirsRegistry(root).publish("1", Seq("/a/x", "/b/y"))
       assert(registry.dirsOf("1").map(_.toSeq).contains(Seq("/a/x", "/b/y")))
-      assert(registry.found.keySet == Set("1"))
+      assert(registry.all.keySet == Set("1"))
     }
   }
 

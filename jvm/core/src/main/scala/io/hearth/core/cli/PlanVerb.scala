@@ -71,7 +71,7 @@ private[cli] object PlanVerb {
   /** Machines and what runs beside, looked at once for all requests: their plans then fit together. */
   private class Looks {
     private val machines = mutable.Map.empty[Option[String], Topology]
-    private lazy val running = Neighbours.running(Path.of("/proc"))
+    private lazy val running = Neighbours.running(Path.of("/"))
 
     /** That they cannot be read is a reason of the plan. */
     private lazy val live =

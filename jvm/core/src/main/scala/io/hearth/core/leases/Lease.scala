@@ -127,7 +127,9 @@ final case class Leases(
   /** Without those that wait behind a turn. @param ticket absent for one that has no turn: all are before it */
   def before(ticket: Option[Long]): Leases = copy(live =
     live.filter(one =>
-      one.lease.state != LeaseState.Waits || ticket.forall(own => one.lease.ticket.exists(_ < own))
+      one.lease.state != LeaseState.Waits || ticket.forall(turn =>
+        one.lease.ticket.exists(_ < turn)
+      )
     )
   )
 

@@ -80,7 +80,7 @@ final private[leases] class LeaseFiles(directory: Path, boot: String) {
   }
 
   /** Files of this user's own that hearth has made here. */
-  def own: Vector[Path] = listed(file => isOurs(file) && uidOf(file).contains(me))
+  def ours: Vector[Path] = listed(file => isOurs(file) && uidOf(file).contains(me))
 
   private def listed(wanted: Path => Boolean): Vector[Path] =
     try

@@ -141,7 +141,7 @@ final class LeaseRegistry(
   }
 
   /** Removes files of this user whose holders are gone; what it cannot remove does no harm. */
-  private def sweep(): Unit = files.own.filterNot(isBeingMade).foreach { file =>
+  private def sweep(): Unit = files.ours.filterNot(isBeingMade).foreach { file =>
     Try(Using.resource(LinuxLocks.toRead(file)) { open =>
       if (!open.isWriteLocked && !isLoanOfLiving(file, open)) Files.deleteIfExists(file)
     })

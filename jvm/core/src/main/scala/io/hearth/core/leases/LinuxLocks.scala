@@ -21,11 +21,11 @@ final class OpenFile private[leases] (val fd: Int) extends AutoCloseable {
   private[leases] val itself: Path = Path.of(s"/proc/self/fd/$fd")
 
   private[leases] def status: FileStatus = {
-    val seen = Files.readAttributes(itself, "unix:mode,uid,ino")
+    val attributes = Files.readAttributes(itself, "unix:mode,uid,ino")
     FileStatus(
-      seen.get("mode").asInstanceOf[Int],
-      seen.get("uid").asInstanceOf[Int],
-      seen.get("ino").asInstanceOf[Long]
+      attributes.get("mode").asInstanceOf[Int],
+      attributes.get("uid").asInstanceOf[Int],
+      attributes.get("ino").asInstanceOf[Long]
     )
   }
 

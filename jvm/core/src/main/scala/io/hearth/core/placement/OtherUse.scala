@@ -114,9 +114,9 @@ object OtherUse {
     for {
       pid <- (after.threads.keySet -- family).toVector
       earlier <- before.threads.get(pid).toVector
-      here = after.threads(pid).filter { case (_, thread) => cpus.contains(thread.lastCpu) }
-      used = here.keys
-        .map(tid => tid -> ProcessLook.ticks(earlier, here, tid))
+      onOurs = after.threads(pid).filter { case (_, thread) => cpus.contains(thread.lastCpu) }
+      used = onOurs.keys
+        .map(tid => tid -> ProcessLook.ticks(earlier, onOurs, tid))
         .filter(_._2 > 0)
         .toMap
       seconds = used.values.sum / ProcStat.TicksPerSecond if seconds >= enough
@@ -127,7 +127,7 @@ object OtherUse {
       process.startTicks,
       process.name,
       user,
-      IdSet.from(used.keys.map(here(_).lastCpu)),
+      IdSet.from(used.keys.map(onOurs(_).lastCpu)),
       seconds,
       before.at,
       after.at

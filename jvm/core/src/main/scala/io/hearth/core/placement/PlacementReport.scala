@@ -112,10 +112,10 @@ object PlacementReport {
    * Reads again where the executors of an earlier report are now, and in half a second who else uses their
    * CPUs.
    *
-   * @param own processes of the application, beside its executors, and of who asks
+   * @param application processes of the application, beside its executors, and of who asks
    * @throws UserError if there is none
    */
-  def retake(root: Path, runDirectory: Path, own: Set[Long]): PlacementReport = {
+  def retake(root: Path, runDirectory: Path, application: Set[Long]): PlacementReport = {
     val file = runDirectory.resolve("placement.json")
     val text = Try(Files.readString(file)).getOrElse(
       throw new UserError(
@@ -135,14 +135,14 @@ object PlacementReport {
       subjects.map(s => s.copy(lent = lent.getOrElse(s.executorId, IdSet.empty)))
     )
     val away = LentCpus.toOthers(runDirectory)
-    report.copy(others = othersNow(root.resolve("proc"), report.bound, own, away))
+    report.copy(others = othersNow(root.resolve("proc"), report.bound, application, away))
   }
 
   /** Three looks: the second says who is busy, the third what its threads have used. */
   private def othersNow(
       proc: Path,
       bound: Vector[Subject],
-      own: Set[Long],
+      application: Set[Long],
       away: IdSet
   ): Vector[OtherUse] =
     if (bound.isEmpty) Vector.empty
@@ -153,7 +153,13 @@ object PlacementReport {
       }
       val busy = next(ProcessLook.take(proc, None, System.nanoTime))
       val cpus = IdSet.union(bound.map(_.planned.cpus)) &~ away
-      OtherUse.between(busy, next(busy), own ++ bound.map(_.pid), cpus, OtherUse.owner(proc))
+      OtherUse.between(
+        busy,
+        next(busy),
+        application ++ bound.map(_.pid),
+        cpus,
+        OtherUse.owner(proc)
+      )
     }
 
   /** Field 22 of `/proc/PID/stat`; absent when the process is gone or a zombie. */

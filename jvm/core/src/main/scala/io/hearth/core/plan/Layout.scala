@@ -1,6 +1,7 @@
 package io.hearth.core.plan
 
-import io.hearth.core.topology.IdSet
+import io.hearth.core.Counted
+import io.hearth.core.topology.{DeviceKind, IdSet}
 
 /**
  * Where executors sit and what memory each can have.
@@ -64,11 +65,18 @@ final private[plan] class Layouts(
   private val max: Option[Int] =
     (constraints.coresMax.map(_.value) ++ usable.quotaSlots).minOption.filter(_ < usable.slots)
 
-  private val gpus = Gpus.of(usable, constraints)
+  /** GPUs of each executor, where the user asks for some and the topology knows any. */
+  private val gpusEach: Option[Int] = constraints.conf
+    .get("spark.executor.resource.gpu.amount")
+    .flatMap(_.trim.toIntOption)
+    .filter(_ > 0 && gpus > 0)
+
+  private def gpus: Int = usable.topology.devices.count(_.kind == DeviceKind.Gpu)
+  private val withGpus: Option[Int] = gpusEach.map(each => math.max(1, gpus / each))
 
   /** The most executors where the user left their number open. */
   private val atMost: Option[Int] =
-    (constraints.dynamic.flatMap(_.atMost) ++ gpus.map(_.executors)).minOption
+    (constraints.dynamic.flatMap(_.atMost) ++ withGpus).minOption
 
   private lazy val machine = Part.machine(pools.all)
   private val distances: Distances = usable.distance(_, _)
@@ -96,7 +104,7 @@ final private[plan] class Layouts(
       else if (constraints.dynamic.nonEmpty)
         ("places for dynamic allocation to fill, at most its maxExecutors", "user")
       else byRule(layout)
-    val few = byGpus(layout).map(_.because) ++ Option.when(layout.narrowed)(narrowed(layout))
+    val few = byGpus(layout) ++ Option.when(layout.narrowed)(narrowed(layout))
     layout.explained((because +: few.toVector).mkString("; "), source)
   }
 
@@ -113,8 +121,9 @@ final private[plan] class Layouts(
     )
   }
 
-  private def byGpus(layout: Layout): Option[Gpus] =
-    gpus.filter(constraints.executors.isEmpty && _.executors == layout.placements.size)
+  private def byGpus(layout: Layout): Option[String] = gpusEach
+    .filter(_ => constraints.executors.isEmpty && withGpus.contains(layout.placements.size))
+    .map(each => s"${Counted(gpus, "GPU")}, $each for each executor")
 
   private def narrowed(layout: Layout) =
     s"${layout.slots} of ${usable.slots} worthwhile threads have a task slot, as each needs " +
@@ -124,9 +133,9 @@ final private[plan] class Layouts(
     val counts = widths.perPool.map(_.zip(pools.all).map { case (n, pool) =>
       math.max(1, math.min(n, byMemory(pool)))
     })
-    val own = counts.filter(n => atMost.forall(_ >= n.sum) && max.isEmpty).map(perPool)
+    val byPool = counts.filter(n => atMost.forall(_ >= n.sum) && max.isEmpty).map(perPool)
     val start = (Vector(byTotalMemory, bySlots) ++ counts.map(_.sum) ++ atMost).min
-    mostTasks(own.iterator ++ fewer(math.max(1, start)).map(capped))
+    mostTasks(byPool.iterator ++ fewer(math.max(1, start)).map(capped))
   }
 
   /** Counts of executors to try: each up to 32; above that each is a sixteenth less than the one before. */
@@ -148,7 +157,7 @@ final private[plan] class Layouts(
     })
 
   private def laidOut(cpus: Vector[Vector[Int]]): Layout =
-    withMemory(cpus.map(own => Placement(own.sorted, usable.slotsOn(own))))
+    withMemory(cpus.map(each => Placement(each.sorted, usable.slotsOn(each))))
 
   private def withMemory(placements: Vector[Placement]): Layout = {
     val rooms = Memory.rooms(constraints, pools, placements)
@@ -178,7 +187,7 @@ final private[plan] class Layouts(
 
   private def packed(widths: Vector[Int]): Option[Layout] =
     Packing.place(pools.all, widths, distances).map { cpus =>
-      withMemory(cpus.zip(widths).map { case (own, width) => Placement(own.sorted, width) })
+      withMemory(cpus.zip(widths).map { case (each, width) => Placement(each.sorted, width) })
     }
 
   private def counted(n: Int): Either[Unfit, Unit] =

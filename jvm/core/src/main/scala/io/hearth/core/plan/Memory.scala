@@ -120,7 +120,7 @@ private[plan] object Memory {
     val parts = placements.map { placement =>
       val counts = placement.cpus.groupMapReduce(pools.poolOf)(_ => 1)(_ + _)
       // Of whichever map, the order in which shares are added must not change: sums are rounded.
-      HashMap.from(counts).map { case (i, own) => i -> own.toDouble / placement.cpus.size }
+      HashMap.from(counts).map { case (i, count) => i -> count.toDouble / placement.cpus.size }
     }
     val base = constraints.footprintOf(MinHeapMb).toDouble
     val weights =

@@ -110,8 +110,8 @@ private[plan] object Packing {
       if (rest <= 0) (free, taken, rest)
       else {
         val want = math.min(rest, free(i).free)
-        val (bin, own) = take(free(i), want)
-        (free.updated(i, bin), taken ++ own, rest - want)
+        val (bin, cpus) = take(free(i), want)
+        (free.updated(i, bin), taken ++ cpus, rest - want)
       }
     }
     Option.when(missing <= 0)((left, cpus))
@@ -136,8 +136,12 @@ private[plan] object Packing {
     val start = (bin.groups, Vector.empty[Int], width)
     val (groups, cpus, _) = order.foldLeft(start) { case ((groups, taken, rest), i) =>
       val used = cellsFor(groups(i), rest)
-      val (own, left) = groups(i).splitAt(used)
-      (groups.updated(i, left), taken ++ own.flatMap(_.cpus), rest - own.iterator.map(_.room).sum)
+      val (first, left) = groups(i).splitAt(used)
+      (
+        groups.updated(i, left),
+        taken ++ first.flatMap(_.cpus),
+        rest - first.iterator.map(_.room).sum
+      )
     }
     (bin.copy(groups = groups), cpus)
   }

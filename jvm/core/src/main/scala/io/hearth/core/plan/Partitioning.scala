@@ -112,8 +112,8 @@ final private[plan] class PartitionRules(
     if (usable.nodes.sizeIs == 1 && slots < FewSlots)
       if (exceedsOneHeap) None
       else {
-        val own = usable.nodes.head.memoryMb > 0 && usable.memoryOnly.isEmpty
-        val local = if (own) "no remote memory to avoid, and " else ""
+        val plain = usable.nodes.head.memoryMb > 0 && usable.memoryOnly.isEmpty
+        val local = if (plain) "no remote memory to avoid, and " else ""
         native(
           s"$what on one NUMA node: ${local}one JVM scales to this size (the limit of $FewSlots is hearth's own " +
             "rule; two executors of 8 took 4 % longer than one JVM of 16)",

@@ -78,9 +78,9 @@ final private[plan] class PlanDraft(
   /** CPUs by which the pools of an executor's JVM are sized: its own, or its share of the CPU quota. */
   def part(id: Int): Int = {
     val placement = layout.placements(id)
-    val own = if (native) usable.cpus.size else placement.part
-    usable.quota.fold(own)(quota =>
-      math.max(1, math.min(own, (quota * placement.slots / layout.slots).toInt))
+    val cpus = if (native) usable.cpus.size else placement.part
+    usable.quota.fold(cpus)(quota =>
+      math.max(1, math.min(cpus, (quota * placement.slots / layout.slots).toInt))
     )
   }
 

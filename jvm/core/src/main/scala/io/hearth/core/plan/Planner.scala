@@ -83,11 +83,11 @@ final private class Attempt(
    * fixed the count, pools that hold the least executor, which larger ones may then span.
    */
   private val pools: Pools = {
-    val own = Pools.of(usable, Memory.minFootprint(constraints), driverMb)
-    val spans = own.all.sizeIs == 1 && usable.nodes.sizeIs > 1
+    val sized = Pools.of(usable, Memory.minFootprint(constraints), driverMb)
+    val spans = sized.all.sizeIs == 1 && usable.nodes.sizeIs > 1
     val min = constraints.footprintOf(Memory.MinHeapMb)
     val all =
-      if (constraints.executors.nonEmpty || spans) Pools.of(usable, min, driverMb) else own
+      if (constraints.executors.nonEmpty || spans) Pools.of(usable, min, driverMb) else sized
     if (constraints.byPackage) all.byPackage else all
   }
 

@@ -21,38 +21,38 @@ final private[topology] class CpuReader(
     def running = OnlineCpus.notOff(tree, present)
     val all = tree.list(s"$base/online").filter(_.nonEmpty) match {
       case Some(listed) if present.isEmpty => listed
-      case Some(listed) if OnlineCpus.hidden(tree, listed, own & present).nonEmpty =>
+      case Some(listed) if OnlineCpus.hidden(tree, listed, permitted & present).nonEmpty =>
         warnings.add(
-          s"$base/online says $listed, and this process may run on ${own & present}: the list is a container's " +
+          s"$base/online says $listed, and this process may run on ${permitted & present}: the list is a container's " +
             "own (lxcfs) and is ignored"
         )
         running
       case Some(listed) => listed & present
       case None => running
     }
-    if (all.isEmpty && own.isEmpty)
+    if (all.isEmpty && permitted.isEmpty)
       throw new UserError(
         s"no CPU is online in $base: give a sysfs tree, as hearth topology --capture makes it"
       )
     withTopology(withOwn(all))
   }
 
-  private def own: IdSet = mask.getOrElse(IdSet.empty)
+  private def permitted: IdSet = mask.getOrElse(IdSet.empty)
 
   /** Where no CPU that this process may run on is shown, they are there all the same. */
   private def withOwn(shown: IdSet): IdSet =
-    if (own.isEmpty || own.intersects(shown)) shown
+    if (permitted.isEmpty || permitted.intersects(shown)) shown
     else {
       warnings.add(
-        s"$base shows CPUs '$shown', and this process may run on $own: these are used, with no caches or nodes known"
+        s"$base shows CPUs '$shown', and this process may run on $permitted: these are used, with no caches or nodes known"
       )
-      shown | own
+      shown | permitted
     }
 
   /** CPUs that the kernel does not describe, while it describes others, are not in use. */
   private def withTopology(cpus: IdSet): IdSet = {
     val known = IdSet.from(cpus.iterator.filter(cpu => tree.exists(s"$base/cpu$cpu/topology")))
-    val used = if (known.intersects(own)) known else known | (cpus & own)
+    val used = if (known.intersects(permitted)) known else known | (cpus & permitted)
     val left = cpus &~ used
     if (known.isEmpty || left.isEmpty) cpus
     else {
@@ -113,17 +113,17 @@ final private[topology] class CpuReader(
   /** The kernel's ids; missing (-1) and repeated ones are replaced by the next free numbers. */
   private def numbered(sets: Vector[IdSet], id: IdSet => Option[Int]): Vector[(Int, IdSet)] = {
     val reported = sets.map(cpus => id(cpus).orElse(info.int(cpus.head, "physical id")))
-    val own = reported.zipWithIndex.map { case (known, at) =>
+    val valid = reported.zipWithIndex.map { case (known, at) =>
       known.filter(n => n >= 0 && reported.indexOf(known) == at)
     }
-    val nameless = own.indices.filter(own(_).isEmpty)
-    val free = own.flatten.maxOption.fold(0)(_ + 1)
+    val nameless = valid.indices.filter(valid(_).isEmpty)
+    val free = valid.flatten.maxOption.fold(0)(_ + 1)
     if (nameless.nonEmpty)
       warnings.add(
         s"${nameless.size} of ${sets.size} packages have no id: they are numbered from $free"
       )
     val replaced = nameless.zipWithIndex.map { case (at, n) => at -> (free + n) }.toMap
-    own.zip(sets).zipWithIndex.map { case ((known, cpus), at) =>
+    valid.zip(sets).zipWithIndex.map { case ((known, cpus), at) =>
       known.getOrElse(replaced(at)) -> cpus
     }
   }

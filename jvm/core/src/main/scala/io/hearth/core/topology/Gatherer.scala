@@ -56,11 +56,11 @@ private object Gatherer {
 final private class CaptureContents(tree: SysTree) {
   private val cpuBase = "sys/devices/system/cpu"
   private val nodeBase = "sys/devices/system/node"
+  private val hugePageBase = "sys/kernel/mm/hugepages"
   private val reader = new CpuReader(tree, new Warnings)
 
   def files: Vector[(String, String)] =
     copied ++ settings ++ filtered ++ devices.flatMap(_._2) ++ network ++ cgroups ++
-      new CapturedSettings(tree).files ++
       reader.architecture.map(name => "proc/sys/kernel/arch" -> s"$name\n")
 
   /** Directories whose existence is the information. */
@@ -101,7 +101,12 @@ final private class CaptureContents(tree: SysTree) {
   /** What the kernel and the firmware are set to, for the doctor and for comparing machines. */
   private def settings: Vector[(String, String)] = {
     val frequencies = cpus.map(cpu => s"$cpuBase/cpu$cpu/cpufreq/cpuinfo_max_freq")
-    (CaptureContents.Settings ++ frequencies)
+    val governors = for {
+      policy <- tree.names(s"$cpuBase/cpufreq").filter(_.startsWith("policy"))
+      file <- Vector("affected_cpus", "scaling_governor", "scaling_driver")
+    } yield s"$cpuBase/cpufreq/$policy/$file"
+    val freePages = tree.names(hugePageBase).map(size => s"$hugePageBase/$size/free_hugepages")
+    (CaptureContents.Settings ++ frequencies ++ governors ++ freePages)
       .flatMap(path => tree.text(path).map(path -> _))
   }
 
@@ -119,6 +124,8 @@ final private class CaptureContents(tree: SysTree) {
       lines("proc/zoneinfo")(l => CaptureContents.ZoneLine.matches(l)) ++
       lines(AllowedReader.Status)(l => CaptureContents.StatusFields.exists(l.startsWith)) ++
       lines(AllowedReader.Limits)(_.startsWith(AllowedReader.Processes)) ++
+      lines("proc/stat")(_.startsWith("cpu ")) ++
+      lines("proc/vmstat")(_.startsWith("oom_kill ")) ++
       lines("proc/cpuinfo")(l =>
         l.isBlank || CaptureContents.CpuInfoFields(l.takeWhile(_ != ':').trim)
       )
@@ -225,19 +232,19 @@ private object CaptureContents {
 
   private val CacheFiles = Vector("level", "type", "size", "shared_cpu_list", "shared_cpu_map")
 
-  private val Settings =
+  private val Settings = Vector("proc/pressure/memory") ++
     Vector("swappiness", "dirty_ratio", "dirty_background_ratio", "dirty_bytes").map(vm) ++
-      Vector("dirty_background_bytes", "max_map_count").map(vm) ++
-      Vector("overcommit_memory", "zone_reclaim_mode").map(vm) ++
-      Vector("numa_balancing", "pid_max", "threads-max").map(n => s"proc/sys/kernel/$n") ++
-      Vector("transparent_hugepage/enabled", "transparent_hugepage/defrag")
-        .map(name => s"sys/kernel/mm/$name") ++
-      Vector("current_clocksource", "available_clocksource")
-        .map(name => s"sys/devices/system/clocksource/clocksource0/$name") ++
-      Vector("present", "offline", "smt/control", "intel_pstate/no_turbo", "cpufreq/boost")
-        .map(name => s"sys/devices/system/cpu/$name") ++
-      Vector("scaling_governor", "scaling_driver")
-        .map(name => s"sys/devices/system/cpu/cpu0/cpufreq/$name")
+    Vector("dirty_background_bytes", "max_map_count").map(vm) ++
+    Vector("overcommit_memory", "zone_reclaim_mode").map(vm) ++
+    Vector("numa_balancing", "pid_max", "threads-max").map(n => s"proc/sys/kernel/$n") ++
+    Vector("transparent_hugepage/enabled", "transparent_hugepage/defrag")
+      .map(name => s"sys/kernel/mm/$name") ++
+    Vector("current_clocksource", "available_clocksource")
+      .map(name => s"sys/devices/system/clocksource/clocksource0/$name") ++
+    Vector("present", "offline", "smt/control", "intel_pstate/no_turbo", "cpufreq/boost")
+      .map(name => s"sys/devices/system/cpu/$name") ++
+    Vector("scaling_governor", "scaling_driver")
+      .map(name => s"sys/devices/system/cpu/cpu0/cpufreq/$name")
 
   private def vm(name: String) = s"proc/sys/vm/$name"
 

@@ -141,7 +141,7 @@ private class RegisteredLocalDirs(registry: LocalDirsRegistry)
       SparkEnv.get.blockManager.blockStoreClient
     ) {
 
-  override def getCachedHostLocalDirs: Map[String, Array[String]] = registry.found
+  override def getCachedHostLocalDirs: Map[String, Array[String]] = registry.all
 
   override def getCachedHostLocalDirsFor(executorId: String): Option[Array[String]] =
     registry.dirsOf(executorId)

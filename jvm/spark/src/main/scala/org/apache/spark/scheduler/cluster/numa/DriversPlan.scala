@@ -66,7 +66,7 @@ final private[spark] class DriversPlan(
       workload,
       limits,
       if (HearthKeys.Neighbours.in(users.getOption) == "ignore") Neighbours.none
-      else Neighbours.running(Path.of("/proc")),
+      else Neighbours.running(Path.of("/")),
       Scratch.live(),
       earlier = earlier.filter(_ => programs.isEmpty),
       whose = s"master '$master': "
