@@ -10,7 +10,7 @@ import java.util.OptionalLong;
  *
  * @param kind {@code Ethernet}, {@code InfiniBand}, {@code RoCE}, or {@code software} for one without a
  *     device of its own
- * @param place where its device is attached; absent for software, and where neither the device nor a bus above
+ * @param locality where its device is attached; absent for software, and where neither the device nor a bus above
  *     it says so
  * @param up whether it can carry data now; absent where the machine does not say
  * @param speedMbps of its link, in Mbit/s
@@ -20,7 +20,7 @@ import java.util.OptionalLong;
 public record Adapter(
         String name,
         String kind,
-        Optional<Locality> place,
+        Optional<Locality> locality,
         Optional<Boolean> up,
         OptionalLong speedMbps,
         List<String> below,

@@ -26,13 +26,13 @@ public final class AdapterReader {
     }
 
     public List<Adapter> read() {
-        List<Adapter> found = new ArrayList<>();
+        List<Adapter> adapters = new ArrayList<>();
         for (String name : tree.names(NET)) {
             boolean loopback = name.equals("lo") || is(NET + "/" + name + "/type", ARPHRD_LOOPBACK);
-            if (!loopback && tree.resolved(NET + "/" + name).isPresent() && !isFile(name)) found.add(network(name));
+            if (!loopback && tree.resolved(NET + "/" + name).isPresent() && !isFile(name)) adapters.add(network(name));
         }
-        for (String name : tree.names(RDMA)) found.add(rdma(name));
-        return found;
+        for (String name : tree.names(RDMA)) adapters.add(rdma(name));
+        return adapters;
     }
 
     /** Such as {@code bonding_masters}, which stands among the interfaces. */
@@ -55,7 +55,7 @@ public final class AdapterReader {
         return new Adapter(
                 name,
                 device.isEmpty() ? "software" : infiniBand ? "InfiniBand" : "Ethernet",
-                device.flatMap(this::place),
+                device.flatMap(this::locality),
                 up(at),
                 speed(tree.line(at + "/speed")),
                 below,
@@ -83,7 +83,7 @@ public final class AdapterReader {
         return new Adapter(
                 name,
                 ethernet ? "RoCE" : "InfiniBand",
-                tree.resolved(at + "/device").flatMap(this::place),
+                tree.resolved(at + "/device").flatMap(this::locality),
                 ports.isEmpty() ? Optional.empty() : Optional.of(!active.isEmpty()),
                 fastest,
                 List.of(),
@@ -106,7 +106,7 @@ public final class AdapterReader {
      * The nearest directory from the device upwards that gives a node, else CPUs that are not all: a
      * device's {@code numa_node} is -1 where the firmware names only its bus.
      */
-    Optional<Adapter.Locality> place(String device) {
+    Optional<Adapter.Locality> locality(String device) {
         List<String> path = upwards(device);
         for (String at : path) {
             Optional<BitSet> node = tree.line(at + "/numa_node")
@@ -147,15 +147,15 @@ public final class AdapterReader {
     /** Interfaces of the routes to everywhere with the smallest metric. */
     private Set<String> defaultRoutes() {
         Set<String> best = new HashSet<>();
-        long least = Long.MAX_VALUE;
+        long min = Long.MAX_VALUE;
         for (String row : tree.line("proc/net/route").orElse("").split("\n")) {
             String[] f = row.trim().split("\\s+");
             boolean everywhere = f.length >= 8 && f[1].equals("00000000") && f[7].equals("00000000");
             if (!everywhere || !f[6].matches("[0-9]{1,10}")) continue;
             long metric = Long.parseLong(f[6]);
-            if (metric < least) best.clear();
-            if (metric <= least) best.add(f[0]);
-            least = Math.min(least, metric);
+            if (metric < min) best.clear();
+            if (metric <= min) best.add(f[0]);
+            min = Math.min(min, metric);
         }
         return best;
     }

@@ -9,7 +9,7 @@ import java.util.Optional;
 public final class Ids {
 
     /** The largest id accepted, far above the kernel's limit of 8192 CPUs. */
-    private static final int MOST = 65535;
+    private static final int MAX = 65535;
 
     private Ids() {}
 
@@ -22,7 +22,7 @@ public final class Ids {
             if (!number(ends[0]) || !number(ends[ends.length - 1])) return Optional.empty();
             int first = Integer.parseInt(ends[0]);
             int last = Integer.parseInt(ends[ends.length - 1]);
-            if (last < first || last > MOST) return Optional.empty();
+            if (last < first || last > MAX) return Optional.empty();
             ids.set(first, last + 1);
         }
         return Optional.of(ids);

@@ -33,15 +33,15 @@ public final class MachineReader {
 
     /** CPUs that a file of each names as its own kind; older kernels have it by another name. */
     private List<BitSet> together(BitSet online, String file, String older) {
-        Set<BitSet> found = new LinkedHashSet<>();
+        Set<BitSet> sets = new LinkedHashSet<>();
         for (int cpu : online.stream().toArray()) {
             String at = CPU + "/cpu" + cpu + "/topology/";
             tree.line(at + file)
                     .or(() -> tree.line(at + older))
                     .flatMap(Ids::parse)
-                    .ifPresent(cpus -> found.add(Ids.and(cpus, online)));
+                    .ifPresent(cpus -> sets.add(Ids.and(cpus, online)));
         }
-        return new ArrayList<>(found);
+        return new ArrayList<>(sets);
     }
 
     private List<Machine.Node> nodes(BitSet online) {

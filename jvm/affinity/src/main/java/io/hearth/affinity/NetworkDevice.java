@@ -46,7 +46,7 @@ public record NetworkDevice(String name, String why, List<String> lowest, BitSet
         return machine.adapters().stream()
                 .filter(adapter -> !adapter.kind().equals("software") && adapter.up().orElse(true))
                 .min(Comparator.comparing((Adapter adapter) -> -adapter.speedMbps().orElse(0))
-                        .thenComparing(adapter -> adapter.place().isEmpty())
+                        .thenComparing(adapter -> adapter.locality().isEmpty())
                         .thenComparing(Adapter::name))
                 .map(adapter -> of(machine, adapter, fastest(adapter)));
     }
@@ -77,12 +77,12 @@ public record NetworkDevice(String name, String why, List<String> lowest, BitSet
         BitSet cpus = new BitSet();
         Set<String> sources = new LinkedHashSet<>();
         for (Adapter low : lowest) {
-            low.place().ifPresent(place -> {
-                nodes.or(place.nodes());
-                cpus.or(place.cpus());
+            low.locality().ifPresent(locality -> {
+                nodes.or(locality.nodes());
+                cpus.or(locality.cpus());
             });
             String prefix = low == adapter ? "" : low.name() + ": ";
-            sources.add(prefix + low.place().map(Adapter.Locality::source).orElse("unknown"));
+            sources.add(prefix + low.locality().map(Adapter.Locality::source).orElse("unknown"));
         }
         return new NetworkDevice(adapter.name(), why, lowest.stream().map(Adapter::name).toList(), nodes, cpus,
                 String.join("; ", sources));

@@ -13,7 +13,7 @@ import java.util.stream.Collectors;
 public record Policy(Kind kind, int threads) {
 
     /** The largest number of hardware threads accepted. */
-    private static final int MOST = 65536;
+    private static final int MAX = 65536;
 
     /** What of the machine is near the device: the study speaks of its socket, which may have several nodes. */
     enum Near { NODE, SOCKET, ANYWHERE }
@@ -54,20 +54,20 @@ public record Policy(Kind kind, int threads) {
 
     /**
      * @param text a name, with {@code :N} where the policy takes a number: {@code o2nts:4}
-     * @param usual the number where none is given
+     * @param defaultThreads the number where none is given
      */
-    public static Policy parse(String text, int usual) {
+    public static Policy parse(String text, int defaultThreads) {
         String[] parts = text.trim().split(":", 2);
         Kind kind = Arrays.stream(Kind.values())
                 .filter(k -> k.studied().equalsIgnoreCase(parts[0]) || k.plain.equalsIgnoreCase(parts[0]))
                 .findFirst()
                 .orElseThrow(() -> new Refused("policy '" + text + "' is unknown: use " + known()));
-        if (parts.length == 1) return new Policy(kind, kind.counted ? usual : 0);
+        if (parts.length == 1) return new Policy(kind, kind.counted ? defaultThreads : 0);
         if (!kind.counted)
             throw new Refused("policy '" + text + "' takes no number: write " + kind.written());
-        if (!parts[1].matches("[0-9]{1,6}") || Integer.parseInt(parts[1]) < 1 || Integer.parseInt(parts[1]) > MOST)
+        if (!parts[1].matches("[0-9]{1,6}") || Integer.parseInt(parts[1]) < 1 || Integer.parseInt(parts[1]) > MAX)
             throw new Refused("policy '" + text + "': '" + parts[1] + "' is not a number of hardware threads from 1 to "
-                    + MOST + ": write " + kind.written().replace("N", "4"));
+                    + MAX + ": write " + kind.written().replace("N", "4"));
         return new Policy(kind, Integer.parseInt(parts[1]));
     }
 

@@ -50,7 +50,7 @@ class ArchitectureSuite extends AnyFunSuite {
     noClasses()
       .should()
       .dependOnClassesThat(
-        resideInAnyPackage("io.hearth.core..", "io.hearth.spark..", "io.hearth.lending..")
+        resideInAnyPackage("io.hearth.core..", "io.hearth.driver..", "io.hearth.lending..")
           .and(not(keys))
       )
       .check(own)

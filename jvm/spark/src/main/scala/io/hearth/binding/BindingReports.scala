@@ -7,11 +7,12 @@ import scala.jdk.CollectionConverters._
 import scala.util.Using
 
 import com.fasterxml.jackson.databind.JsonNode
+import com.fasterxml.jackson.databind.node.ObjectNode
 
 import io.hearth.core.Terminal
 import io.hearth.core.files.OwnFiles
 import io.hearth.core.json.Json
-import io.hearth.spark.{BestEffort, Log, UiTable}
+import io.hearth.driver.{BestEffort, Log, UiTable}
 
 /**
  * The driver's half: what its executors have told, as a table in its log and as a document of its own
@@ -24,7 +25,7 @@ final class BindingReports(
     appId: () => String,
     name: String,
     directory: Path,
-    kept: Int,
+    max: Int,
     bestEffort: BestEffort,
     log: Log
 ) {
@@ -75,9 +76,12 @@ final class BindingReports(
 
   private def write(): Unit = {
     OwnFiles.keep(directory)
-    val document =
-      Json.obj().put("schema", BindingReports.Schema).put("app_id", appId()).put("name", name)
-    document.set[JsonNode]("executors", Json.array(all.values))
+    val document = Json.obj(
+      "schema" -> BindingReports.Schema,
+      "app_id" -> appId(),
+      "name" -> name,
+      "executors" -> all.values
+    )
     OwnFiles.write(file, Json.pretty(document))
     forget()
   }
@@ -86,12 +90,34 @@ final class BindingReports(
     val files = Using.resource(Files.list(directory))(
       _.iterator.asScala.filter(_.toString.endsWith(".json")).toVector
     )
-    files.sortBy(Files.getLastModifiedTime(_)).dropRight(kept).foreach(Files.deleteIfExists(_))
+    files.sortBy(Files.getLastModifiedTime(_)).dropRight(max).foreach(Files.deleteIfExists(_))
   }
 }
 
 object BindingReports {
   val Schema = "hearth/binding/1"
+
+  /** What an executor tells its driver: text, which both sides read whatever their class paths are. */
+  def report(executorId: String, machine: String, pid: Long, outcome: Outcome): ObjectNode =
+    Json.obj(
+      "executor_id" -> executorId,
+      "machine" -> machine,
+      "pid" -> pid,
+      "state" -> outcome.state.name,
+      "sentence" -> outcome.sentence,
+      "cpus" -> outcome.place.cpus,
+      "memory_nodes" -> outcome.place.memoryNodes,
+      "refusal" -> outcome.refusal,
+      "kernel" -> outcome.kernel.toOption.map(actual =>
+        Json.obj(
+          "cpus_allowed" -> actual.cpusAllowed,
+          "threads" -> actual.threads.size,
+          "mems_allowed" -> actual.memsAllowed,
+          "anonymous_bytes" -> actual.anonymousBytes
+        )
+      ),
+      "warnings" -> outcome.warnings
+    )
 
   private val Columns =
     Vector("executor", "machine", "pid", "state", "CPUs allowed", "anonymous memory", "")

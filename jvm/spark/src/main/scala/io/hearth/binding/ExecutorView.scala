@@ -30,8 +30,8 @@ final case class ExecutorView(
 
   /** The memory nodes whose CPUs these are; all that may be used, where they have no memory. */
   def nodesOf(cpus: IdSet): IdSet = {
-    val own = topology.nodes.filter(n => n.cpus.intersects(cpus) && n.memoryBytes > 0).map(_.id)
-    val allowed = IdSet.from(own) & topology.allowed.nodes
+    val nodes = topology.nodes.filter(n => n.cpus.intersects(cpus) && n.memoryBytes > 0).map(_.id)
+    val allowed = IdSet.from(nodes) & topology.allowed.nodes
     if (allowed.nonEmpty) allowed else topology.allowed.nodes
   }
 }
@@ -53,7 +53,7 @@ object ExecutorView {
     jvm(),
     settings,
     // Others' memory counts by their leases: this executor has its own already.
-    Neighbours.running(Path.of("/proc")).copy(availableMb = None, availableOn = Map.empty),
+    Neighbours.running(Path.of("/")).copy(availableMb = None, availableOn = Map.empty),
     !Try(Files.readSymbolicLink(Path.of("/proc/self/ns/pid"))).toOption
       .forall(_.toString == MachinesOwn)
   )

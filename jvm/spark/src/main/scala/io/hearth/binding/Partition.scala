@@ -1,8 +1,8 @@
 package io.hearth.binding
 
 import io.hearth.core.leases.Leases
-import io.hearth.core.plan.{Coexistence, DerivedSettings, ExecutorPlan, Limits, Others, Workload}
-import io.hearth.core.topology.{IdSet, Topology}
+import io.hearth.core.plan.{Coexistence, Fitting, DerivedSettings, ExecutorPlan, Limits, Workload}
+import io.hearth.core.topology.Topology
 
 /** Which part of its machine an executor takes: pure, of what it sees and of what is leased. */
 object Partition {
@@ -26,15 +26,15 @@ object Partition {
   def find(view: ExecutorView, leases: Leases): Either[String, ExecutorPlan] =
     view.cores.toRight("how many cores it has is not known: set spark.executor.cores").flatMap {
       cores =>
+        val fitting = new Fitting(
+          granted(view.topology),
+          Workload.unknown,
+          Limits.none.copy(conf = sizes(view, cores)),
+          view.neighbours,
+          None
+        )
         Coexistence
-          .fit(
-            granted(view.topology),
-            Workload.unknown,
-            Limits.none.copy(conf = sizes(view, cores)),
-            IdSet.empty,
-            Others(view.neighbours, leases),
-            None
-          )
+          .fit(fitting, leases)
           .left
           .map(_.message)
           .flatMap(fitted =>

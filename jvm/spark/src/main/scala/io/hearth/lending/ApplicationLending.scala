@@ -16,7 +16,7 @@ import io.hearth.core.leases.{
 }
 import io.hearth.core.plan.FreeMemory
 import io.hearth.core.topology.IdSet
-import io.hearth.spark.{Activity, BestEffort, Log}
+import io.hearth.driver.{Activity, BestEffort, Log}
 
 /**
  * Carries out what [[LendingPolicy]] decides: offers CPUs of idle places to other applications and borrows theirs, in the
@@ -224,9 +224,9 @@ final class ApplicationLending(
     reserved = needed
   }
 
-  private def open(lendings: OffersAndLoans, own: IdSet): Vector[FreeOffer] = lendings.offers
+  private def open(lendings: OffersAndLoans, places: IdSet): Vector[FreeOffer] = lendings.offers
     .filter(_.offer.lease != lease)
-    .map(o => FreeOffer(o.file, (lendings.free(o) & mayHave) &~ own, o.offer.memoryNodes))
+    .map(o => FreeOffer(o.file, (lendings.free(o) & mayHave) &~ places, o.offer.memoryNodes))
     .filter(_.cpus.nonEmpty)
 
   /** One that the kernel lets have no other CPUs is not tried again. */

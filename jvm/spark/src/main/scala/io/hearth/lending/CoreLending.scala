@@ -5,7 +5,7 @@ import java.util.concurrent.{RejectedExecutionException, ScheduledExecutorServic
 
 import io.hearth.core.plan.ExecutorPlan
 import io.hearth.core.topology.IdSet
-import io.hearth.spark.{Activity, Lending, Log, RunningExecutor, Unattended}
+import io.hearth.driver.{Activity, Lending, Log, RunningExecutor, Unattended}
 
 /**
  * Looks at an application every 100 ms: opens CPUs of idle places to its executors that are short of them, as
@@ -90,8 +90,8 @@ final class CoreLending(
       executors: Vector[RunningExecutor],
       placements: Vector[PlacementState]
   ): Unit = {
-    val usual = InternalLendingState(nanoTime(), doing.pending > 0, placements, asked = false)
-    val (next, shifts) = known.next(asking(usual).fold(usual) { ids =>
+    val state = InternalLendingState(nanoTime(), doing.pending > 0, placements, waitsRead = false)
+    val (next, shifts) = known.next(asking(state).fold(state) { ids =>
       val start = nanoTime()
       val waited = masks.waited(executors.filter(m => ids(m.id)))
       val end = nanoTime()
@@ -99,7 +99,7 @@ final class CoreLending(
       val counted = placements.map(p =>
         p.copy(executor = p.executor.map(e => e.copy(waited = waited.get(e.id))))
       )
-      InternalLendingState(end, usual.pending, counted, asked = true)
+      InternalLendingState(end, state.pending, counted, waitsRead = true)
     })
     known = next
     shifts.foreach(carryOut)

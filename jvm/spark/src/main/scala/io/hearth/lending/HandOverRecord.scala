@@ -2,8 +2,7 @@ package io.hearth.lending
 
 import java.time.Instant
 
-import com.fasterxml.jackson.databind.JsonNode
-import com.fasterxml.jackson.databind.node.{IntNode, ObjectNode}
+import com.fasterxml.jackson.databind.node.ObjectNode
 
 import io.hearth.core.json.Json
 import io.hearth.core.topology.IdSet
@@ -84,14 +83,14 @@ final case class HandOverRecord(
     else (lentOut :+ loan).takeRight(HandOverRecord.Kept)
   )
 
-  def toJson: ObjectNode = {
-    val node = Json.obj().put("schema", HandOverRecord.Schema).put("app_id", appId)
-    node.put("number", number).put("cpu_seconds", math.round(cpuSeconds * 1000) / 1000.0)
-    node.set[ObjectNode]("loans", Json.array(loans.map(HandOverRecord.loanJson)))
-    if (lentOut.nonEmpty)
-      node.set[ObjectNode]("lent_out", Json.array(lentOut.map(HandOverRecord.lentJson)))
-    node
-  }
+  def toJson: ObjectNode = Json.obj(
+    "schema" -> HandOverRecord.Schema,
+    "app_id" -> appId,
+    "number" -> number,
+    "cpu_seconds" -> math.round(cpuSeconds * 1000) / 1000.0,
+    "loans" -> loans.map(HandOverRecord.loanJson),
+    "lent_out" -> Option.when(lentOut.nonEmpty)(lentOut.map(HandOverRecord.lentJson))
+  )
 }
 
 object HandOverRecord {
@@ -102,26 +101,23 @@ object HandOverRecord {
 
   def empty(appId: String): HandOverRecord = HandOverRecord(appId, 0, 0.0, Vector.empty)
 
-  private def lentJson(loan: OutgoingGrant): JsonNode = {
-    val node = Json.obj().put("place", loan.place).put("cpus", loan.cpus.toString)
-    node.put("app_id", loan.to.appId).put("user", loan.to.user)
-    node.put("executor_id", loan.executorId).put("since", loan.since.toString)
-    loan.until.foreach(end => node.put("until", end.toString))
-    node
-  }
+  private def lentJson(loan: OutgoingGrant): ObjectNode = Json.obj(
+    "place" -> loan.place,
+    "cpus" -> loan.cpus,
+    "app_id" -> loan.to.appId,
+    "user" -> loan.to.user,
+    "executor_id" -> loan.executorId,
+    "since" -> loan.since.toString,
+    "until" -> loan.until.map(_.toString)
+  )
 
-  private def loanJson(loan: Grant): JsonNode = {
-    val node = Json.obj().put("executor_id", loan.executorId).put("place", loan.place)
-    node.put("cpus", loan.cpus.toString)
-    node.set[JsonNode]("from_places", Json.array(loan.lenders.map(IntNode.valueOf)))
-    loan.from.foreach(other =>
-      node.set[JsonNode](
-        "from_application",
-        Json.obj().put("app_id", other.appId).put("user", other.user)
-      )
-    )
-    node.put("since", loan.since.toString)
-    loan.until.foreach(end => node.put("until", end.toString))
-    node
-  }
+  private def loanJson(loan: Grant): ObjectNode = Json.obj(
+    "executor_id" -> loan.executorId,
+    "place" -> loan.place,
+    "cpus" -> loan.cpus,
+    "from_places" -> loan.lenders,
+    "from_application" -> loan.from.map(o => Json.obj("app_id" -> o.appId, "user" -> o.user)),
+    "since" -> loan.since.toString,
+    "until" -> loan.until.map(_.toString)
+  )
 }

@@ -57,13 +57,13 @@ object PlacementState {
  *
  * @param now of `System.nanoTime`
  * @param pending whether there are tasks that no executor runs yet
- * @param asked whether it was asked how long threads have waited
+ * @param waitsRead whether it was read how long threads have waited
  */
 final case class InternalLendingState(
     now: Long,
     pending: Boolean,
     placements: Vector[PlacementState],
-    asked: Boolean
+    waitsRead: Boolean
 )
 
 /** CPUs of idle places, by the ids of these places. */
@@ -136,7 +136,7 @@ final case class InternalLending(
       placement <- now.placements
       executor <- placement.working if open(executor.id)
     } yield executor.id ->
-      (if (now.asked) judge(placement, executor, now.now) else (waited.get(executor.id), false))
+      (if (now.waitsRead) judge(placement, executor, now.now) else (waited.get(executor.id), false))
     all.toMap
   }
 

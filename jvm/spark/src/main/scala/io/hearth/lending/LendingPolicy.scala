@@ -50,9 +50,9 @@ final case class FreeOffer(offer: String, cpus: IdSet, nodes: IdSet)
 /**
  * An executor that may have more CPUs.
  *
- * @param most how many: as far as there is memory for the tasks on them
+ * @param max how many: as far as there is memory for the tasks on them
  */
-final case class Borrower(executorId: String, nodes: IdSet, most: Int)
+final case class Borrower(executorId: String, nodes: IdSet, max: Int)
 
 /** What an executor is to have of an offer. */
 final case class Allocation(offer: String, executorId: String, cpus: IdSet)
@@ -177,12 +177,12 @@ object LendingPolicy {
       if (placement.slotBytes == 0) Max.toLong
       else math.min(Max.toLong, bytes / placement.slotBytes)
     has = lent(demand.executorId)
-    most = mostCpus(slots(has, placement.slots, placement.cpus.size) + more, placement) - has
-    if more > 0 && most > 0
-  } yield Borrower(demand.executorId, demand.nodes, most)
+    max = maxCpus(slots(has, placement.slots, placement.cpus.size) + more, placement) - has
+    if more > 0 && max > 0
+  } yield Borrower(demand.executorId, demand.nodes, max)
 
   /** The most CPUs that are for so many tasks: the other way round than [[slots]]. */
-  private def mostCpus(tasks: Long, placement: PlacementState): Int =
+  private def maxCpus(tasks: Long, placement: PlacementState): Int =
     (((tasks + 1) * placement.cpus.size - 1) / placement.slots).min(Max.toLong).toInt
 
   /**
@@ -200,7 +200,7 @@ object LendingPolicy {
     val taken = order
       .foldLeft(Vector.empty[(String, String, Int)]) { case (done, (offer, cpu)) =>
         def has(id: String) = done.count(_._2 == id)
-        val open = borrowers.filter(b => done.sizeIs < cpus && has(b.executorId) < b.most)
+        val open = borrowers.filter(b => done.sizeIs < cpus && has(b.executorId) < b.max)
         val beside = open.filter(_.nodes == offer.nodes)
         val who = (if (beside.isEmpty) open else beside).map(_.executorId)
         done ++ who.minByOption(id => (has(id), id)).map((offer.offer, _, cpu))

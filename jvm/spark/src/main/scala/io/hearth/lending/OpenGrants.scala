@@ -4,7 +4,7 @@ import java.time.Instant
 import java.util.concurrent.TimeUnit
 
 import io.hearth.core.topology.IdSet
-import io.hearth.spark.{Log, RunningExecutor}
+import io.hearth.driver.{Log, RunningExecutor}
 
 /** A loan, and when it began and ended by `System.nanoTime`. */
 final case class OpenGrant(loan: Grant, began: Long, ended: Option[Long])
@@ -111,10 +111,10 @@ final class OpenGrants(
       before: Vector[OpenGrant],
       after: Vector[OpenGrant]
   ): Option[String] = {
-    val own = executor.place.cpus
-    def all(loans: Vector[OpenGrant]) = own | IdSet.union(loans.map(_.loan.cpus))
+    val placeCpus = executor.place.cpus
+    def all(loans: Vector[OpenGrant]) = placeCpus | IdSet.union(loans.map(_.loan.cpus))
     val change =
-      MaskChange(own, all(before), all(after), strays.getOrElse(executor.id, Map.empty))
+      MaskChange(placeCpus, all(before), all(after), strays.getOrElse(executor.id, Map.empty))
     val since = settling.get(executor.id).fold(change.before)(_.change.before | change.before)
     val still = Settling(
       change.copy(before = since),

@@ -6,7 +6,7 @@ import io.hearth.core.IoReason
 import io.hearth.core.affinity.ThreadMasks
 import io.hearth.core.launch.JvmStarter
 import io.hearth.core.topology.IdSet
-import io.hearth.spark.RunningExecutor
+import io.hearth.driver.RunningExecutor
 
 /** The CPUs that the threads of executors and of the processes which they start may use. */
 trait ThreadMaskWriter {

@@ -13,7 +13,7 @@ import io.hearth.core.files.Homes
 import io.hearth.core.leases.{ActiveLease, Lease, LeaseRegistry}
 import io.hearth.core.{Redaction, UserError}
 import io.hearth.core.plan.{BindingMode, HearthKeys}
-import io.hearth.spark.{BestEffort, DaemonThread, DriverJvm, Log}
+import io.hearth.driver.{BestEffort, DaemonThread, DriverJvm, Log}
 
 /**
  * `spark.plugins=io.hearth.plugin.BindingPlugin`: each executor binds itself to a partition of its machine, whatever
@@ -115,7 +115,7 @@ final private class BindingExecutor extends ExecutorPlugin {
     outcome.warnings.foreach(BindingPlugin.warn)
     // Asked, not sent: an executor that ends now has been heard.
     BindingPlugin.guarded("The driver was not told how this executor is bound") {
-      val report = BindingReport.of(context.executorID, jvm.machine, jvm.pid, outcome)
+      val report = BindingReports.report(context.executorID, jvm.machine, jvm.pid, outcome)
       val _ = context.ask(report.toString)
     }
     outcome.refusal

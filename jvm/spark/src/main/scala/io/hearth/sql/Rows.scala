@@ -120,7 +120,7 @@ private[sql] object Rows {
   private val ArrayHeader = 24
 
   /** The least that a row of these columns takes before it is compressed. */
-  def least(columns: Seq[DataType]): BigInt =
+  def minBytes(columns: Seq[DataType]): BigInt =
     columns.map(of => BigInt(if (isFixed(of)) of.defaultSize else Word)).sum + Word
 
   /** Of the columns that are null, and of where a text stands. */

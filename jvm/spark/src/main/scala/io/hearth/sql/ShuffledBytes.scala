@@ -39,9 +39,9 @@ final private[sql] class ShuffledBytes {
   def of(plan: SparkPlan): Option[BigInt] = rowsOf(plan).map(_.provided)
 
   private def rowsOf(plan: SparkPlan): Option[Rows] = Option(sizes.get(plan)).getOrElse {
-    val found = counted(plan)
-    sizes.put(plan, found)
-    found
+    val bytes = counted(plan)
+    sizes.put(plan, bytes)
+    bytes
   }
 
   private def counted(plan: SparkPlan): Option[Rows] = plan match {
@@ -76,7 +76,10 @@ private[sql] object ShuffledBytes {
     if (parts.exists(_.isEmpty)) None else parts.flatten.reduceOption(_ + _)
 
   private def ran(stage: QueryStageExec, bytes: BigInt): Rows =
-    Rows(bytes, stage.getRuntimeStatistics.rowCount.getOrElse(bytes / Rows.least(typesOf(stage))))
+    Rows(
+      bytes,
+      stage.getRuntimeStatistics.rowCount.getOrElse(bytes / Rows.minBytes(typesOf(stage)))
+    )
 
   /** What an operator makes of the rows below it. */
   private def madeBy(plan: UnaryExecNode, below: Rows): Option[Rows] = plan match {
@@ -124,7 +127,7 @@ private[sql] object ShuffledBytes {
 
   private def scanned(leaf: LeafExecNode): Option[Rows] = leaf match {
     case range: RangeExec =>
-      Some(Rows(range.numElements * Rows.least(typesOf(range)), range.numElements))
+      Some(Rows(range.numElements * Rows.minBytes(typesOf(range)), range.numElements))
     case local: LocalTableScanExec => held(local.rows, typesOf(local))
     case cached: InMemoryTableScanExec =>
       // Before it is filled its statistics are those of the query, guessed by the types of columns.
@@ -138,7 +141,7 @@ private[sql] object ShuffledBytes {
         case files: FileScan =>
           val size = Statistics(files.fileIndex.sizeInBytes)
           read(scan, size, files.dataSchema.map(_.dataType))
-        case _ => relationOf(scan).flatMap(found => read(scan, found.stats, typesOf(scan)))
+        case _ => relationOf(scan).flatMap(relation => read(scan, relation.stats, typesOf(scan)))
       }
     case _ => None
   }
@@ -150,7 +153,7 @@ private[sql] object ShuffledBytes {
       val each = rows.iterator.map(row =>
         texts.filterNot(row.isNullAt).map(at => Rows.bytesOf(row.get(at, StringType)).toLong).sum
       )
-      Rows(BigInt(each.sum) + rows.size * Rows.least(columns), rows.size)
+      Rows(BigInt(each.sum) + rows.size * Rows.minBytes(columns), rows.size)
     }
   }
 
@@ -164,10 +167,10 @@ private[sql] object ShuffledBytes {
       val bytes =
         if (!columns.forall(Rows.isFixed)) size
         else
-          held.rowCount.fold(size * Rows.least(columns) / Rows.least(all))(
-            _ * Rows.least(columns)
+          held.rowCount.fold(size * Rows.minBytes(columns) / Rows.minBytes(all))(
+            _ * Rows.minBytes(columns)
           )
-      Rows(bytes, held.rowCount.getOrElse(bytes / Rows.least(columns)))
+      Rows(bytes, held.rowCount.getOrElse(bytes / Rows.minBytes(columns)))
     }
 
   private def typesOf(plan: SparkPlan): Seq[DataType] = plan.output.map(_.dataType)

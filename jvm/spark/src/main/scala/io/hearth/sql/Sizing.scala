@@ -19,11 +19,11 @@ import io.hearth.core.plan.{HearthKeys, ShufflePartitions}
  * @param slots tasks that run at the same time
  */
 final private[sql] class Sizing(conf: SQLConf, slots: Int) {
-  private val most = conf.defaultNumShufflePartitions
+  private val max = conf.defaultNumShufflePartitions
   private val waves = slots * Sizing.Waves
 
   /** Where a plan has more than Spark's own number, as on many slots, little data need no more than that. */
-  private val least = Seq(most, waves, ShufflePartitions.Sparks).min
+  private val min = Seq(max, waves, ShufflePartitions.Sparks).min
   private val bytes = new ShuffledBytes
   private val advisory = BigInt(conf.getConf(SQLConf.ADVISORY_PARTITION_SIZE_IN_BYTES))
 
@@ -43,8 +43,8 @@ final private[sql] class Sizing(conf: SQLConf, slots: Int) {
   /** One number for the shuffles that the last stage reads, and so on for the stages below it. */
   private def stages(plan: SparkPlan): SparkPlan = {
     val (open, others) = sources(plan).partition(isOpen)
-    val bound = others.exists(_.outputPartitioning.numPartitions == most)
-    replace(plan, if (open.isEmpty || bound) most else numberFor(open))
+    val bound = others.exists(_.outputPartitioning.numPartitions == max)
+    replace(plan, if (open.isEmpty || bound) max else numberFor(open))
   }
 
   /** What a stage reads that has a partitioning: shuffles, stages that were made, bucketed tables. */
@@ -64,7 +64,7 @@ final private[sql] class Sizing(conf: SQLConf, slots: Int) {
     case exchange: ShuffleExchangeExec if exchange.shuffleOrigin == ENSURE_REQUIREMENTS =>
       exchange.outputPartitioning match {
         // Not the exchange's own number, which would make its shuffle.
-        case found @ (_: HashPartitioning | _: RangePartitioning) => found.numPartitions == most
+        case divided @ (_: HashPartitioning | _: RangePartitioning) => divided.numPartitions == max
         case _ => false
       }
     case _ => false
@@ -72,15 +72,15 @@ final private[sql] class Sizing(conf: SQLConf, slots: Int) {
 
   private def numberFor(open: Seq[SparkPlan]): Int = {
     val sizes = open.map(exchange => bytes.of(exchange.children.head))
-    if (sizes.exists(_.isEmpty)) most
+    if (sizes.exists(_.isEmpty)) max
     else {
       // Adaptive execution merges them all together, up to the advisory size.
       val size = sizes.flatten.sum
       val needed = (size + advisory - 1) / advisory
       val busy = (size / smallest).min(waves)
       // The last partitions of a stage leave no slot idle.
-      val whole = if (needed > least) (needed + slots - 1) / slots * slots else BigInt(least)
-      whole.max(busy).min(most).toInt
+      val whole = if (needed > min) (needed + slots - 1) / slots * slots else BigInt(min)
+      whole.max(busy).min(max).toInt
     }
   }
 
@@ -89,7 +89,7 @@ final private[sql] class Sizing(conf: SQLConf, slots: Int) {
       val child = stages(exchange.child)
       val below =
         if (child.fastEquals(exchange.child)) exchange else exchange.withNewChildren(Seq(child))
-      if (isOpen(exchange) && number != most) Sizing.renumbered(below, number) else below
+      if (isOpen(exchange) && number != max) Sizing.renumbered(below, number) else below
     case exchange: Exchange => exchange.mapChildren(stages)
     case other => other.mapChildren(replace(_, number))
   }

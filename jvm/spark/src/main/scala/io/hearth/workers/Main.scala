@@ -13,20 +13,20 @@ import sun.misc.Signal
 
 import io.hearth.core.files.OwnFiles
 import io.hearth.core.launch.Processes
-import io.hearth.core.leases.{Lease, LeaseRegistry, Leases}
+import io.hearth.core.leases.{Lease, LeaseRegistry}
 import io.hearth.core.plan.{
   BindingMode,
   Coexistence,
-  Fitted,
+  Fitting,
   HearthKeys,
-  Others,
   Plan,
   PlanMode,
+  PlanRequest,
   WhenFull
 }
 import io.hearth.core.topology._
 import io.hearth.core.{Brief, UserError}
-import io.hearth.spark._
+import io.hearth.driver._
 
 /**
  * `Main REQUEST`: joins the places of a plan to a standalone cluster as bound Workers, and keeps them there until
@@ -63,7 +63,7 @@ object Main {
     leased.plan.reasons
       .filter(reason => Coexistence.Full(reason.decision))
       .foreach(reason => ConsoleLog.warn(s"${reason.value}: ${reason.because}"))
-    val reaper = new ReaperClient(() => Reaper.start(), bestEffort)
+    val reaper = new Reaper(bestEffort)
     reaper.open()
     try run(request, jvm, id, leased, reaper, bestEffort)
     finally {
@@ -77,7 +77,7 @@ object Main {
       jvm: DriverJvm,
       id: String,
       leased: Leased,
-      reaper: ReaperClient,
+      reaper: Reaper,
       bestEffort: BestEffort
   ): Unit = {
     val plan = leased.plan
@@ -160,24 +160,17 @@ object Main {
     val mine = Lease.of(id, s"workers of ${request.master}", jvm.pid, jvm.startTicks)
     val bestEffort = new BestEffort(Leasing.NotSeen, ConsoleLog.warn)
     new Leasing(() => LeaseRegistry.here(sys.env.get), whenFull, mine, bestEffort, ConsoleLog)
-      .take(fit(request, _))
+      .take(fitting(request.plan))
   }
 
-  private def fit(request: WorkersRequest, leases: Leases): Fitted = {
-    val machine = TopologyReader.load(request.plan.machine)
-    val neighbours =
-      if (request.plan.ignoresOthers) Neighbours.none else Neighbours.running(Path.of("/proc"))
-    Coexistence
-      .fit(
-        machine,
-        request.plan.workload,
-        request.plan.limits,
-        request.plan.occupied,
-        Others(neighbours, leases),
-        Scratch.live()
-      )
-      .fold(unfit => throw new UserError(unfit.message), identity)
-  }
+  private def fitting(request: PlanRequest): Fitting = new Fitting(
+    TopologyReader.load(request.machine),
+    request.workload,
+    request.limits,
+    if (request.ignoresOthers) Neighbours.none else Neighbours.running(Path.of("/")),
+    Scratch.live(),
+    request.occupied
+  )
 }
 
 /** Standard output: a line for each event, with its time. */

@@ -28,7 +28,7 @@ final class WorkerLaunch(
   def directory(place: ExecutorPlan): Path = request.folder(place.id)
 
   def compose(place: ExecutorPlan, binding: Option[Binding]): LaunchSpec = {
-    val own = directory(place)
+    val folder = directory(place)
     LaunchSpec(
       java = request.java,
       javaOptions = binding.map(_ => Neighbours.mark(set)).toVector ++
@@ -40,12 +40,15 @@ final class WorkerLaunch(
       classPath = request.classPath,
       mainClass = MainClass,
       arguments = Vector("--cores", place.taskSlots.toString, "--memory", s"${place.heapMb}m") ++
-        Vector("--work-dir", own.resolve("work").toString) ++ request.arguments :+ request.master,
+        Vector(
+          "--work-dir",
+          folder.resolve("work").toString
+        ) ++ request.arguments :+ request.master,
       environment = localDirs.map("SPARK_LOCAL_DIRS" -> _).toMap ++ sizes(place),
-      workDirectory = own,
-      ownDirectory = own,
-      stdout = own.resolve("stdout"),
-      stderr = own.resolve("stderr"),
+      workDirectory = folder,
+      ownDirectory = folder,
+      stdout = folder.resolve("stdout"),
+      stderr = folder.resolve("stderr"),
       binding = binding
     )
   }

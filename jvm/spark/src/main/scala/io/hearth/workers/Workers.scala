@@ -6,7 +6,7 @@ import scala.annotation.tailrec
 
 import io.hearth.core.UserError
 import io.hearth.core.plan.ExecutorPlan
-import io.hearth.spark.{ExitStatus, Log, RestartPause, RunningExecutor, Unattended}
+import io.hearth.driver.{ExitStatus, Log, RestartPause, RunningExecutor, Unattended}
 
 /**
  * What becomes of the Worker of a place.
@@ -104,14 +104,14 @@ final class Workers(
 
   /** @return whether there was one */
   private def awaitExit(place: ExecutorPlan): Boolean = {
-    val found = synchronized(states.find(_.place.id == place.id).flatMap(_.running))
-    found.foreach { worker =>
+    val running = synchronized(states.find(_.place.id == place.id).flatMap(_.running))
+    running.foreach { worker =>
       val how = ExitStatus.explain(worker.process.waitFor())
       if (!synchronized(stopping))
         log.warn(s"The worker of place ${place.id}, process ${worker.process.pid}, is gone: $how")
       change(place)(_.copy(running = None, lastExit = Some(how)))
     }
-    found.nonEmpty
+    running.nonEmpty
   }
 
   /** @return whether they are being stopped, at most `ms` later */

@@ -2,13 +2,10 @@ package io.hearth.workers
 
 import java.nio.file.Path
 
-import io.hearth.core.json.Json
-import io.hearth.core.plan.PlanRequest
-import io.hearth.core.{Brief, UserError}
-
 import com.fasterxml.jackson.databind.JsonNode
 
-import scala.jdk.CollectionConverters._
+import io.hearth.core.json.{Field, Json}
+import io.hearth.core.plan.PlanRequest
 
 /**
  * What `hearth workers start` asks for (contract/workers-request.schema.json).
@@ -41,27 +38,18 @@ object WorkersRequest {
 
   /** @throws UserError naming the field that is absent or wrong */
   def read(document: JsonNode): WorkersRequest = {
-    def refuse(field: String, problem: String) =
-      throw new UserError(s"the request for workers: '${Brief(field)}' $problem")
-    def child(field: String) =
-      Option(document.get(field)).getOrElse(refuse(field, "is absent"))
-    def text(field: String) =
-      if (child(field).isTextual) child(field).asText else refuse(field, "is not a text")
-    def texts(field: String) =
-      if (child(field).isArray) child(field).iterator.asScala.map(_.asText).toVector
-      else refuse(field, "is not a list")
-    if (text("schema") != Schema) refuse("schema", s"is not '$Schema'")
-    if (!child("memory_mb").canConvertToLong) refuse("memory_mb", "is not a whole number")
+    val root = Field.of(document, "the request for workers", "contract/workers-request.schema.json")
+    root.schemaIs(Schema)
     WorkersRequest(
-      text("name"),
-      text("master"),
-      Path.of(text("directory")),
-      PlanRequest.read(child("plan")),
-      text("java"),
-      texts("class_path"),
-      child("memory_mb").asLong,
-      texts("java_options"),
-      texts("arguments")
+      root("name").text,
+      root("master").text,
+      Path.of(root("directory").text),
+      PlanRequest.read(root("plan").value),
+      root("java").text,
+      root("class_path").texts,
+      root("memory_mb").long,
+      root("java_options").texts,
+      root("arguments").texts
     )
   }
 

@@ -13,8 +13,8 @@ import io.hearth.core.json.Json
 import io.hearth.core.leases.{Lease, LeaseRegistry, Leases, LiveLease}
 import io.hearth.core.placement.{ProcessPlacement, ThreadPlacement}
 import io.hearth.core.topology.{IdSet, MachineSpec, Neighbours, Topology}
-import io.hearth.spark.BestEffort
-import io.hearth.spark.testing.Heard
+import io.hearth.driver.BestEffort
+import io.hearth.driver.testing.Heard
 
 /** What an executor that somebody else has started does with itself. */
 class BindingSuite extends AnyFunSuite {
@@ -245,7 +245,7 @@ class BindingSuite extends AnyFunSuite {
       val reports = of("app/1")
       val outcome = binding(view(twoNodes, Some(8)), new Asked(Set("memory")), registry)
       outcome.lease.foreach(_.close())
-      def report(id: String) = BindingReport.of(id, "big1", 7, outcome).toString
+      def report(id: String) = BindingReports.report(id, "big1", 7, outcome).toString
       val told = Vector("1", "2").map(id => reports.add(report(id)))
       assert(told.forall(_.exists(_.contains("its memory is not bound: EPERM for memory"))))
       reports.publish()

@@ -11,8 +11,8 @@ import org.scalatest.funsuite.AnyFunSuite
 import io.hearth.core.leases.{Loan, ActiveLease, Lease, LeaseRegistry, LeaseState, LoanRegistry}
 import io.hearth.core.plan.{FreeMemory, HandOverMode}
 import io.hearth.core.topology.IdSet
-import io.hearth.spark.{Activity, BestEffort, RunningExecutor}
-import io.hearth.spark.testing.{FakeProcess, HandDriven, Heard, Places, Temporary}
+import io.hearth.driver.{Activity, BestEffort, RunningExecutor}
+import io.hearth.driver.testing.{FakeProcess, HandDriven, Heard, Places, Temporary}
 
 /**
  * Applications that lend each other CPUs over one directory, each with its own view of it, on one clock: each has

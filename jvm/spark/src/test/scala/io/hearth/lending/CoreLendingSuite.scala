@@ -8,8 +8,8 @@ import org.scalatest.funsuite.AnyFunSuite
 
 import io.hearth.core.launch.{JvmStarter, LaunchSpec}
 import io.hearth.core.topology.IdSet
-import io.hearth.spark.{Activity, RunningExecutor}
-import io.hearth.spark.testing.{FakeProcess, HandDriven, Heard, Places}
+import io.hearth.driver.{Activity, RunningExecutor}
+import io.hearth.driver.testing.{FakeProcess, HandDriven, Heard, Places}
 
 /** Loans of CPUs by the kernel's and the clock's hand of a test: executors have three threads each. */
 class CoreLendingSuite extends AnyFunSuite {

@@ -5,7 +5,7 @@ import scala.util.Random
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.hearth.core.topology.IdSet
-import io.hearth.spark.testing.Places
+import io.hearth.driver.testing.Places
 
 /** Who gets whose CPUs: places have two CPUs each, two of them on each node. */
 class InternalLendingSuite extends AnyFunSuite {
@@ -26,7 +26,7 @@ class InternalLendingSuite extends AnyFunSuite {
   /** What is lent after these moments, a tenth of a second apart. */
   private def after(moments: Seq[(Boolean, Vector[PlacementState])]): InternalLending =
     moments.zipWithIndex.foldLeft(InternalLending()) { case (state, ((pending, placements), n)) =>
-      state.next(InternalLendingState(n * tenth, pending, placements, asked = true))._1
+      state.next(InternalLendingState(n * tenth, pending, placements, waitsRead = true))._1
     }
 
   /** Place 0 works, its threads waiting as this share of the time; the others as given. */
@@ -59,7 +59,7 @@ class InternalLendingSuite extends AnyFunSuite {
     assert(after(begun.map { case (_, placements) => (true, placements) }).lent.isEmpty)
     val state = after(begun)
     val (back, shifts) =
-      state.next(InternalLendingState(4 * tenth, pending = true, begun.last._2, asked = true))
+      state.next(InternalLendingState(4 * tenth, pending = true, begun.last._2, waitsRead = true))
     assert(back.lent.isEmpty)
     assert(
       shifts == Vector(GrantChange("0", GrantedCpus(IdSet(2, 3), Vector(1)), GrantedCpus.nothing))

@@ -6,7 +6,7 @@ import org.scalatest.funsuite.AnyFunSuite
 
 import io.hearth.core.plan.FreeMemory
 import io.hearth.core.topology.IdSet
-import io.hearth.spark.testing.Places
+import io.hearth.driver.testing.Places
 
 /** What an application offers, borrows and gives back: places have two CPUs and two slots, two of them a node. */
 class LendingPolicySuite extends AnyFunSuite {
@@ -130,20 +130,20 @@ class LendingPolicySuite extends AnyFunSuite {
   test(
     "an executor borrows as many CPUs as there is unleased memory for further tasks, as planned for one"
   ) {
-    def most(freeMb: Long, limitMb: Long, lent: Int, demands: Demand*) = LendingPolicy
+    def max(freeMb: Long, limitMb: Long, lent: Int, demands: Demand*) = LendingPolicy
       .within(
         FreeMemory(Map(0 -> (freeMb << 20), 1 -> (1L << 40)), limitMb << 20),
         demands.toVector,
         Vector(runs(0, 2), runs(1, 2)),
         _ => lent
       )
-      .map(_.most)
+      .map(_.max)
     val (one, beside) = (Demand("0", IdSet(0)), Demand("1", IdSet(0)))
-    assert(most(192 * 3 + 191, 1 << 20, 0, one) == Vector(3))
-    assert(most(192 * 3, 1 << 20, 5, one) == Vector(3), "beyond what it has")
-    assert(most(191, 1 << 20, 0, one).isEmpty)
-    assert(most(192 * 7, 1 << 20, 0, one, beside) == Vector(3, 3), "they share the node")
-    assert(most(192 * 9, 192 * 4, 0, one, Demand("1", IdSet(1))) == Vector(2, 2), "and the cgroup")
+    assert(max(192 * 3 + 191, 1 << 20, 0, one) == Vector(3))
+    assert(max(192 * 3, 1 << 20, 5, one) == Vector(3), "beyond what it has")
+    assert(max(191, 1 << 20, 0, one).isEmpty)
+    assert(max(192 * 7, 1 << 20, 0, one, beside) == Vector(3, 3), "they share the node")
+    assert(max(192 * 9, 192 * 4, 0, one, Demand("1", IdSet(1))) == Vector(2, 2), "and the cgroup")
   }
 
   test("as many slots are lent as a place has for as many CPUs, one at least") {
@@ -170,16 +170,16 @@ class LendingPolicySuite extends AnyFunSuite {
         val handed = shares.flatMap(_.cpus.iterator)
         val all = offers.map(_.cpus.size).sum
         assert(handed.distinct == handed)
-        assert(handed.size == Vector(cpus, all, demands.map(_.most).sum).min)
+        assert(handed.size == Vector(cpus, all, demands.map(_.max).sum).min)
         for (s <- shares) {
           val from = offers.find(_.offer == s.offer).get
           assert(s.cpus.subsetOf(from.cpus) && demands.exists(_.executorId == s.executorId))
           val has = shares.groupMapReduce(_.executorId)(_.cpus.size)(_ + _)
-          assert(demands.forall(d => has.getOrElse(d.executorId, 0) <= d.most))
+          assert(demands.forall(d => has.getOrElse(d.executorId, 0) <= d.max))
           val beside = demands.filter(_.nodes == from.nodes)
           assert(
             beside.exists(_.executorId == s.executorId) || beside.forall(d =>
-              has(d.executorId) == d.most
+              has(d.executorId) == d.max
             )
           )
         }

@@ -7,7 +7,7 @@ import org.scalatest.funsuite.AnyFunSuite
 import io.hearth.core.launch.LaunchSpec
 import io.hearth.core.plan.{ExecutorPlan, Limits, PlanRequest, Workload}
 import io.hearth.core.topology.IdSet
-import io.hearth.spark.testing.Places
+import io.hearth.driver.testing.Places
 
 class WorkerLaunchSuite extends AnyFunSuite {
 

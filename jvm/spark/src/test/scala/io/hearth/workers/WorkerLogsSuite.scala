@@ -6,7 +6,7 @@ import java.nio.file.{Files, Path}
 import org.scalatest.BeforeAndAfterAll
 import org.scalatest.funsuite.AnyFunSuite
 
-import io.hearth.spark.testing.Temporary
+import io.hearth.driver.testing.Temporary
 
 class WorkerLogsSuite extends AnyFunSuite with BeforeAndAfterAll {
   private val root = Files.createTempDirectory("logs")

@@ -7,8 +7,8 @@ import org.scalatest.funsuite.AnyFunSuite
 
 import io.hearth.core.UserError
 import io.hearth.core.plan.ExecutorPlan
-import io.hearth.spark.RunningExecutor
-import io.hearth.spark.testing.{Heard, Places}
+import io.hearth.driver.RunningExecutor
+import io.hearth.driver.testing.{Heard, Places}
 
 /** Real processes in the Workers' stead: what is kept running, and when nothing is. */
 class WorkersSuite extends AnyFunSuite {

@@ -13,7 +13,7 @@ class IndependenceTest extends AnyFunSuite {
     noClasses()
       .should()
       .dependOnClassesThat()
-      .resideInAnyPackage("io.hearth.core..", "io.hearth.spark..", "org.apache.spark..numa..")
+      .resideInAnyPackage("io.hearth.core..", "io.hearth.driver..", "org.apache.spark..numa..")
       .check(ours)
   }
 

@@ -89,8 +89,8 @@ object LinuxScheduling {
    * @throws BindingRefused
    */
   def bindProcessToCpus(cpus: IdSet): Unit = {
-    val usual = cpusOfThread()
-    def isBound(tid: Int) = cpusOf(tid).exists(mask => mask != usual && mask.subsetOf(cpus))
+    val processMask = cpusOfThread()
+    def isBound(tid: Int) = cpusOf(tid).exists(mask => mask != processMask && mask.subsetOf(cpus))
     def bind(done: Set[Int]): Unit = {
       val fresh = threads().filterNot(done)
       fresh.filterNot(isBound).foreach(bindToCpus(_, cpus))

@@ -36,8 +36,8 @@ object NativeCode {
         .filter(_ != null)
     val noexec = directory.flatMap(Mountpoint.noexec)
     val why = (directory, noexec) match {
-      case (Some(place), Some(mount)) =>
-        s"hearth cannot call the kernel: JNA's native code cannot be loaded from $place, as $mount is mounted noexec"
+      case (Some(folder), Some(mount)) =>
+        s"hearth cannot call the kernel: JNA's native code cannot be loaded from $folder, as $mount is mounted noexec"
       case _ => s"hearth cannot call the kernel: JNA's native code cannot be loaded: $line"
     }
     s"$why; $Remedy"

@@ -27,9 +27,9 @@ private[affinity] object ProcessFamily {
     if (!Files.exists(proc.resolve(s"$pid/task/$pid/children"))) of(pid, ProcFs.stats(proc))
     else {
       def inSession(id: Long) = ProcStat.read(proc.resolve(s"$id")).exists(_.session == pid)
-      @tailrec def below(found: Set[Long], next: Set[Long]): Set[Long] =
-        if (next.isEmpty) found
-        else below(found ++ next, next.flatMap(children(_, proc)) -- found -- next)
+      @tailrec def below(known: Set[Long], next: Set[Long]): Set[Long] =
+        if (next.isEmpty) known
+        else below(known ++ next, next.flatMap(children(_, proc)) -- known -- next)
       below(Set.empty, known.filter(inSession) + pid)
     }
 

@@ -59,25 +59,22 @@ private[cli] object AffinityVerbs {
   /** `affinity-defaults`: what holds where the user sets nothing, and the policies. */
   def defaults(args: Vector[String]): String = {
     pairs(args, Set.empty)
-    val document = Json.obj().put("schema", "hearth/affinity-defaults/1")
-    val each = document.putArray("architectures")
-    Defaults.ALL.asScala.foreach(d =>
-      each
-        .addObject()
-        .put("architecture", d.architecture)
-        .put("policy", d.policy)
-        .put("threads", d.threads)
-        .put("basis", d.basis)
+    Json.pretty(
+      Json.obj(
+        "schema" -> "hearth/affinity-defaults/1",
+        "architectures" -> Defaults.ALL.asScala.map(d =>
+          Json.obj(
+            "architecture" -> d.architecture,
+            "policy" -> d.policy,
+            "threads" -> d.threads,
+            "basis" -> d.basis
+          )
+        ),
+        "policies" -> Policy.Kind.values.toVector.map(kind =>
+          Json.obj("name" -> kind.written, "plain" -> kind.plain, "meaning" -> kind.meaning)
+        )
+      )
     )
-    val policies = document.putArray("policies")
-    Policy.Kind.values.foreach(kind =>
-      policies
-        .addObject()
-        .put("name", kind.written)
-        .put("plain", kind.plain)
-        .put("meaning", kind.meaning)
-    )
-    Json.pretty(document)
   }
 
   private def carrier(peer: String): String = {

@@ -19,19 +19,21 @@ private[cli] object BandwidthVerb {
     )
   }
 
-  private def document(nodes: Vector[NodeBandwidth]) = {
-    val document = Json.obj().put("schema", "hearth/bandwidth/1").put("kernel", "triad")
-    document.put("repetitions", Repetitions)
-    val byNode = document.putObject("nodes")
-    nodes.foreach { node =>
-      val entry = byNode.putObject(node.node.toString)
-      entry.put("best_gb_s", rounded(node.best)).put("median_gb_s", rounded(node.median))
-      entry.put("threads", node.threads).put("array_mb", node.arrayBytes >> 20)
-      node.cacheBytes.foreach(bytes => entry.put("cache_mb", bytes >> 20))
-      entry.put("beyond_caches", node.beyondCaches)
-    }
-    document
-  }
+  private def document(nodes: Vector[NodeBandwidth]) = Json.obj(
+    "schema" -> "hearth/bandwidth/1",
+    "kernel" -> "triad",
+    "repetitions" -> Repetitions,
+    "nodes" -> nodes.map { node =>
+      node.node -> Json.obj(
+        "best_gb_s" -> rounded(node.best),
+        "median_gb_s" -> rounded(node.median),
+        "threads" -> node.threads,
+        "array_mb" -> (node.arrayBytes >> 20),
+        "cache_mb" -> node.cacheBytes.map(_ >> 20),
+        "beyond_caches" -> node.beyondCaches
+      )
+    }.toMap
+  )
 
   private def rounded(value: Double): Double = math.round(value * 100) / 100.0
 }

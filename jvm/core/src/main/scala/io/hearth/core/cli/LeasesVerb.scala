@@ -3,7 +3,6 @@ package io.hearth.core.cli
 import java.io.IOException
 
 import com.fasterxml.jackson.databind.JsonNode
-import com.fasterxml.jackson.databind.node.ObjectNode
 
 import io.hearth.core.{IoReason, UserError}
 import io.hearth.core.json.Json
@@ -17,51 +16,42 @@ private[cli] object LeasesVerb {
     val directory = registry(LeaseRegistry.directory(sys.env.get))
     val lendings = registry(new LoanRegistry(LeaseRegistry.here(sys.env.get)).read())
     val leases = lendings.leases
-    val document = Json
-      .obj()
-      .put("schema", "hearth/leases/1")
-      .put("directory", directory.toString)
-    document.set[JsonNode](
-      "leases",
-      Json.array(leases.live.sortBy(one => (one.lease.since, one.lease.appId)).map(shown))
-    )
-    document
-      .set[JsonNode]("offers", Json.array(lendings.offers.sortBy(_.offer.cpus.head).map(offered)))
-    document.set[JsonNode](
-      "loans",
-      Json.array(
-        lendings.loans.sortBy(_.loan.cpus.head).map(one => lent(one, lendings.offered(one)))
+    Json.pretty(
+      Json.obj(
+        "schema" -> "hearth/leases/1",
+        "directory" -> directory.toString,
+        "leases" -> leases.live.sortBy(one => (one.lease.since, one.lease.appId)).map(shown),
+        "offers" -> lendings.offers.sortBy(_.offer.cpus.head).map(offered),
+        "loans" -> lendings.loans
+          .sortBy(_.loan.cpus.head)
+          .map(one => lent(one, lendings.offered(one))),
+        "problems" -> (leases.problems ++ leases.unknown ++ lendings.problems),
+        "topology" -> TopologyJson.write(TopologyReader.load(None))
       )
     )
-    document
-      .set[JsonNode]("problems", Json.texts(leases.problems ++ leases.unknown ++ lendings.problems))
-    document.set[JsonNode]("topology", TopologyJson.write(TopologyReader.load(None)))
-    Json.pretty(document)
   }
 
-  private def shown(one: LiveLease): JsonNode = one.lease.toJson match {
-    case document: ObjectNode => document.put("user", one.user).put("ours", one.ours)
-    case other => other
-  }
+  private def shown(one: LiveLease): JsonNode =
+    one.lease.toJson.put("user", one.user).put("ours", one.ours)
 
-  private def offered(one: LiveOffer): JsonNode = {
-    val node = Json.obj().put("app_id", one.offer.appId).put("user", one.user)
-    node.put("cpus", one.offer.cpus.toString).put("since_ms", one.offer.since)
-  }
+  private def offered(one: LiveOffer): JsonNode = Json.obj(
+    "app_id" -> one.offer.appId,
+    "user" -> one.user,
+    "cpus" -> one.offer.cpus,
+    "since_ms" -> one.offer.since
+  )
 
   /** Without its lender where that wants the CPUs back, or has ended. */
-  private def lent(one: LiveLoan, from: Option[LiveOffer]): JsonNode = {
-    val node = Json.obj().put("cpus", one.loan.cpus.toString).put("since_ms", one.loan.since)
-    val borrower = Json.obj().put("app_id", one.loan.appId).put("user", one.user)
-    node.set[JsonNode]("to", borrower.put("executor_id", one.loan.executorId))
-    from.foreach(offer =>
-      node.set[JsonNode](
-        "from",
-        Json.obj().put("app_id", offer.offer.appId).put("user", offer.user)
-      )
-    )
-    node
-  }
+  private def lent(one: LiveLoan, lender: Option[LiveOffer]): JsonNode = Json.obj(
+    "cpus" -> one.loan.cpus,
+    "since_ms" -> one.loan.since,
+    "to" -> Json.obj(
+      "app_id" -> one.loan.appId,
+      "user" -> one.user,
+      "executor_id" -> one.loan.executorId
+    ),
+    "from" -> lender.map(o => Json.obj("app_id" -> o.offer.appId, "user" -> o.user))
+  )
 
   private def registry[A](read: => A): A =
     try read

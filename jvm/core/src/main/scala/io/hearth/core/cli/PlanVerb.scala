@@ -11,7 +11,7 @@ import com.fasterxml.jackson.databind.JsonNode
 import io.hearth.core.{Brief, IoReason, Redaction, UserError}
 import io.hearth.core.json.Json
 import io.hearth.core.leases.{Lease, LeaseRegistry, Leases, OpenFile}
-import io.hearth.core.plan.{Coexistence, Fitted, LaunchSettings, Others, Plan, PlanJson}
+import io.hearth.core.plan.{Coexistence, Fitting, Fitted, LaunchSettings, Plan, PlanJson}
 import io.hearth.core.plan.{PlanLease, PlanMode, PlanRequest}
 import io.hearth.core.topology.{IdSet, Neighbours, Scratch, Topology}
 import io.hearth.core.topology.{TopologyJson, TopologyReader}
@@ -29,10 +29,10 @@ private[cli] object PlanVerb {
         if Vector(fd, tell).forall(_.toIntOption.nonEmpty) =>
       val document = Json.parse(new String(System.in.readAllBytes(), UTF_8), "the plan request")
       val offer = Offer(fd.toInt, Path.of(file), pid.toLongOption.getOrElse(0L), name, tell.toInt)
-      Json.pretty(planned(document, new Seen, Some(Right(offer))))
+      Json.pretty(planned(document, new Looks, Some(Right(offer))))
     case Vector("--unleased", why) => // the caller could make no file for one
       val document = Json.parse(new String(System.in.readAllBytes(), UTF_8), "the plan request")
-      Json.pretty(planned(document, new Seen, Some(Left(Brief(why, 200)))))
+      Json.pretty(planned(document, new Looks, Some(Left(Brief(why, 200)))))
     case other =>
       throw new UserError(
         s"plan does not take '${other.mkString(" ")}': it reads a request in JSON on standard input"
@@ -55,102 +55,100 @@ private[cli] object PlanVerb {
 
   private[core] def answer(in: InputStream): JsonNode = {
     val document = Json.parse(new String(in.readAllBytes(), UTF_8), "the plan request")
-    val seen = new Seen
-    PlanRequest.several(document).fold(planned(document, seen)) { requests =>
-      val answers = Json.array(requests.map(request => answered(request, seen)))
-      Json.obj().put("schema", "hearth/plans/1").set[JsonNode]("plans", answers)
+    val looks = new Looks
+    PlanRequest.several(document).fold(planned(document, looks)) { requests =>
+      Json.obj("schema" -> "hearth/plans/1", "plans" -> requests.map(answered(_, looks)))
     }
   }
 
   /** The plan, or why there is none: one request that cannot be met does not take others with it. */
-  private def answered(request: JsonNode, seen: Seen): JsonNode =
-    try Json.obj().set[JsonNode]("plan", planned(request, seen))
+  private def answered(request: JsonNode, looks: Looks): JsonNode =
+    try Json.obj("plan" -> planned(request, looks))
     catch {
-      case e: UserError => Json.obj().put("refused", Brief(e.getMessage, Main.MaxErrorChars))
+      case e: UserError => Json.obj("refused" -> Brief(e.getMessage, Main.MaxErrorChars))
     }
 
-  /** Machines and neighbours, looked at once for all requests: their plans then fit together. */
-  private class Seen {
+  /** Machines and what runs beside, looked at once for all requests: their plans then fit together. */
+  private class Looks {
     private val machines = mutable.Map.empty[Option[String], Topology]
-    private lazy val running = Others(Neighbours.running(Path.of("/proc")), leases())
+    private lazy val running = Neighbours.running(Path.of("/"))
+
+    /** That they cannot be read is a reason of the plan. */
+    private lazy val live =
+      try LeaseRegistry.here(sys.env.get).read()
+      catch { case e: IOException => Leases.failing(Brief(IoReason(e), 200)) }
 
     def topology(machine: Option[String]): Topology =
       machines.getOrElseUpdate(machine, TopologyReader.load(machine))
 
-    /** Of the live machine; a captured or described one is planned for as if it were idle. */
-    def others(request: PlanRequest): Others =
-      if (request.machine.nonEmpty || request.ignoresOthers) Others.none else running
+    def leases(request: PlanRequest): Leases = if (alone(request)) Leases.none else live
 
-    /** That they cannot be read is a reason of the plan. */
-    private def leases(): Leases =
-      try LeaseRegistry.here(sys.env.get).read()
-      catch { case e: IOException => Leases.failing(Brief(IoReason(e), 200)) }
+    def fitting(request: PlanRequest): Fitting = new Fitting(
+      topology(request.machine),
+      request.workload,
+      request.limits,
+      if (alone(request)) Neighbours.none else running,
+      if (request.machine.isEmpty) Scratch.live() else Scratch.assumed(topology(request.machine)),
+      request.occupied
+    )
+
+    /** A captured or described machine is planned for as if it were idle. */
+    private def alone(request: PlanRequest) = request.machine.nonEmpty || request.ignoresOthers
+  }
+
+  private def accepted(fitted: Fitted, request: PlanRequest): Fitted = {
+    if (request.whenFull.contains("refuse"))
+      fitted.refusal.foreach(sentence => throw new UserError(sentence))
+    fitted
   }
 
   /** One JVM takes its lease in the step in which it is planned; other plans leave that to their driver. */
-  private def leased(request: PlanRequest, fit: Leases => Fitted, fitted: Fitted, offer: Offer) =
+  private def leased(request: PlanRequest, fitting: Fitting, first: Fitted, offer: Offer): Fitted =
     try
       LeaseRegistry.here(sys.env.get).exclusively(offer.say) { registry =>
-        val now = fit(registry.leases)
-        val waits = now.full.nonEmpty && request.whenFull.contains("wait")
-        if (now.plan.mode == PlanMode.Native && !waits)
-          registry.takeFor(offer.lease(now), offer.file, offer.fd)
-        now
+        val fitted = accepted(fitting.beside(registry.leases), request)
+        val waits = fitted.full.nonEmpty && request.whenFull.contains("wait")
+        if (fitted.plan.mode == PlanMode.Native && !waits)
+          registry.takeFor(offer.lease(fitted), offer.file, offer.fd)
+        fitted
       }
-    catch { case e: IOException => unleased(request, fit, fitted, Brief(IoReason(e), 200)) }
+    catch { case e: IOException => unleased(request, fitting, first, Brief(IoReason(e), 200)) }
 
   /** Only who shares does without; the driver of one that waits tries again. */
   private def unleased(
       request: PlanRequest,
-      fit: Leases => Fitted,
-      fitted: Fitted,
+      fitting: Fitting,
+      first: Fitted,
       why: String
   ): Fitted =
     if (request.whenFull.forall(_ == "share"))
-      fitted.copy(plan = Coexistence.uncounted(fitted.plan, s"this application has no lease: $why"))
-    else fit(Leases.failing(why))
+      first.copy(plan = Coexistence.uncounted(first.plan, s"this application has no lease: $why"))
+    else accepted(fitting.beside(Leases.failing(why)), request)
 
   /** @param lease of one JVM, absent where none is wanted: the file for it, or why there is none */
   private def planned(
       document: JsonNode,
-      seen: Seen,
+      looks: Looks,
       lease: Option[Either[String, Offer]] = None
   ): JsonNode = {
     val request = PlanRequest.read(document)
-    val topology = seen.topology(request.machine)
+    val topology = looks.topology(request.machine)
     checkOccupied(request.occupied, topology)
-    val scratch = if (request.machine.isEmpty) Scratch.live() else Scratch.assumed(topology)
-    val others = seen.others(request)
-    def fit(leases: Leases): Fitted = {
-      val fitted = Coexistence
-        .fit(
-          topology,
-          request.workload,
-          request.limits,
-          request.occupied,
-          others.copy(leases = leases),
-          scratch
-        )
-        .fold(unfit => throw new UserError(unfit.message), identity)
-      if (request.whenFull.contains("refuse"))
-        fitted.refusal.foreach(sentence => throw new UserError(sentence))
-      fitted
-    }
-    val first = fit(others.leases)
+    val fitting = looks.fitting(request)
+    val first = accepted(fitting.beside(looks.leases(request)), request)
     val fitted = lease
       .filter(_ => first.plan.mode == PlanMode.Native && !request.ignoresOthers)
-      .fold(first)(_.fold(unleased(request, fit, first, _), leased(request, fit, first, _)))
+      .fold(first)(
+        _.fold(unleased(request, fitting, first, _), leased(request, fitting, first, _))
+      )
     written(fitted.plan, request, topology)
   }
 
   private def written(plan: Plan, request: PlanRequest, topology: Topology): JsonNode = {
     val document = PlanJson.write(plan)
     if (LaunchSettings.waits(plan)) document.put("master", "local-numa")
-    val launch = Json.obj()
-    LaunchSettings.of(plan, request.limits.conf).toVector.sorted.foreach { case (key, value) =>
-      launch.put(key, value)
-    }
-    if (!launch.isEmpty) document.set[JsonNode]("launch", launch)
+    val launch = LaunchSettings.of(plan, request.limits.conf)
+    if (launch.nonEmpty) document.setAll[JsonNode](Json.obj("launch" -> launch))
     val redaction = Redaction.of(request.limits.conf.get)
     val users = request.limits.conf.map { case (key, value) =>
       key -> redaction.setting(key, value)

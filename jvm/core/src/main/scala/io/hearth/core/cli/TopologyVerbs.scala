@@ -2,8 +2,6 @@ package io.hearth.core.cli
 
 import java.nio.file.Path
 
-import scala.annotation.tailrec
-
 import io.hearth.core.UserError
 import io.hearth.core.json.Json
 import io.hearth.core.topology.{Gatherer, TopologyJson, TopologyReader}
@@ -23,28 +21,22 @@ private[cli] object TopologyVerbs {
 
   /** `gather --output FILE [--force]`: a capture of this machine. */
   def gather(args: Vector[String]): String = {
-    @tailrec def parse(rest: Vector[String], asked: Asked): String =
-      rest match {
-        case "--output" +: file +: more => parse(more, asked.copy(output = Some(file)))
-        case "--force" +: more => parse(more, asked.copy(force = true))
-        case Vector() if asked.output.nonEmpty => write(asked)
-        case _ => refuse("gather --output FILE [--force]", args)
-      }
-    parse(args, Asked(None, force = false))
+    val (force, rest) = args.partition(_ == "--force")
+    rest match {
+      case Vector("--output", file) => write(file, force.nonEmpty)
+      case _ => refuse("gather --output FILE [--force]", args)
+    }
   }
 
-  final private case class Asked(output: Option[String], force: Boolean)
-
-  private def write(asked: Asked): String = {
-    val gathered =
-      new Gatherer(Path.of("/")).write(Path.of(asked.output.mkString), asked.force)
+  private def write(output: String, force: Boolean): String = {
+    val gathered = new Gatherer(Path.of("/")).write(Path.of(output), force)
     Json.pretty(
-      Json
-        .obj()
-        .put("schema", "hearth/gather/1")
-        .put("output", gathered.output.toString)
-        .put("files", gathered.files)
-        .put("bytes", gathered.bytes)
+      Json.obj(
+        "schema" -> "hearth/gather/1",
+        "output" -> gathered.output.toString,
+        "files" -> gathered.files,
+        "bytes" -> gathered.bytes
+      )
     )
   }
 

@@ -59,22 +59,23 @@ object CommunicationPlan {
     } catch { case e: Refused => throw new UserError(e.getMessage, Some(e)) }
 
   /** The document of `contract/affinity-plan.schema.json`. */
-  def write(topology: Topology, plan: AffinityPlan): ObjectNode = {
-    val document = Json
-      .obj()
-      .put("schema", "hearth/affinity-plan/1")
-      .put("source", topology.source)
-      .put("policy", plan.policy.toString)
-      .put("plain", plan.policy.kind.plain)
-      .put("meaning", plan.policy.kind.meaning)
-    plan.device.toScala.foreach { d =>
-      val device = document.putObject("device")
-      device.put("name", d.name).put("why", d.why)
-      device.set[ObjectNode]("lowest", Json.texts(d.lowest.asScala))
-      device.put("nodes", Ids.show(d.nodes)).put("cpus", Ids.show(d.cpus)).put("place", d.source)
-    }
-    document.set[ObjectNode]("groups", Json.texts(plan.groups.asScala.map(Ids.show)))
-    document.set[ObjectNode]("remarks", Json.texts(plan.remarks.asScala))
-    document
-  }
+  def write(topology: Topology, plan: AffinityPlan): ObjectNode = Json.obj(
+    "schema" -> "hearth/affinity-plan/1",
+    "source" -> topology.source,
+    "policy" -> plan.policy.toString,
+    "plain" -> plan.policy.kind.plain,
+    "meaning" -> plan.policy.kind.meaning,
+    "device" -> plan.device.toScala.map(d =>
+      Json.obj(
+        "name" -> d.name,
+        "why" -> d.why,
+        "lowest" -> d.lowest.asScala.toVector,
+        "nodes" -> Ids.show(d.nodes),
+        "cpus" -> Ids.show(d.cpus),
+        "place" -> d.source
+      )
+    ),
+    "groups" -> plan.groups.asScala.map(Ids.show),
+    "remarks" -> plan.remarks.asScala
+  )
 }

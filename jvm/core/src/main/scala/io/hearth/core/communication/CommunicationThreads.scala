@@ -34,28 +34,24 @@ final case class CommunicationThreads(
 ) {
 
   /** The document of `contract/affinity-threads.schema.json`. */
-  def write(topology: Topology): ObjectNode = {
-    val document = Json
-      .obj()
-      .put("schema", "hearth/affinity-threads/1")
-      .put("pid", pid)
-      .put("seconds", seconds)
-      .put("looks", looks)
-      .put("other_threads", others)
-    val list = document.putArray("threads")
-    threads.foreach { t =>
-      val row = list
-        .addObject()
-        .put("tid", t.thread.tid)
-        .put("name", Terminal.escaped(t.thread.name))
-        .put("software", t.software)
-        .put("cpus", t.thread.cpus.toString)
-        .put("last_cpu", t.thread.lastCpu)
-      topology.nodeOf(t.thread.lastCpu).foreach(node => row.put("node", node.id))
-      row.put("node_moves_per_s", t.nodeMoves / seconds)
+  def write(topology: Topology): ObjectNode = Json.obj(
+    "schema" -> "hearth/affinity-threads/1",
+    "pid" -> pid,
+    "seconds" -> seconds,
+    "looks" -> looks,
+    "other_threads" -> others,
+    "threads" -> threads.map { t =>
+      Json.obj(
+        "tid" -> t.thread.tid,
+        "name" -> Terminal.escaped(t.thread.name),
+        "software" -> t.software,
+        "cpus" -> t.thread.cpus,
+        "last_cpu" -> t.thread.lastCpu,
+        "node" -> topology.nodeOf(t.thread.lastCpu).map(_.id),
+        "node_moves_per_s" -> t.nodeMoves / seconds
+      )
     }
-    document
-  }
+  )
 }
 
 object CommunicationThreads {

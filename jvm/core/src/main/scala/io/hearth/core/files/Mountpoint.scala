@@ -18,7 +18,7 @@ object Mountpoint {
   /** Where the mount begins from which no program or library may be run, for a path on such a mount. */
   def noexec(path: Path): Option[Path] =
     try of(existing(path), Files.readString(Table)).filter(_.noexec).map(_.directory)
-    catch { case _: IOException => None } // what cannot be read is taken for usual
+    catch { case _: IOException => None } // what cannot be read is taken for one without
 
   /**
    * The mount on which a path lies.

@@ -58,9 +58,9 @@ object ContainerFiles {
         spec.classPath.flatMap(ofClassPath) ++ ofVariables(environment ++ spec.environment, paths)
     // A write lock needs a file that may be written to.
     val lease = spec.environment.get(LeaseRegistry.FileVariable).map(Path.of(_))
-    val own = (Vector(spec.ownDirectory) ++ lease.filter(Files.exists(_)))
+    val writable = (Vector(spec.ownDirectory) ++ lease.filter(Files.exists(_)))
       .map(Mount(_, writable = true))
-    Wanted(read.map(Mount(_, writable = false)) ++ own, Vector.empty) ++
+    Wanted(read.map(Mount(_, writable = false)) ++ writable, Vector.empty) ++
       Wanted.all((spec.javaOptions ++ spec.privateOptions).map(ofOption(_, paths)))
   }
 

@@ -144,15 +144,15 @@ object Docker {
 
   private def awaitJvm(spec: LaunchSpec, container: String, client: Process): ProcessHandle = {
     val deadline = System.nanoTime + TimeUnit.SECONDS.toNanos(StartSeconds)
-    var found = Option.empty[ProcessHandle]
-    while (found.isEmpty) {
+    var jvm = Option.empty[ProcessHandle]
+    while (jvm.isEmpty) {
       if (client.waitFor(PollMillis, TimeUnit.MILLISECONDS)) throw notStarted(spec, client)
       if (System.nanoTime > deadline)
         throw new IOException(s"docker has not started $container within $StartSeconds s")
       val (_, said) = docker(Vector("inspect", "--format", "{{.State.Pid}}", container))
-      found = said.toLongOption.filter(_ > 0).map(handle(_, container))
+      jvm = said.toLongOption.filter(_ > 0).map(handle(_, container))
     }
-    found.get
+    jvm.get
   }
 
   private def handle(pid: Long, container: String): ProcessHandle =

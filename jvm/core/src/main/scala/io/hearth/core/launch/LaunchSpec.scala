@@ -7,8 +7,6 @@ import io.hearth.core.topology.IdSet
 /**
  * A JVM to start, as plain values; [[LaunchSpec.command]] is exactly what runs.
  *
- * A launch is composed of steps `LaunchSpec => LaunchSpec`; no step drops what an earlier one set.
- *
  * @param java the java executable
  * @param environment variables set on top of the launching process's own
  * @param workDirectory where it starts; may be the user's, so nothing is made or written there

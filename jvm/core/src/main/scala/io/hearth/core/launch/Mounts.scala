@@ -13,14 +13,14 @@ object Mounts {
    */
   def combined(wanted: Iterable[Mount], chosen: Iterable[Mount] = Vector.empty): Vector[Mount] = {
     val users = followed(chosen)
-    val own = followed(wanted)
+    val hearths = followed(wanted)
     def covered(path: Path, writable: Boolean) =
       Iterator
         .iterate(path.getParent)(_.getParent)
         .takeWhile(Option(_).nonEmpty)
-        .flatMap(own.get)
+        .flatMap(hearths.get)
         .exists(_ || !writable)
-    val needed = own.filterNot { case (path, writable) => covered(path, writable) }
+    val needed = hearths.filterNot { case (path, writable) => covered(path, writable) }
     (needed ++ users).toVector.map { case (path, writable) => Mount(path, writable) }.sortBy(_.path)
   }
 

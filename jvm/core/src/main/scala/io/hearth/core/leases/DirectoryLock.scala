@@ -31,22 +31,22 @@ final private[leases] class DirectoryLock(directory: Path) {
 
   private def await(lock: OpenFile, limitMs: Long, say: String => Unit): Option[String] = {
     val start = System.nanoTime
-    var seen = Vector.empty[FileHolder]
+    var holders = Vector.empty[FileHolder]
     var said = false
     var locked = lock.flock()
     while (!locked && msSince(start) < limitMs) {
-      seen = (seen ++ FileHolder.of(directory)).distinct.take(Named)
+      holders = (holders ++ FileHolder.of(directory)).distinct.take(Named)
       if (!said && msSince(start) >= SayAfterMs) {
         said = true
-        say(s"Waiting to take a lease: ${kept(seen, msSince(start))}")
+        say(s"Waiting to take a lease: ${lockedBy(holders, msSince(start))}")
       }
       Thread.sleep(PollMs)
       locked = lock.flock()
     }
-    Option.when(!locked)(kept(seen, limitMs))
+    Option.when(!locked)(lockedBy(holders, limitMs))
   }
 
-  private def kept(holders: Vector[FileHolder], ms: Long): String = {
+  private def lockedBy(holders: Vector[FileHolder], ms: Long): String = {
     val who =
       if (holders.isEmpty) "a process that cannot be seen here"
       else holders.map(_.shown).mkString(" and ")
@@ -74,7 +74,7 @@ final private[leases] case class FileHolder(pid: Long) {
 
 private[leases] object FileHolder {
   def of(file: Path): Option[FileHolder] = Try {
-    val where = place(file)
+    val where = deviceAndInode(file)
     Files
       .readString(Path.of("/proc/locks"))
       .linesIterator
@@ -85,11 +85,11 @@ private[leases] object FileHolder {
   }.toOption.flatten
 
   /** Device and inode as `/proc/locks` writes them; the device number is encoded as in makedev(3). */
-  private def place(file: Path): String = {
-    val seen = Files.readAttributes(file, "unix:dev,ino")
-    val device = seen.get("dev").asInstanceOf[Long]
+  private def deviceAndInode(file: Path): String = {
+    val attributes = Files.readAttributes(file, "unix:dev,ino")
+    val device = attributes.get("dev").asInstanceOf[Long]
     val major = (device >> 8 & 0xfff) | (device >> 32 & ~0xfffL)
     val minor = (device & 0xff) | (device >> 12 & ~0xffL)
-    f"$major%02x:$minor%02x:${seen.get("ino")}"
+    f"$major%02x:$minor%02x:${attributes.get("ino")}"
   }
 }

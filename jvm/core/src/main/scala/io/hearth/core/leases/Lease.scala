@@ -2,7 +2,7 @@ package io.hearth.core.leases
 
 import java.time.Instant
 
-import com.fasterxml.jackson.databind.JsonNode
+import com.fasterxml.jackson.databind.node.ObjectNode
 
 import io.hearth.core.json.Json
 import io.hearth.core.topology.IdSet
@@ -47,24 +47,19 @@ final case class Lease(
     ticket: Option[Long] = None
 ) {
 
-  def toJson: JsonNode = {
-    val memory = Json.obj()
-    memoryBytes.toVector.sorted.foreach { case (node, bytes) => memory.put(s"$node", bytes) }
-    val document = Json
-      .obj()
-      .put("schema", Lease.Schema)
-      .put("boot", boot)
-      .put("state", state.name)
-      .put("app_id", appId)
-      .put("name", name)
-      .put("pid", pid)
-      .put("start_ticks", startTicks)
-      .put("since", since)
-      .put("cpus", cpus.toString)
-    document.set[JsonNode]("memory_bytes", memory)
-    ticket.foreach(document.put("ticket", _))
-    document
-  }
+  def toJson: ObjectNode = Json.obj(
+    "schema" -> Lease.Schema,
+    "boot" -> boot,
+    "state" -> state.name,
+    "app_id" -> appId,
+    "name" -> name,
+    "pid" -> pid,
+    "start_ticks" -> startTicks,
+    "since" -> since,
+    "cpus" -> cpus,
+    "memory_bytes" -> memoryBytes,
+    "ticket" -> ticket
+  )
 }
 
 object Lease {
@@ -132,7 +127,9 @@ final case class Leases(
   /** Without those that wait behind a turn. @param ticket absent for one that has no turn: all are before it */
   def before(ticket: Option[Long]): Leases = copy(live =
     live.filter(one =>
-      one.lease.state != LeaseState.Waits || ticket.forall(own => one.lease.ticket.exists(_ < own))
+      one.lease.state != LeaseState.Waits || ticket.forall(turn =>
+        one.lease.ticket.exists(_ < turn)
+      )
     )
   )
 

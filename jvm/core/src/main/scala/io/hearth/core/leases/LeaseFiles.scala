@@ -27,7 +27,7 @@ final private[leases] case class Kind[A](
  *
  * @param inode is the same for all names of one file
  */
-final private[leases] case class Found[A](
+final private[leases] case class Published[A](
     name: String,
     inode: Long,
     value: A,
@@ -41,7 +41,7 @@ final private[leases] case class Found[A](
  * @param unread why there may be more than was found
  */
 final private[leases] case class ReadFiles[A](
-    found: Vector[Found[A]],
+    files: Vector[Published[A]],
     problems: Vector[String],
     unread: Vector[String]
 )
@@ -73,14 +73,14 @@ final private[leases] class LeaseFiles(directory: Path, boot: String) {
         "that nobody needs"
     )
     ReadFiles(
-      parts.flatMap(_.found).sortBy(_.name),
+      parts.flatMap(_.files).sortBy(_.name),
       parts.flatMap(_.problems),
       parts.flatMap(_.unread) ++ many
     )
   }
 
   /** Files of this user's own that hearth has made here. */
-  def own: Vector[Path] = listed(file => isOurs(file) && uidOf(file).contains(me))
+  def ours: Vector[Path] = listed(file => isOurs(file) && uidOf(file).contains(me))
 
   private def listed(wanted: Path => Boolean): Vector[Path] =
     try
@@ -100,19 +100,17 @@ final private[leases] class LeaseFiles(directory: Path, boot: String) {
 
     def read: ReadFiles[A] = {
       var held = 0
-      val said = Vector.newBuilder[Either[String, Found[A]]]
+      val said = Vector.newBuilder[Either[String, Published[A]]]
       val rest = files.iterator
-      while (held <= MaxHeld && rest.hasNext) look(rest.next()) match {
-        case Free => ()
-        case Odd(problem) => said += Left(problem)
-        case Held(document) =>
-          held += 1
-          if (held <= MaxHeld) said ++= document
+      while (held <= MaxHeld && rest.hasNext) {
+        val file = look(rest.next())
+        if (file.held) held += 1
+        if (!file.held || held <= MaxHeld) said ++= file.said
       }
-      val (problems, found) = said.result().partitionMap(identity)
+      val (problems, published) = said.result().partitionMap(identity)
       val more = problems.size - MaxProblems
       ReadFiles(
-        found,
+        published,
         problems.take(MaxProblems) ++
           Option.when(more > 0)(s"$more more files of user $user in $directory are not counted"),
         Option
@@ -126,31 +124,36 @@ final private[leases] class LeaseFiles(directory: Path, boot: String) {
     private def look(file: Path): Look[A] =
       try Using.resource(LinuxLocks.toRead(file))(within(file, _))
       catch {
-        case _: FileNotFoundException => Free
-        case _: AccessDeniedException => Odd(s"$file cannot be read: permission denied")
-        case e: IOException => Odd(s"$file cannot be read: ${e.getMessage}")
+        case _: FileNotFoundException => Look(held = false)
+        case _: AccessDeniedException => unread(s"$file cannot be read: permission denied")
+        case e: IOException => unread(s"$file cannot be read: ${e.getMessage}")
       }
 
+    private def unread(problem: String): Look[A] = Look(held = false, Some(Left(problem)))
+
     private def within(file: Path, open: OpenFile): Look[A] = {
-      val seen = open.status
-      if (!seen.isRegular) Odd(s"$file is not a regular file")
-      else if (seen.uid != uid || !(kind.unlocked || open.isWriteLocked)) Free
-      else if (!holds(open)) Held(None)
-      else if (seen.isWritableByOthers)
-        Held(Some(Left(s"$file is ignored: users other than its owner can write to it")))
-      else Held(document(file, open, seen.inode))
+      val status = open.status
+      if (!status.isRegular) unread(s"$file is not a regular file")
+      else if (status.uid != uid || !(kind.unlocked || open.isWriteLocked)) Look(held = false)
+      else if (!holds(open)) Look(held = true)
+      else if (status.isWritableByOthers)
+        Look(
+          held = true,
+          Some(Left(s"$file is ignored: users other than its owner can write to it"))
+        )
+      else Look(held = true, document(file, open, status.inode))
     }
 
     private def document(
         file: Path,
         open: OpenFile,
         inode: Long
-    ): Option[Either[String, Found[A]]] =
+    ): Option[Either[String, Published[A]]] =
       kind.parse(text(open)) match {
         case Left(problem) => Some(Left(s"$file is not a lease: $problem"))
         case Right(value) =>
           Option.when(kind.bootOf(value) == boot)(
-            Right(Found(file.getFileName.toString, inode, value, uid, user, uid == me))
+            Right(Published(file.getFileName.toString, inode, value, uid, user, uid == me))
           )
       }
   }
@@ -171,14 +174,14 @@ private[leases] object LeaseFiles {
   private val MaxTextBytes = 65536
   private val NoFollow = LinkOption.NOFOLLOW_LINKS
 
-  sealed private trait Look[+A]
-
-  /** Nobody holds it, or it is gone. */
-  private case object Free extends Look[Nothing]
-  final private case class Odd(problem: String) extends Look[Nothing]
-
-  /** @param said absent where nobody holds what it says */
-  final private case class Held[A](said: Option[Either[String, Found[A]]]) extends Look[A]
+  /**
+   * @param held whether somebody holds it
+   * @param said what it says, or what is wrong with it
+   */
+  final private case class Look[A](
+      held: Boolean,
+      said: Option[Either[String, Published[A]]] = None
+  )
 
   /** Whether hearth can have given it its name; others are not its files. */
   def isOf(prefix: String)(file: Path): Boolean = isName(prefix, file.getFileName.toString)

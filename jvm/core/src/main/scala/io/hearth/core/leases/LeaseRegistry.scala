@@ -37,7 +37,7 @@ final class LeaseRegistry(
 
   /** A file that somebody has given several names counts once. */
   private[leases] def leases(read: ReadFiles[Lease]): Leases = Leases(
-    read.found.distinctBy(_.inode).map(one => LiveLease(one.value, one.user, one.ours)),
+    read.files.distinctBy(_.inode).map(one => LiveLease(one.value, one.user, one.ours)),
     read.problems,
     read.unread
   )
@@ -141,7 +141,7 @@ final class LeaseRegistry(
   }
 
   /** Removes files of this user whose holders are gone; what it cannot remove does no harm. */
-  private def sweep(): Unit = files.own.filterNot(isBeingMade).foreach { file =>
+  private def sweep(): Unit = files.ours.filterNot(isBeingMade).foreach { file =>
     Try(Using.resource(LinuxLocks.toRead(file)) { open =>
       if (!open.isWriteLocked && !isLoanOfLiving(file, open)) Files.deleteIfExists(file)
     })

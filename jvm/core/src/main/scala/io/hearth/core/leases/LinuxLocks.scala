@@ -21,11 +21,11 @@ final class OpenFile private[leases] (val fd: Int) extends AutoCloseable {
   private[leases] val itself: Path = Path.of(s"/proc/self/fd/$fd")
 
   private[leases] def status: FileStatus = {
-    val seen = Files.readAttributes(itself, "unix:mode,uid,ino")
+    val attributes = Files.readAttributes(itself, "unix:mode,uid,ino")
     FileStatus(
-      seen.get("mode").asInstanceOf[Int],
-      seen.get("uid").asInstanceOf[Int],
-      seen.get("ino").asInstanceOf[Long]
+      attributes.get("mode").asInstanceOf[Int],
+      attributes.get("uid").asInstanceOf[Int],
+      attributes.get("ino").asInstanceOf[Long]
     )
   }
 
@@ -43,9 +43,9 @@ final class OpenFile private[leases] (val fd: Int) extends AutoCloseable {
 
   /** Whether anybody else holds a write lock on any part of it: only who may write to the file can. */
   private[leases] def isWriteLocked: Boolean = {
-    val asked = LinuxLocks.record(LinuxLocks.ReadLock, 0, 0)
-    LinuxLocks.checked("fcntl")(libc.fcntl(fd, LinuxLocks.OfdGetLock, asked))
-    asked.getShort(0) == LinuxLocks.WriteLock
+    val query = LinuxLocks.record(LinuxLocks.ReadLock, 0, 0)
+    LinuxLocks.checked("fcntl")(libc.fcntl(fd, LinuxLocks.OfdGetLock, query))
+    query.getShort(0) == LinuxLocks.WriteLock
   }
 
   /** Locks the whole file as flock(2) does, where nobody else has. */

@@ -25,16 +25,16 @@ final case class Offer(
     memoryNodes: IdSet,
     since: Long
 ) {
-  def toJson: JsonNode = Json
-    .obj()
-    .put("schema", Offer.Schema)
-    .put("boot", boot)
-    .put("app_id", appId)
-    .put("lease", lease)
-    .put("place", place)
-    .put("cpus", cpus.toString)
-    .put("memory_nodes", memoryNodes.toString)
-    .put("since", since)
+  def toJson: JsonNode = Json.obj(
+    "schema" -> Offer.Schema,
+    "boot" -> boot,
+    "app_id" -> appId,
+    "lease" -> lease,
+    "place" -> place,
+    "cpus" -> cpus,
+    "memory_nodes" -> memoryNodes,
+    "since" -> since
+  )
 }
 
 object Offer {
@@ -69,16 +69,16 @@ final case class Loan(
     cpus: IdSet,
     since: Long
 ) {
-  def toJson: JsonNode = Json
-    .obj()
-    .put("schema", Loan.Schema)
-    .put("boot", boot)
-    .put("app_id", appId)
-    .put("executor_id", executorId)
-    .put("lease", lease)
-    .put("offer", offer)
-    .put("cpus", cpus.toString)
-    .put("since", since)
+  def toJson: JsonNode = Json.obj(
+    "schema" -> Loan.Schema,
+    "boot" -> boot,
+    "app_id" -> appId,
+    "executor_id" -> executorId,
+    "lease" -> lease,
+    "offer" -> offer,
+    "cpus" -> cpus,
+    "since" -> since
+  )
 }
 
 object Loan {
@@ -143,16 +143,16 @@ final class LoanRegistry(registry: LeaseRegistry) {
     val leases = registry.readAll(LeaseKind)
     val offers = registry.readAll(LoanRegistry.OfferKind)
     val loans = registry.readAll(LoanRegistry.LoanKind, inUse)
-    val held = leases.found.map(one => one.name -> one).toMap
+    val held = leases.files.map(one => one.name -> one).toMap
     val isTheirs = new Holders(held)
     // Where not all leases and loans are known, nobody knows which CPUs are free.
     val unknown = leases.unread ++ loans.unread
     OffersAndLoans(
       registry.leases(leases),
-      offers.found
+      offers.files
         .filter(one => unknown.isEmpty && isTheirs(one))
         .map(one => LiveOffer(one.name, one.value, one.user, one.ours)),
-      loans.found
+      loans.files
         .filter(one => held.get(one.value.lease).exists(_.uid == one.uid))
         .map(one => LiveLoan(one.name, one.value, one.user, one.ours)),
       offers.problems ++ loans.problems ++ offers.unread ++ loans.unread
@@ -160,7 +160,7 @@ final class LoanRegistry(registry: LeaseRegistry) {
   }
 
   /** Only CPUs that are the lender's, and nobody else's, can be lent. */
-  private class Holders(leases: Map[String, Found[Lease]]) {
+  private class Holders(leases: Map[String, Published[Lease]]) {
 
     /** CPUs that more than one holds. */
     private val contested = leases.values
@@ -172,7 +172,7 @@ final class LoanRegistry(registry: LeaseRegistry) {
       }
       ._2
 
-    def apply(offer: Found[Offer]): Boolean = leases.get(offer.value.lease).exists { lease =>
+    def apply(offer: Published[Offer]): Boolean = leases.get(offer.value.lease).exists { lease =>
       lease.uid == offer.uid && lease.value.state == LeaseState.Holds &&
       offer.value.cpus.subsetOf(lease.value.cpus) && !offer.value.cpus.intersects(contested)
     }

@@ -80,16 +80,16 @@ final case class OtherUse(
   def sentence: String =
     f"process $pid ($name) of $user used $cpuSeconds%.1f s of CPU time on CPUs $cpus within $elapsed%.1f s"
 
-  def toJson: ObjectNode = Json
-    .obj()
-    .put("pid", pid)
-    .put("start_ticks", startTicks)
-    .put("name", name)
-    .put("user", user)
-    .put("cpus", cpus.toString)
-    .put("cpu_seconds", math.round(cpuSeconds * 100) / 100.0)
-    .put("from", from.toString)
-    .put("to", to.toString)
+  def toJson: ObjectNode = Json.obj(
+    "pid" -> pid,
+    "start_ticks" -> startTicks,
+    "name" -> name,
+    "user" -> user,
+    "cpus" -> cpus,
+    "cpu_seconds" -> math.round(cpuSeconds * 100) / 100.0,
+    "from" -> from.toString,
+    "to" -> to.toString
+  )
 
   private def elapsed: Double = (to.toEpochMilli - from.toEpochMilli) / 1e3
 }
@@ -114,9 +114,9 @@ object OtherUse {
     for {
       pid <- (after.threads.keySet -- family).toVector
       earlier <- before.threads.get(pid).toVector
-      here = after.threads(pid).filter { case (_, thread) => cpus.contains(thread.lastCpu) }
-      used = here.keys
-        .map(tid => tid -> ProcessLook.ticks(earlier, here, tid))
+      onOurs = after.threads(pid).filter { case (_, thread) => cpus.contains(thread.lastCpu) }
+      used = onOurs.keys
+        .map(tid => tid -> ProcessLook.ticks(earlier, onOurs, tid))
         .filter(_._2 > 0)
         .toMap
       seconds = used.values.sum / ProcStat.TicksPerSecond if seconds >= enough
@@ -127,7 +127,7 @@ object OtherUse {
       process.startTicks,
       process.name,
       user,
-      IdSet.from(used.keys.map(here(_).lastCpu)),
+      IdSet.from(used.keys.map(onOurs(_).lastCpu)),
       seconds,
       before.at,
       after.at

@@ -120,12 +120,12 @@ object PlacementCheck {
       lent: IdSet
   ): Option[Deviation] = {
     val short = leftShort(usable(expected, actual), masks(expected, actual, lent))
-    val kept = inside(expected, actual.threads, lent).filterNot(t => short.subsetOf(t.cpus))
+    val barred = inside(expected, actual.threads, lent).filterNot(t => short.subsetOf(t.cpus))
     Option.when(short.nonEmpty)(
       Deviation(
         s"CPUs $short",
-        s"has ${count(kept, actual.threads)} that may not run on CPUs $short, planned " +
-          s"${expected.cpus}: ${ThreadSummary.show(kept)}"
+        s"has ${count(barred, actual.threads)} that may not run on CPUs $short, planned " +
+          s"${expected.cpus}: ${ThreadSummary.show(barred)}"
       )
     )
   }

@@ -80,12 +80,13 @@ final case class PlacementReport(
     others: Vector[OtherUse] = Vector.empty
 ) {
 
-  def toJson: ObjectNode = {
-    val node = Json.obj().put("schema", PlacementReport.Schema).put("app_id", appId)
-    node.put("taken_at", takenAt.toString)
-    node.set[ObjectNode]("executors", Json.array(findings.map(PlacementReport.findingJson)))
-    node.set[ObjectNode]("others", Json.array(others.map(_.toJson)))
-  }
+  def toJson: ObjectNode = Json.obj(
+    "schema" -> PlacementReport.Schema,
+    "app_id" -> appId,
+    "taken_at" -> takenAt.toString,
+    "executors" -> findings.map(PlacementReport.findingJson),
+    "others" -> others.map(_.toJson)
+  )
 
   /** Executors that run and are to be bound. */
   private[placement] def bound: Vector[Subject] =
@@ -111,10 +112,10 @@ object PlacementReport {
    * Reads again where the executors of an earlier report are now, and in half a second who else uses their
    * CPUs.
    *
-   * @param own processes of the application, beside its executors, and of who asks
+   * @param application processes of the application, beside its executors, and of who asks
    * @throws UserError if there is none
    */
-  def retake(root: Path, runDirectory: Path, own: Set[Long]): PlacementReport = {
+  def retake(root: Path, runDirectory: Path, application: Set[Long]): PlacementReport = {
     val file = runDirectory.resolve("placement.json")
     val text = Try(Files.readString(file)).getOrElse(
       throw new UserError(
@@ -134,14 +135,14 @@ object PlacementReport {
       subjects.map(s => s.copy(lent = lent.getOrElse(s.executorId, IdSet.empty)))
     )
     val away = LentCpus.toOthers(runDirectory)
-    report.copy(others = othersNow(root.resolve("proc"), report.bound, own, away))
+    report.copy(others = othersNow(root.resolve("proc"), report.bound, application, away))
   }
 
   /** Three looks: the second says who is busy, the third what its threads have used. */
   private def othersNow(
       proc: Path,
       bound: Vector[Subject],
-      own: Set[Long],
+      application: Set[Long],
       away: IdSet
   ): Vector[OtherUse] =
     if (bound.isEmpty) Vector.empty
@@ -152,7 +153,13 @@ object PlacementReport {
       }
       val busy = next(ProcessLook.take(proc, None, System.nanoTime))
       val cpus = IdSet.union(bound.map(_.planned.cpus)) &~ away
-      OtherUse.between(busy, next(busy), own ++ bound.map(_.pid), cpus, OtherUse.owner(proc))
+      OtherUse.between(
+        busy,
+        next(busy),
+        application ++ bound.map(_.pid),
+        cpus,
+        OtherUse.owner(proc)
+      )
     }
 
   /** Field 22 of `/proc/PID/stat`; absent when the process is gone or a zombie. */
@@ -179,42 +186,35 @@ object PlacementReport {
 
   private def findingJson(finding: Finding): ObjectNode = {
     val s = finding.subject
-    val node = Json.obj().put("executor_id", s.executorId).put("place", s.place).put("host", s.host)
-    node.put("pid", s.pid).put("start_ticks", s.startTicks).put("bound", s.bound)
-    node.put("planned_cpus", s.planned.cpus.toString)
-    node.put("planned_memory_nodes", s.planned.memoryNodes.toString)
-    if (s.lent.nonEmpty) node.put("lent_cpus", s.lent.toString)
-    node.put("verdict", finding.verdict.text)
-    node.set[ObjectNode]("drift", Json.texts(finding.drift.map(_.sentence)))
-    node.set[ObjectNode]("notes", Json.texts(finding.notes))
-    finding.reading match {
-      case Some(Right(actual)) => node.set[ObjectNode]("kernel", kernelJson(actual))
-      case Some(Left(why)) => node.put("unreadable", why)
-      case None => node
-    }
-  }
-
-  private def kernelJson(actual: ProcessPlacement): ObjectNode = {
-    val node = Json.obj().put("cpus_allowed", actual.cpusAllowed.toString)
-    actual.cpusOnline.foreach(cpus => node.put("cpus_online", cpus.toString))
-    node.put("threads", actual.threads.size)
-    node.put("mems_allowed", actual.memsAllowed.toString)
-    node.set[ObjectNode]("policies", counts(actual.policies))
-    node.set[ObjectNode](
-      "anonymous_bytes",
-      counts(actual.anonymousBytes.map { case (k, v) => k.toString -> v })
-    )
-    node.set[ObjectNode](
-      "threads_on_cpu",
-      counts(actual.threadsOnCpu.map { case (k, v) => k.toString -> v })
+    Json.obj(
+      "executor_id" -> s.executorId,
+      "place" -> s.place,
+      "host" -> s.host,
+      "pid" -> s.pid,
+      "start_ticks" -> s.startTicks,
+      "bound" -> s.bound,
+      "planned_cpus" -> s.planned.cpus,
+      "planned_memory_nodes" -> s.planned.memoryNodes,
+      "lent_cpus" -> Option.when(s.lent.nonEmpty)(s.lent),
+      "verdict" -> finding.verdict.text,
+      "drift" -> finding.drift.map(_.sentence),
+      "notes" -> finding.notes,
+      "kernel" -> finding.reading.flatMap(_.toOption).map(kernelJson),
+      "unreadable" -> finding.reading.flatMap(_.left.toOption)
     )
   }
 
-  private def counts[N](items: Map[String, N])(implicit number: Numeric[N]): ObjectNode = {
-    val node = Json.obj()
-    items.toVector.sortBy(_._1).foreach { case (key, n) => node.put(key, number.toLong(n)) }
-    node
-  }
+  private def kernelJson(actual: ProcessPlacement): ObjectNode = Json.obj(
+    "cpus_allowed" -> actual.cpusAllowed,
+    "cpus_online" -> actual.cpusOnline,
+    "threads" -> actual.threads.size,
+    "mems_allowed" -> actual.memsAllowed,
+    "policies" -> Json.obj(actual.policies.toVector.sorted.map { case (policy, areas) =>
+      policy -> (areas: Json.Value)
+    }: _*),
+    "anonymous_bytes" -> actual.anonymousBytes,
+    "threads_on_cpu" -> actual.threadsOnCpu
+  )
 
   private def row(finding: Finding): Vector[String] = {
     val s = finding.subject

@@ -26,9 +26,9 @@ final case class PlacementSample(masks: Map[IdSet, Int], memsAllowed: IdSet) {
     val (inside, outside) = masks.partition { case (mask, _) => mask.subsetOf(open) }
     val strays = outside.valuesIterator.sum
     val short = PlacementCheck.leftShort(expected.cpus, inside)
-    val most = if (strays * 2 > masks.valuesIterator.sum) "most" else "some"
+    val share = if (strays * 2 > masks.valuesIterator.sum) "most" else "some"
     Set.empty[String] ++
-      Option.when(strays > 0)(s"$most threads elsewhere") ++
+      Option.when(strays > 0)(s"$share threads elsewhere") ++
       Option.when(inside.nonEmpty && short.nonEmpty)(s"CPUs $short abandoned") ++
       PlacementCheck.nodesDrift(expected, memsAllowed).map(_.kind)
   }

@@ -95,8 +95,8 @@ final private[plan] class BoundReasons(draft: PlanDraft) {
       heapsMb.min == Memory.CompressedOopsMb && constraints.heapMb.isEmpty &&
         spareMb / layout.placements.size >= OffHeap.MinRestMb
     ) {
-      val most = math.min(layout.slots / Widths.MinSlots, layout.placements.size + moreHeaps)
-      val more = most / layout.placements.size * layout.placements.size
+      val max = math.min(layout.slots / Widths.MinSlots, layout.placements.size + moreHeaps)
+      val more = max / layout.placements.size * layout.placements.size
       val uses = Vector(
         Option.when(constraints.offHeapMb.isEmpty && !workload.kind.exists(OffHeap.takes))(
           "--workload sql or etl (data of SQL off the heap)"

@@ -1,18 +1,45 @@
 package io.hearth.core.plan
 
+import io.hearth.core.UserError
 import io.hearth.core.leases.Leases
-import io.hearth.core.topology.{IdSet, Neighbours, Scratch, Topology}
+import io.hearth.core.topology.{IdSet, Neighbours, NumaNode, Scratch, Topology}
 
 /**
- * What else runs on a machine.
+ * What a plan is for. The leases that it is made beside are read where they are locked.
  *
- * @param neighbours bound executors, as the kernel shows them
- * @param leases what applications have taken
+ * @param topology of the machine, read where it is needed
+ * @param running bound executors of others, looked at each time that it is planned
+ * @param storage the file system in memory that shuffle files may use
+ * @param occupied CPUs that the user wants left alone in any case
+ * @param earlier a plan that was made before: it holds while what it takes is free
+ * @param whose said before what does not fit, such as `master 'local-numa': `
  */
-final case class Others(neighbours: Neighbours, leases: Leases)
+final class Fitting(
+    topology: => Topology,
+    val workload: Workload,
+    val limits: Limits,
+    running: => Neighbours,
+    storage: => Option[Scratch],
+    val occupied: IdSet = IdSet.empty,
+    earlier: Option[Plan] = None,
+    whose: String = ""
+) {
+  private[plan] lazy val machine = topology
+  private[plan] lazy val scratch = storage
+  private[plan] def neighbours = running
 
-object Others {
-  val none: Others = Others(Neighbours.none, Leases.none)
+  /** @throws UserError where nothing fits the machine */
+  def beside(leases: Leases): Fitted = earlier.filter(stillFree(_, leases)) match {
+    case Some(plan) => Fitted(plan, None, unbound = false)
+    case None =>
+      Coexistence
+        .fit(this, leases)
+        .fold(unfit => throw new UserError(whose + unfit.message), identity)
+  }
+
+  private def stillFree(plan: Plan, leases: Leases): Boolean =
+    !plan.reasons.exists(r => Coexistence.Full(r.decision)) &&
+      (leases.isEmpty || PlanLease.isFree(plan, machine, leases))
 }
 
 /**
@@ -46,36 +73,24 @@ object Coexistence {
   private val Source = "kernel: /proc/PID/status"
   private val LeaseSource = "hearth: leases"
 
-  /**
-   * As [[Planner.plan]]; a reason says what others change.
-   *
-   * @param occupied CPUs that the user wants left alone in any case
-   */
-  def fit(
-      topology: Topology,
-      workload: Workload,
-      limits: Limits,
-      occupied: IdSet,
-      others: Others,
-      scratch: Option[Scratch]
-  ): Either[Unfit, Fitted] = {
-    val held = HeldMemory.of(topology, others)
+  /** As [[Planner.plan]]; a reason says what others change. */
+  def fit(fitting: Fitting, leases: Leases): Either[Unfit, Fitted] = {
+    val neighbours = fitting.neighbours
+    val held = HeldMemory.of(fitting.machine, neighbours, leases)
     def planned(machine: Topology)(taken: Occupied) = {
-      def whole(of: Occupied) = Planner.plan(machine, workload, limits, of, scratch)
+      def whole(of: Occupied) =
+        Planner.plan(machine, fitting.workload, fitting.limits, of, fitting.scratch)
       if (held.isEmpty) whole(taken)
       else
         whole(taken.copy(heldBytes = held)).map(adding(heldReason(held))).orElse(whole(taken))
     }
-    def of(machine: Topology) = {
-      val ours = (machine.allowed.cpus & machine.cpus) &~ occupied
-      val waits = limits.conf.get(HearthKeys.WhenFull.name).contains("wait")
-      new Coexistence(ours, occupied, others, machine, waits).fit(planned(machine))
-    }
-    of(topology).map { whole =>
-      val available = others.neighbours.availableMb.filter(_ < whole.plan.memoryMb)
-      val smaller = available.flatMap(mb => of(leaving(topology, mb)).toOption)
+    def of(machine: Topology) = new Coexistence(fitting, machine, neighbours, leases)
+      .fit(planned(machine))
+    of(fitting.machine).map { whole =>
+      val available = neighbours.availableMb.filter(_ < whole.plan.memoryMb)
+      val smaller = available.flatMap(mb => of(leaving(fitting.machine, mb)).toOption)
       val fitted = smaller.getOrElse(whole)
-      val notes = others.neighbours.hidden.map(unseen) ++ others.leases.problems.map(unread) ++
+      val notes = neighbours.hidden.map(unseen) ++ leases.problems.map(unread) ++
         available.map(heldNow(fitted.plan, _))
       fitted.copy(plan = notes.foldLeft(fitted.plan)((done, note) => adding(note)(done)))
     }
@@ -118,21 +133,20 @@ object Coexistence {
   private def unread(why: String) = Reason(Leased, "not counted", why, LeaseSource)
 }
 
-/**
- * @param ours CPUs that the plan may use
- * @param occupied those that the user wants left alone
- * @param waits whether the application starts when enough is free, and not before
- */
+/** @param machine with the memory that is available */
 final private class Coexistence(
-    ours: IdSet,
-    occupied: IdSet,
-    others: Others,
+    fitting: Fitting,
     machine: Topology,
-    waits: Boolean
+    neighbours: Neighbours,
+    leases: Leases
 ) {
   import Coexistence._
 
-  private val leases = others.leases
+  /** CPUs that the plan may use. */
+  private val ours = (machine.allowed.cpus & machine.cpus) &~ fitting.occupied
+
+  /** Whether the application starts when enough is free, and not before. */
+  private val waits = fitting.limits.conf.get(HearthKeys.WhenFull.name).contains("wait")
   private val leased = leases.cpus & ours
 
   /** Of what leases say, what the machine has. */
@@ -142,16 +156,15 @@ final private class Coexistence(
   } yield id -> math.min(bytes, node.memoryBytes)
 
   /** Executors that no lease speaks for. */
-  private val near = others.neighbours.copy(executors =
-    others.neighbours.executors.filter(e =>
-      e.cpus.intersects(ours) && !(e.cpus & ours).subsetOf(leased)
-    )
+  private val near = neighbours.copy(executors =
+    neighbours.executors.filter(e => e.cpus.intersects(ours) && !(e.cpus & ours).subsetOf(leased))
   )
   private val theirs = near.cpus & ours
 
   def fit(planned: Occupied => Either[Unfit, Plan]): Either[Unfit, Fitted] = {
-    val memory = Occupied(occupied, leasedBytes = leasedBytes, ownBytes = leases.ownMemoryBytes)
-    val nothing = Occupied(occupied)
+    val memory =
+      Occupied(fitting.occupied, leasedBytes = leasedBytes, ownBytes = leases.ownMemoryBytes)
+    val nothing = Occupied(fitting.occupied)
 
     // Without the CPUs of others there may still be room beside their memory.
     def shared = (if (leasedBytes.isEmpty) planned(nothing) else planned(memory)).left
@@ -161,7 +174,7 @@ final private class Coexistence(
     else if (theirs.isEmpty && leasedBytes.isEmpty && leased.isEmpty)
       planned(nothing).map(Fitted(_, None, unbound = false))
     else
-      planned(memory.copy(cpus = occupied | theirs | leased, leased = leased))
+      planned(memory.copy(cpus = fitting.occupied | theirs | leased, leased = leased))
         .map(plan => Fitted(around.foldLeft(plan)((p, r) => adding(r)(p)), None, unbound = false))
         .left
         .flatMap(unfit => shared.map(over(_, unfit)))
@@ -231,5 +244,40 @@ final private class Coexistence(
       reasons = plan.reasons.filter(_.decision != Reasons.HandOver)
     )
     Fitted(adding(reason)(loose), Some(full), unbound = true)
+  }
+}
+
+/** Memory that processes without a lease hold now, so that no executor is planned into it. */
+private[plan] object HeldMemory {
+
+  /** With less, a node's plan is not changed: what comes and goes would make every plan another one. */
+  private val MinBytes = 2L << 30
+
+  /** Parts of a node in which it is counted, for the same reason. */
+  private val Steps = 8
+
+  /** Bytes by node that the plan leaves alone, besides the part that every plan leaves to others. */
+  def of(topology: Topology, neighbours: Neighbours, leases: Leases): Map[Int, Long] = for {
+    (id, available) <- available(topology, neighbours)
+    node <- topology.node(id)
+    leased = leases.memoryBytes.getOrElse(id, 0L)
+    bytes = beyond(node, node.memoryBytes - node.hugePageBytes - available - leased)
+    if bytes > 0
+  } yield id -> bytes
+
+  /** Of a machine with one node, [[Coexistence]] counts all that is available. */
+  private def available(topology: Topology, now: Neighbours): Map[Int, Long] =
+    if (topology.nodes.sizeIs > 1) now.availableOn else Map.empty
+
+  private def beyond(node: NumaNode, heldBytes: Long): Long = {
+    val total = node.memoryBytes - node.hugePageBytes
+    val left = total * (100 - Pools.UsablePercent) / 100
+    if (heldBytes <= math.max(left, MinBytes)) 0L
+    else {
+      // The plan takes a part of what it is given: so much less makes it end where the held memory begins.
+      val without = (heldBytes - left) * 100 / Pools.UsablePercent
+      val step = math.max(1L, total / Steps)
+      math.min(total, (without + step - 1) / step * step)
+    }
   }
 }

@@ -1,12 +1,9 @@
 package io.hearth.core.plan
 
-/** What a study measured of executors like these. */
-final private[plan] case class Measured(value: String, because: String, source: String)
-
 /** What studies measured of bound executors, or of several, by what the work does: only where this machine is alike. */
 private[plan] object Gains {
 
-  def of(usable: UsableMachine, layout: Layout, workload: Workload): Vector[Measured] = {
+  def of(usable: UsableMachine, layout: Layout, workload: Workload): Vector[Reason] = {
     val several = usable.nodes.sizeIs > 1
     val local = several && Locality.of(usable, layout).forall(_.local)
     Vector(
@@ -21,7 +18,7 @@ private[plan] object Gains {
     val alike = layout.slots < Widths.OneJvmScales && layout.widest <= AwansWidest &&
       usable.cores.forall(_.cpus.sizeIs == 1)
     Option.when(alike && workload.kind.contains(WorkloadKind.Ml))(
-      Measured(
+      gain(
         "up to 26 % less time than one JVM",
         "K-Means and a Gaussian mixture were up to 36 % faster in six executors of four cores than in one of 24, " +
           "without second threads, by less garbage collection",
@@ -29,6 +26,9 @@ private[plan] object Gains {
       )
     )
   }
+
+  private def gain(value: String, because: String, source: String) =
+    Reason(Partitioning.Gain, value, because, source)
 
   private val AwansWidest = 12
 
@@ -38,7 +38,7 @@ private[plan] object Gains {
       layout.widest <= Widths.MaxSlots
     val kinds: Set[WorkloadKind] = Set(WorkloadKind.Etl, WorkloadKind.Ml)
     Option.when(alike && workload.kind.forall(kinds))(
-      Measured(
+      gain(
         "up to 1.5 times as fast as one JVM",
         "word count, grep, naive Bayes and K-Means on 120 cores, in four partitions of 30, where one JVM had stopped " +
           "getting faster at about 60",
@@ -48,10 +48,10 @@ private[plan] object Gains {
   }
 
   /** Executors bound to nodes against executors that are not, on four nodes of a POWER8. */
-  private def binding(workload: Workload): Option[Measured] = {
-    def gain(percent: String, of: String, source: String) =
+  private def binding(workload: Workload): Option[Reason] = {
+    def bound(percent: String, of: String, source: String) =
       Some(
-        Measured(
+        gain(
           s"$percent faster by binding",
           s"on four nodes of a POWER8, bound compared with unbound: $of",
           source
@@ -59,13 +59,13 @@ private[plan] object Gains {
       )
     workload.kind match {
       case Some(WorkloadKind.Ml) =>
-        gain("13 to 15 %", "K-Means 13 %, SVM 15 %", "Chiba 2015; Baig 2018")
-      case Some(WorkloadKind.Graph) => gain("25 %", "PageRank 25 %", "Baig 2018")
+        bound("13 to 15 %", "K-Means 13 %, SVM 15 %", "Chiba 2015; Baig 2018")
+      case Some(WorkloadKind.Graph) => bound("25 %", "PageRank 25 %", "Baig 2018")
       case Some(WorkloadKind.Sql) =>
-        gain("3 to 7 %", "TPC-H 3 to 4 % on average, a scan 7 %", "Chiba 2015; Baig 2018")
+        bound("3 to 7 %", "TPC-H 3 to 4 % on average, a scan 7 %", "Chiba 2015; Baig 2018")
       case None =>
         val of = "SQL 3 to 7 %, machine learning 13 to 15 %, a graph 25 % (--workload says which)"
-        gain("3 to 25 %", of, "Chiba 2015; Baig 2018")
+        bound("3 to 25 %", of, "Chiba 2015; Baig 2018")
       case Some(_) => None
     }
   }

@@ -23,10 +23,10 @@ private[plan] object GeneratedClasses {
     number(heapMb).filter(_ => constraints.engine.isEmpty)
 
   def reason(heapMb: Long, constraints: UserConstraints): Option[Reason] =
-    chosen(heapMb, constraints).filterNot(_ => constraints.conf.contains(Key)).map { most =>
+    chosen(heapMb, constraints).filterNot(_ => constraints.conf.contains(Key)).map { max =>
       Reason(
         "generated classes",
-        s"at most $most are kept",
+        s"at most $max are kept",
         s"a query that is asked again finds its classes compiled; with Spark's $Sparks, 22 queries " +
           "in turn found hardly any",
         "hearth: measured on 2 CPUs"

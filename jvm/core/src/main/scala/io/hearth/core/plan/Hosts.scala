@@ -9,8 +9,6 @@ package io.hearth.core.plan
  * can be dialled and need no name resolution: Linux answers on all of 127.0.0.0/8. None ends in 0 or
  * 255, which some software takes for a network or a broadcast.
  */
-final private[plan] case class Hosts(names: Vector[String], reason: Reason)
-
 private[plan] object Hosts {
   private val PerOctet = 250
   private val FirstExecutorOctet = 200
@@ -19,7 +17,7 @@ private[plan] object Hosts {
    * @param firstNodes the first memory node of every executor
    * @param shared whether executors share the CPUs of their package
    */
-  def of(firstNodes: Vector[Int], shared: Boolean): Hosts = {
+  def of(firstNodes: Vector[Int], shared: Boolean): Decided[Vector[String]] = {
     val (names, because) =
       if (firstNodes.distinct.sizeIs > 1) {
         val place = if (shared) "package" else "NUMA node"
@@ -30,7 +28,7 @@ private[plan] object Hosts {
           "on one node every executor is a host"
         )
     val why = s"$because, so that locality, speculation and exclusion work within the machine"
-    Hosts(names, Reason("hosts", s"${names.distinct.size}", why, "Spark: TaskSetManager"))
+    Decided(names, Reason("hosts", s"${names.distinct.size}", why, "Spark: TaskSetManager"))
   }
 
   private def address(octet: Int, n: Int): String =

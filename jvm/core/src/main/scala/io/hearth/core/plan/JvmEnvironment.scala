@@ -55,19 +55,19 @@ object JvmEnvironment {
       set: Option[UserValue[Long]]
   ): Either[Unfit, Option[UserValue[Long]]] =
     (heapIn(environment, After), set) match {
-      case (Some(found), Some(asked)) if found.value != asked.value =>
+      case (Some(variable), Some(fixed)) if variable.value != fixed.value =>
         Left(
           Unfit(
-            asked.name,
-            Sizes.asked(asked),
-            s"${found.name} is ${Sizes.asked(found)}, which every JVM takes instead",
+            fixed.name,
+            Sizes.asked(fixed),
+            s"${variable.name} is ${Sizes.asked(variable)}, which every JVM takes instead",
             "give one of the two"
           )
         )
-      case (_, Some(asked)) => Right(Some(asked))
-      case (found, None) =>
+      case (_, Some(fixed)) => Right(Some(fixed))
+      case (variable, None) =>
         lazy val other = before.reverse.flatMap(heapIn(environment, _)).headOption
-        Right(found.orElse(other.filter(_.value >= Memory.MinHeapMb)))
+        Right(variable.orElse(other.filter(_.value >= Memory.MinHeapMb)))
     }
 
   private def heapIn(environment: Map[String, String], variable: String): Option[UserValue[Long]] =

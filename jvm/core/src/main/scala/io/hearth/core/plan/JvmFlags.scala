@@ -111,3 +111,88 @@ final private[plan] class JvmFlags(draft: PlanDraft) {
     }
   }
 }
+
+/** The garbage collector of an executor. */
+private[plan] object Collector {
+
+  /** A collector's flag, and why it suits a heap. */
+  final case class Choice(flag: String, because: String, source: String)
+
+  private val Parallel = Choice(
+    "-XX:+UseParallelGC",
+    "batch work wants throughput; one JVM on 120 cores ran 3.3 times faster with it than with G1",
+    "Kyong 2017"
+  )
+
+  private val G1 = Choice(
+    "-XX:+UseG1GC",
+    s"on a heap above ${Sizes.show(Memory.CompressedOopsMb)} the pauses of a parallel collection " +
+      "grow too long",
+    "hearth"
+  )
+
+  def choice(heapMb: Long): Choice = if (heapMb <= Memory.CompressedOopsMb) Parallel else G1
+
+  /** Whether the parallel collector runs: the user's choice, else the plan's. */
+  def isParallel(heapMb: Long, users: Vector[String]): Boolean =
+    if (JavaOptions.choosesCollector(users)) users.contains(Parallel.flag)
+    else choice(heapMb) == Parallel
+
+  /** Such as `ParallelGC`, of its flag. */
+  def name(flag: String): String = flag.stripPrefix("-XX:+Use")
+
+  /** The JVM's own rule (HotSpot ergonomics): each CPU up to eight, then five for every eight more. */
+  def threads(cpus: Int): Int = if (cpus <= 8) cpus else 8 + (cpus - 8) * 5 / 8
+}
+
+/**
+ * How large a parallel collector's young generation may grow. HotSpot's own limit is a third of the
+ * heap, which garbage soon fills: memory that then caches no files, and whose pages the kernel has to
+ * clear first.
+ */
+private[plan] object YoungGeneration {
+  private val MbPerCpu = 512
+  private val OwnShare = 3
+
+  /** In MB, where it is below HotSpot's own; for few CPUs, as no others were measured. */
+  def limitMb(heapMb: Long, cpus: Int, users: Vector[String]): Option[Long] = {
+    val limit = MbPerCpu.toLong * cpus
+    val few = cpus <= SecondCompiler.FewCpus
+    Option.when(few && limit < heapMb / OwnShare && Collector.isParallel(heapMb, users))(limit)
+  }
+
+  /** The flag for a JVM on `cpus` CPUs; none where the user has set a size. */
+  def options(heapMb: Long, cpus: Int, users: Vector[String]): Vector[String] =
+    if (isSet(users)) Vector.empty
+    else limitMb(heapMb, cpus, users).map(mb => s"-XX:MaxNewSize=${mb}m").toVector
+
+  def isSet(users: Vector[String]): Boolean =
+    users.exists(_.matches("-Xmn.*|-XX:(NewSize|MaxNewSize|NewRatio)=.*"))
+}
+
+/**
+ * When a JVM's second compiler (HotSpot's C2) is asked for. It makes the fastest code and takes the most
+ * time for it: 47 % of an executor's CPU time on one CPU until its first task has ended.
+ */
+private[plan] object SecondCompiler {
+
+  /** Where the gain was measured (benchmarks/figures.md, "The second compiler"). */
+  val FewCpus = 2
+  val Times = 3
+
+  /** HotSpot's own counts of calls and of rounds of loops, for all its versions from 17 to 25. */
+  private val Counts = Vector(
+    "Tier4InvocationThreshold" -> 5000,
+    "Tier4MinInvocationThreshold" -> 600,
+    "Tier4CompileThreshold" -> 15000,
+    "Tier4BackEdgeThreshold" -> 40000
+  )
+
+  /** The flags for a JVM on `cpus` CPUs; none where the user has set when or what to compile. */
+  def options(cpus: Int, users: Vector[String]): Vector[String] =
+    if (cpus > FewCpus || isSet(users)) Vector.empty
+    else Counts.map { case (flag, count) => s"-XX:$flag=${count * Times}" }
+
+  def isSet(users: Vector[String]): Boolean =
+    users.exists(_.matches("-Xint|-Xcomp|-XX:[+-]?(Tier|CompileThreshold).*"))
+}

@@ -1,6 +1,7 @@
 package io.hearth.core.plan
 
-import io.hearth.core.topology.IdSet
+import io.hearth.core.Counted
+import io.hearth.core.topology.{DeviceKind, IdSet}
 
 /**
  * Where executors sit and what memory each can have.
@@ -61,23 +62,30 @@ final private[plan] class Layouts(
   private lazy val widths = new Widths(usable, pools, constraints, workload)
 
   /** The most task slots: `spark.cores.max`, or the CPU quota's, where less than the CPUs are worth. */
-  private val most: Option[Int] =
+  private val max: Option[Int] =
     (constraints.coresMax.map(_.value) ++ usable.quotaSlots).minOption.filter(_ < usable.slots)
 
-  private val gpus = Gpus.of(usable, constraints)
+  /** GPUs of each executor, where the user asks for some and the topology knows any. */
+  private val gpusEach: Option[Int] = constraints.conf
+    .get("spark.executor.resource.gpu.amount")
+    .flatMap(_.trim.toIntOption)
+    .filter(_ > 0 && gpus > 0)
+
+  private def gpus: Int = usable.topology.devices.count(_.kind == DeviceKind.Gpu)
+  private val withGpus: Option[Int] = gpusEach.map(each => math.max(1, gpus / each))
 
   /** The most executors where the user left their number open. */
   private val atMost: Option[Int] =
-    (constraints.dynamic.flatMap(_.atMost) ++ gpus.map(_.executors)).minOption
+    (constraints.dynamic.flatMap(_.atMost) ++ withGpus).minOption
 
   private lazy val machine = Part.machine(pools.all)
   private val distances: Distances = usable.distance(_, _)
 
   /** One executor over everything. */
-  def whole: Either[Unfit, Layout] = firstFit(Iterator(capped(1))).map { found =>
+  def whole: Either[Unfit, Layout] = firstFit(Iterator(capped(1))).map { layout =>
     val each = if (usable.quotaSlots.isEmpty) "worthwhile thread" else "whole CPU of the quota"
-    if (found.narrowed) found.explained(s"one JVM; ${narrowed(found)}", "hearth")
-    else found.explained(s"one JVM with a task for each $each", "Spark: local[n]")
+    if (layout.narrowed) layout.explained(s"one JVM; ${narrowed(layout)}", "hearth")
+    else layout.explained(s"one JVM with a task for each $each", "Spark: local[n]")
   }
 
   def find: Either[Unfit, Layout] = chosen.map(explained)
@@ -89,23 +97,23 @@ final private[plan] class Layouts(
     case (None, None) => automatic
   }
 
-  private def explained(found: Layout): Layout = {
+  private def explained(layout: Layout): Layout = {
     val fixed = (constraints.executors ++ constraints.cores ++ constraints.coresMax).map(_.name)
     val (because, source) =
       if (fixed.nonEmpty) (s"${fixed.mkString(" and ")} fixed by the user", "user")
       else if (constraints.dynamic.nonEmpty)
         ("places for dynamic allocation to fill, at most its maxExecutors", "user")
-      else byRule(found)
-    val few = byGpus(found).map(_.because) ++ Option.when(found.narrowed)(narrowed(found))
-    found.explained((because +: few.toVector).mkString("; "), source)
+      else byRule(layout)
+    val few = byGpus(layout) ++ Option.when(layout.narrowed)(narrowed(layout))
+    layout.explained((because +: few.toVector).mkString("; "), source)
   }
 
   /** The rule that chose the width; where there are fewer executors than it wants, why. */
-  private def byRule(found: Layout): (String, String) = {
-    val count = found.placements.size
-    val wanted = widths.count(most.getOrElse(usable.slots))
+  private def byRule(layout: Layout): (String, String) = {
+    val count = layout.placements.size
+    val wanted = widths.count(max.getOrElse(usable.slots))
     val fewer =
-      if (count < wanted && byGpus(found).isEmpty) s"; memory suffices for $count" else ""
+      if (count < wanted && byGpus(layout).isEmpty) s"; memory suffices for $count" else ""
     val rules = widths.rules
     (
       rules.map(_.because).mkString("; ") + fewer,
@@ -113,20 +121,21 @@ final private[plan] class Layouts(
     )
   }
 
-  private def byGpus(found: Layout): Option[Gpus] =
-    gpus.filter(constraints.executors.isEmpty && _.executors == found.placements.size)
+  private def byGpus(layout: Layout): Option[String] = gpusEach
+    .filter(_ => constraints.executors.isEmpty && withGpus.contains(layout.placements.size))
+    .map(each => s"${Counted(gpus, "GPU")}, $each for each executor")
 
-  private def narrowed(found: Layout) =
-    s"${found.slots} of ${usable.slots} worthwhile threads have a task slot, as each needs " +
+  private def narrowed(layout: Layout) =
+    s"${layout.slots} of ${usable.slots} worthwhile threads have a task slot, as each needs " +
       s"${Memory.MinTaskMb} MB of heap beyond the ${Memory.ReservedMb} MB that Spark reserves"
 
   private def automatic: Either[Unfit, Layout] = {
     val counts = widths.perPool.map(_.zip(pools.all).map { case (n, pool) =>
       math.max(1, math.min(n, byMemory(pool)))
     })
-    val own = counts.filter(n => atMost.forall(_ >= n.sum) && most.isEmpty).map(perPool)
+    val byPool = counts.filter(n => atMost.forall(_ >= n.sum) && max.isEmpty).map(perPool)
     val start = (Vector(byTotalMemory, bySlots) ++ counts.map(_.sum) ++ atMost).min
-    mostTasks(own.iterator ++ fewer(math.max(1, start)).map(capped))
+    mostTasks(byPool.iterator ++ fewer(math.max(1, start)).map(capped))
   }
 
   /** Counts of executors to try: each up to 32; above that each is a sixteenth less than the one before. */
@@ -135,10 +144,10 @@ final private[plan] class Layouts(
 
   private def byMemory(pool: Pool): Int = (pool.memoryMb / Memory.comfortable(constraints)).toInt
 
-  private def byTotalMemory: Int = (pools.memoryMb / Memory.least(constraints)).toInt
+  private def byTotalMemory: Int = (pools.memoryMb / Memory.minFootprint(constraints)).toInt
 
   private def bySlots: Int = {
-    val slots = most.getOrElse(usable.slots)
+    val slots = max.getOrElse(usable.slots)
     math.max(1, math.min(slots / constraints.taskCpus, widths.count(slots)))
   }
 
@@ -148,7 +157,7 @@ final private[plan] class Layouts(
     })
 
   private def laidOut(cpus: Vector[Vector[Int]]): Layout =
-    withMemory(cpus.map(own => Placement(own.sorted, usable.slotsOn(own))))
+    withMemory(cpus.map(each => Placement(each.sorted, usable.slotsOn(each))))
 
   private def withMemory(placements: Vector[Placement]): Layout = {
     val rooms = Memory.rooms(constraints, pools, placements)
@@ -168,17 +177,17 @@ final private[plan] class Layouts(
    * `n` executors over the whole machine, with no more slots than may be: the quota leaves each the slots of
    * one task.
    */
-  private def capped(n: Int): Layout = most match {
+  private def capped(n: Int): Layout = max match {
     case None => laidOut(Split.evenly(machine, n, distances))
     case Some(max) =>
-      val least = if (constraints.coresMax.exists(_.value <= max)) 0 else constraints.taskCpus
-      val widths = Vector.tabulate(n)(i => math.max(least, max / n + (if (i < max % n) 1 else 0)))
+      val min = if (constraints.coresMax.exists(_.value <= max)) 0 else constraints.taskCpus
+      val widths = Vector.tabulate(n)(i => math.max(min, max / n + (if (i < max % n) 1 else 0)))
       packed(widths).getOrElse(laidOut(Split.evenly(machine, n, distances)))
   }
 
   private def packed(widths: Vector[Int]): Option[Layout] =
     Packing.place(pools.all, widths, distances).map { cpus =>
-      withMemory(cpus.zip(widths).map { case (own, width) => Placement(own.sorted, width) })
+      withMemory(cpus.zip(widths).map { case (each, width) => Placement(each.sorted, width) })
     }
 
   private def counted(n: Int): Either[Unfit, Unit] =
@@ -206,7 +215,7 @@ final private[plan] class Layouts(
    */
   private def mostTasks(layouts: Iterator[Layout]): Either[Unfit, Layout] = {
     val all = layouts.to(LazyList)
-    val enough = most.getOrElse(usable.slots)
+    val enough = max.getOrElse(usable.slots)
     val fit = all.filter(Violation.layout(_, constraints, pools).isEmpty)
     fit
       .find(_.slots >= enough)

@@ -120,7 +120,7 @@ private[plan] object Memory {
     val parts = placements.map { placement =>
       val counts = placement.cpus.groupMapReduce(pools.poolOf)(_ => 1)(_ + _)
       // Of whichever map, the order in which shares are added must not change: sums are rounded.
-      HashMap.from(counts).map { case (i, own) => i -> own.toDouble / placement.cpus.size }
+      HashMap.from(counts).map { case (i, count) => i -> count.toDouble / placement.cpus.size }
     }
     val base = constraints.footprintOf(MinHeapMb).toDouble
     val weights =
@@ -150,10 +150,10 @@ private[plan] object Memory {
   def heap(constraints: UserConstraints, room: Room): Long =
     constraints.heapMb.fold {
       val within = constraints.heapWithin(room.netMb)
-      val most = if (constraints.heapHolds.isEmpty) math.min(within, CompressedOopsMb) else within
+      val max = if (constraints.heapHolds.isEmpty) math.min(within, CompressedOopsMb) else within
       if (constraints.engineOffHeap)
-        math.min(most, math.max(room.netMb / Engine.HeapsPart, math.min(SoftHeapMb, most / 2)))
-      else most
+        math.min(max, math.max(room.netMb / Engine.HeapsPart, math.min(SoftHeapMb, max / 2)))
+      else max
     }(_.value)
 
   /** The memory that an executor's tasks share. */
@@ -167,7 +167,7 @@ private[plan] object Memory {
     )
 
   /** The least memory of an executor that a plan may contain. */
-  def least(constraints: UserConstraints): Long =
+  def minFootprint(constraints: UserConstraints): Long =
     constraints.footprintOf(constraints.heapMb.fold(MinHeapMb)(_.value))
 
   /** An executor's memory below which the plan makes fewer executors. */

@@ -1,8 +1,6 @@
 package io.hearth.core.plan
 
 /** The heap of each executor, in MiB. */
-final private[plan] case class Heaps(mb: Vector[Long], reason: Reason)
-
 private[plan] object Heaps {
 
   /** @param options the user's own of the JVMs */
@@ -11,14 +9,14 @@ private[plan] object Heaps {
       layout: Layout,
       rooms: Vector[Room],
       options: Vector[String]
-  ): Heaps = {
+  ): Decided[Vector[Long]] = {
     val mb = rooms.map(Memory.heap(constraints, _))
     val notes =
       if (constraints.engineOffHeap) "" else thin(constraints, layout, mb).fold("")("; " + _)
     val largest = mb.forall(_ == Memory.CompressedOopsMb)
     val (because, source) = constraints.heapMb match {
-      case Some(asked) =>
-        (s"${asked.name} fixes it" + tooWide(mb.min, options).fold("")("; " + _), "user")
+      case Some(fixed) =>
+        (s"${fixed.name} fixes it" + tooWide(mb.min, options).fold("")("; " + _), "user")
       case None if constraints.heapHolds.nonEmpty =>
         ("all of the executor's memory: the native engine's data count against it", "hearth")
       case None if largest =>
@@ -34,7 +32,7 @@ private[plan] object Heaps {
           "kernel: node meminfo, cgroup"
         )
     }
-    Heaps(mb, Reason("heap", Sizes.range(mb), because + notes, source))
+    Decided(mb, Reason("heap", Sizes.range(mb), because + notes, source))
   }
 
   /** A heap just above the limit of 4-byte references holds less than one below it. */
@@ -66,8 +64,6 @@ private[plan] object Heaps {
 }
 
 /** Off-heap memory of each executor, in MiB, the same for all: Spark has one setting for it. */
-final private[plan] case class OffHeap(mb: Long, reason: Reason)
-
 private[plan] object OffHeap {
 
   /** Memory beside the heap below which none is planned. */
@@ -87,14 +83,14 @@ private[plan] object OffHeap {
       workload: Workload,
       heapsMb: Vector[Long],
       rooms: Vector[Room]
-  ): OffHeap =
+  ): Decided[Long] =
     constraints.offHeapMb match {
-      case Some(asked) => decided(asked.value, s"${asked.name} fixes it", "user")
+      case Some(fixed) => decided(fixed.value, s"${fixed.name} fixes it", "user")
       case None =>
         val rest = heapsMb
           .zip(rooms)
           .map { case (heap, room) => room.netMb - constraints.footprintOf(heap) }
-          .min + constraints.leastOffHeapMb
+          .min + constraints.minOffHeapMb
         if (constraints.engineOffHeap)
           decided(
             rest,
@@ -131,34 +127,34 @@ private[plan] object OffHeap {
   }
 
   private def decided(mb: Long, because: String, source: String) =
-    OffHeap(mb, Reason("off-heap", Sizes.show(mb), because, source))
+    Decided(mb, Reason("off-heap", Sizes.show(mb), because, source))
 }
 
 /** Memory of each executor's process beside heap and off-heap memory, in MiB. */
-final private[plan] case class Overhead(mb: Vector[Long], reason: Reason)
-
 private[plan] object Overhead {
 
-  def of(constraints: UserConstraints, workload: Workload, heapsMb: Vector[Long]): Overhead = {
+  def of(
+      constraints: UserConstraints,
+      workload: Workload,
+      heapsMb: Vector[Long]
+  ): Decided[Vector[Long]] = {
     val mb = heapsMb.map(constraints.overheadOf)
     val python = if (workload.python && constraints.pysparkMb == 0) ", and Python workers" else ""
     val what = s"threads, metaspace, code and direct buffers$python"
     val (because, source) = constraints.overhead.fixedMb match {
-      case Some(asked) => (s"${asked.name} fixes it, for $what", "user")
+      case Some(fixed) => (s"${fixed.name} fixes it, for $what", "user")
       case None =>
         val percent = f"${constraints.overhead.factor * 100}%.0f"
         (
-          s"$what: at least ${constraints.overhead.leastMb} MB and $percent % of the heap",
+          s"$what: at least ${constraints.overhead.minMb} MB and $percent % of the heap",
           "Spark: spark.executor.memoryOverhead"
         )
     }
-    Overhead(mb, Reason("overhead", Sizes.range(mb), because, source))
+    Decided(mb, Reason("overhead", Sizes.range(mb), because, source))
   }
 }
 
 /** Memory of all executors that no process takes, in MiB, for the pages of the files they read. */
-final private[plan] case class PageCache(mb: Long, reason: Reason)
-
 private[plan] object PageCache {
 
   def of(
@@ -166,7 +162,7 @@ private[plan] object PageCache {
       workload: Workload,
       heapsMb: Vector[Long],
       rooms: Vector[Room]
-  ): PageCache = {
+  ): Decided[Long] = {
     val mb = heapsMb
       .zip(rooms)
       .map { case (heap, room) =>
@@ -182,6 +178,6 @@ private[plan] object PageCache {
           "a sixth of the executors' memory, as the input is unknown: Spark then has at most 75 % of all",
           "Spark: hardware provisioning"
         )
-    PageCache(mb, Reason("page cache", Sizes.show(mb), because, source))
+    Decided(mb, Reason("page cache", Sizes.show(mb), because, source))
   }
 }

@@ -10,23 +10,15 @@ package io.hearth.core.plan
 private[plan] object Packing {
 
   /** How densely tasks sit on cores, from one task for a whole core to sharing cores. */
-  sealed private trait Density {
-    def cells(core: UsableCore): Vector[Cell]
-  }
-  final private case class TasksPerCore(most: Int) extends Density {
-    def cells(core: UsableCore): Vector[Cell] =
-      Vector(Cell(core.cpus, math.min(most, core.slots)))
-  }
-  private case object SharedSlots extends Density {
-    def cells(core: UsableCore): Vector[Cell] =
-      Split.chunks(core.cpus, math.max(1, core.slots)).map(Cell(_, 1))
-  }
-  private case object EveryThread extends Density {
-    def cells(core: UsableCore): Vector[Cell] = Vector(Cell(core.cpus, core.cpus.size))
-  }
-  private case object SharedCores extends Density {
-    def cells(core: UsableCore): Vector[Cell] = core.cpus.map(cpu => Cell(Vector(cpu), 1))
-  }
+  private type Density = UsableCore => Vector[Cell]
+
+  private def tasksPerCore(max: Int): Density =
+    core => Vector(Cell(core.cpus, math.min(max, core.slots)))
+
+  private val sharedSlots: Density =
+    core => Split.chunks(core.cpus, math.max(1, core.slots)).map(Cell(_, 1))
+  private val everyThread: Density = core => Vector(Cell(core.cpus, core.cpus.size))
+  private val sharedCores: Density = core => core.cpus.map(cpu => Cell(Vector(cpu), 1))
 
   /** CPUs given to one executor together, and the tasks they take. */
   final private case class Cell(cpus: Vector[Int], room: Int)
@@ -47,11 +39,11 @@ private[plan] object Packing {
       distances: Distances
   ): Option[Vector[Vector[Int]]] = {
     val pools = all.flatMap(ofOneKind)
-    val most = pools.iterator.flatMap(_.cores).map(_.slots).max
+    val max = pools.iterator.flatMap(_.cores).map(_.slots).max
     lazy val far = pools.map(a => pools.map(b => distances.between(a.cores, b.cores)))
     val roomy =
-      (1 to most).iterator.map(tasks => pack(pools, widths, TasksPerCore(tasks), None))
-    val tight = Iterator(TasksPerCore(most), SharedSlots, EveryThread, SharedCores)
+      (1 to max).iterator.map(tasks => pack(pools, widths, tasksPerCore(tasks), None))
+    val tight = Iterator(tasksPerCore(max), sharedSlots, everyThread, sharedCores)
       .map(pack(pools, widths, _, Some((a, b) => far(a)(b))))
     (roomy ++ tight).collectFirst { case Some(found) => found }
   }
@@ -92,7 +84,7 @@ private[plan] object Packing {
 
   private def bin(pool: Pool, density: Density): Bin = {
     val groups = pool.cores.groupBy(_.cache).toVector.sortBy(_._2.head.cpus.head).map(_._2)
-    Bin(pool.cores.head.packageId, groups.map(_.flatMap(density.cells)))
+    Bin(pool.cores.head.packageId, groups.map(_.flatMap(density)))
   }
 
   private def placeOne(
@@ -118,8 +110,8 @@ private[plan] object Packing {
       if (rest <= 0) (free, taken, rest)
       else {
         val want = math.min(rest, free(i).free)
-        val (bin, own) = take(free(i), want)
-        (free.updated(i, bin), taken ++ own, rest - want)
+        val (bin, cpus) = take(free(i), want)
+        (free.updated(i, bin), taken ++ cpus, rest - want)
       }
     }
     Option.when(missing <= 0)((left, cpus))
@@ -144,8 +136,12 @@ private[plan] object Packing {
     val start = (bin.groups, Vector.empty[Int], width)
     val (groups, cpus, _) = order.foldLeft(start) { case ((groups, taken, rest), i) =>
       val used = cellsFor(groups(i), rest)
-      val (own, left) = groups(i).splitAt(used)
-      (groups.updated(i, left), taken ++ own.flatMap(_.cpus), rest - own.iterator.map(_.room).sum)
+      val (first, left) = groups(i).splitAt(used)
+      (
+        groups.updated(i, left),
+        taken ++ first.flatMap(_.cpus),
+        rest - first.iterator.map(_.room).sum
+      )
     }
     (bin.copy(groups = groups), cpus)
   }

@@ -13,7 +13,7 @@ final private[plan] case class Partitioning(
     because: String,
     source: String,
     forced: Boolean = false,
-    measured: Vector[Measured] = Vector.empty
+    measured: Vector[Reason] = Vector.empty
 ) {
 
   def reason: Reason =
@@ -22,7 +22,7 @@ final private[plan] case class Partitioning(
   /** What the decision is expected to gain over Spark's local mode, and who measured it. */
   def expected: Reason = {
     def gain(value: String, because: String, source: String) = Reason(
-      "expected gain",
+      Partitioning.Gain,
       value,
       s"$because; `hearth compare` measures it on this machine",
       source
@@ -46,30 +46,34 @@ final private[plan] case class Partitioning(
 }
 
 private[plan] object Partitioning {
+  val Gain = "expected gain"
 
   /** On one node, one JVM runs everything with fewer task slots than this: hearth's judgement. */
   val FewSlots = 32
 
   /** On the whole machine, whatever its nodes: too few to divide. hearth's number as well. */
   val VeryFewSlots = 4
+}
 
-  def decide(
-      usable: UsableMachine,
-      constraints: UserConstraints,
-      workload: Workload,
-      pools: Pools,
-      occupied: Boolean
-  ): Partitioning =
-    forced(constraints, occupied)
-      .orElse(fewSlots(usable, constraints, workload, pools))
-      .orElse(dataFits(usable, constraints, workload, pools))
-      .getOrElse(Partitioning(native = false, "", ""))
+/** Whether a machine is partitioned for an application, and why; its pools hold what is fixed. */
+final private[plan] class PartitionRules(
+    usable: UsableMachine,
+    constraints: UserConstraints,
+    workload: Workload,
+    pools: Pools
+) {
+  import Partitioning._
 
-  private def forced(constraints: UserConstraints, occupied: Boolean): Option[Partitioning] = {
+  def decide(occupied: Boolean): Partitioning = forced(occupied)
+    .orElse(fewSlots)
+    .orElse(dataFits)
+    .getOrElse(Partitioning(native = false, "", ""))
+
+  private def forced(occupied: Boolean): Option[Partitioning] = {
     def bound(because: String, source: String) =
       Some(Partitioning(native = false, because, source, forced = true))
-    if (constraints.shaped) bound(s"${asked(constraints)} separate executors", "user")
-    else if (twoHeaps(constraints))
+    if (constraints.shaped) bound(s"$shapedBy separate executors", "user")
+    else if (twoHeaps)
       bound("executor and driver heaps are both fixed and differ", "user")
     else if (occupied)
       bound(
@@ -77,33 +81,28 @@ private[plan] object Partitioning {
         "hearth"
       )
     else
-      resource(constraints).flatMap(key =>
+      resource.flatMap(key =>
         bound(s"$key needs executors: Spark's own local mode has no resources to give", "user")
       )
   }
 
-  private def asked(constraints: UserConstraints): String = {
+  private def shapedBy: String = {
     val names = (constraints.executors ++ constraints.cores).map(_.name) ++
       constraints.dynamic.map(_ => "dynamic allocation")
     s"${names.mkString(" and ")} ${if (names.size == 1) "needs" else "need"}"
   }
 
-  private def resource(constraints: UserConstraints): Option[String] =
+  private def resource: Option[String] =
     constraints.conf.keys.filter(DerivedSettings.ResourceAmount.matches).minOption
 
-  private def twoHeaps(constraints: UserConstraints): Boolean =
+  private def twoHeaps: Boolean =
     (constraints.heapMb ++ constraints.driverHeapMb).map(_.value).toSet.size > 1
 
   /** Slots that may work at once; a CPU quota counts as so many. */
-  private def slotsOf(usable: UsableMachine): Int = usable.quotaSlots.getOrElse(usable.slots)
+  private def atOnce: Int = usable.quotaSlots.getOrElse(usable.slots)
 
-  private def fewSlots(
-      usable: UsableMachine,
-      constraints: UserConstraints,
-      workload: Workload,
-      pools: Pools
-  ): Option[Partitioning] = {
-    val slots = slotsOf(usable)
+  private def fewSlots: Option[Partitioning] = {
+    val slots = atOnce
     val what =
       usable.quotaSlots.fold(Counted(slots, "task slot"))(n =>
         s"the CPU quota is worth ${Counted(n, "task")} at once,"
@@ -111,10 +110,10 @@ private[plan] object Partitioning {
     def native(because: String, source: String) =
       Some(Partitioning(native = true, because, source))
     if (usable.nodes.sizeIs == 1 && slots < FewSlots)
-      if (exceedsOneHeap(usable, constraints, workload, pools)) None
+      if (exceedsOneHeap) None
       else {
-        val own = usable.nodes.head.memoryMb > 0 && usable.memoryOnly.isEmpty
-        val local = if (own) "no remote memory to avoid, and " else ""
+        val plain = usable.nodes.head.memoryMb > 0 && usable.memoryOnly.isEmpty
+        val local = if (plain) "no remote memory to avoid, and " else ""
         native(
           s"$what on one NUMA node: ${local}one JVM scales to this size (the limit of $FewSlots is hearth's own " +
             "rule; two executors of 8 took 4 % longer than one JVM of 16)",
@@ -128,27 +127,17 @@ private[plan] object Partitioning {
   }
 
   /** Whether several heaps of the largest size hold more of what the input needs, each for enough slots. */
-  private def exceedsOneHeap(
-      usable: UsableMachine,
-      constraints: UserConstraints,
-      workload: Workload,
-      pools: Pools
-  ): Boolean =
+  private def exceedsOneHeap: Boolean =
     HeapNeed.of(workload).mb.exists(_ > Memory.CompressedOopsMb) && constraints.heapMb.isEmpty &&
-      HeapNeed.heapsIn(pools.memoryMb, constraints) > 1 && slotsOf(usable) >= 2 * Widths.MinSlots
+      HeapNeed.heapsIn(pools.memoryMb, constraints) > 1 && atOnce >= 2 * Widths.MinSlots
 
-  private def dataFits(
-      usable: UsableMachine,
-      constraints: UserConstraints,
-      workload: Workload,
-      pools: Pools
-  ): Option[Partitioning] =
+  private def dataFits: Option[Partitioning] =
     for {
       bytes <- workload.inputBytes
       need = (BigInt(bytes) * HeapNeed.PerInputByte >> 20).toLong
       room = Room.of(constraints, Vector(usable.placement), Vector(pools.memoryMb), workload).head
       heap = math.min(constraints.heapWithin(pools.memoryMb), Memory.heap(constraints, room))
-      if usable.nodes.sizeIs == 1 && slotsOf(usable) < Widths.OneJvmScales && need <= heap
+      if usable.nodes.sizeIs == 1 && atOnce < Widths.OneJvmScales && need <= heap
     } yield Partitioning(
       native = true,
       s"a heap of ${Sizes.show(heap)} holds the input (${HeapNeed.PerInputByte} bytes of heap for each byte, " +
@@ -158,7 +147,7 @@ private[plan] object Partitioning {
     )
 
   /** Why there are several executors, in terms of the layout that was found. */
-  def several(usable: UsableMachine, layout: Layout, workload: Workload): Partitioning = {
+  def several(layout: Layout): Partitioning = {
     val nodes = usable.nodes.size
     val slots = Counted(layout.slots, "task slot")
     if (nodes == 1)
@@ -193,7 +182,7 @@ private[plan] object Partitioning {
   }
 
   /** Where one executor would have every CPU, one JVM does it all: a second one gains nothing. */
-  def one(usable: UsableMachine, constraints: UserConstraints): Partitioning = {
+  def one: Partitioning = {
     val count = usable.cores.size
     val cores = Counted(count, "core")
     val slots = Counted(usable.slots, "task slot")
@@ -216,7 +205,7 @@ private[plan] object Partitioning {
   )
 
   /** One executor that leaves CPUs free is bound to its own: one JVM would wander over all. */
-  def oneBound(usable: UsableMachine, constraints: UserConstraints): Partitioning = {
+  def oneBound: Partitioning = {
     val quota = usable.quotaSlots.map(_ => "the CPU quota's task slots")
     val few = constraints.coresMax.map(_.name).orElse(quota).getOrElse("the task slots")
     Partitioning(

@@ -141,6 +141,9 @@ final case class DriverPlan(
  */
 final case class Reason(decision: String, value: String, because: String, source: String)
 
+/** What was decided, and why. */
+final private[plan] case class Decided[A](value: A, reason: Reason)
+
 /**
  * Nothing fits: the constraint that rules it out.
  *

@@ -25,35 +25,36 @@ final private[plan] class PlanDraft(
   val choice: Partitioning = inputs.choice
   val native: Boolean = choice.native
   val rooms: Vector[Room] = Room.of(constraints, layout.placements, layout.roomsMb, workload)
-  val heaps: Heaps = Heaps.of(constraints, layout, rooms, allOptions)
-  val heapsMb: Vector[Long] = heaps.mb
-  val pageCache: PageCache = PageCache.of(constraints, workload, heapsMb, rooms)
+  val heaps: Decided[Vector[Long]] = Heaps.of(constraints, layout, rooms, allOptions)
+  val heapsMb: Vector[Long] = heaps.value
+  val pageCache: Decided[Long] = PageCache.of(constraints, workload, heapsMb, rooms)
 
   /** The smallest heap: that of the executor with the fewest task slots. */
   val heapMb: Long = heapsMb.min
 
-  val offHeap: OffHeap = OffHeap.of(constraints, workload, heapsMb, rooms)
-  val offHeapMb: Long = offHeap.mb
-  val overhead: Overhead = Overhead.of(constraints, workload, heapsMb)
-  val driverHeap: DriverHeap =
-    if (native) DriverHeap.ofOneJvm(constraints, heapMb)
-    else DriverHeap.ofItsOwn(constraints, pools.usableMb)
-  val driverHeapMb: Long = driverHeap.mb
+  val offHeap: Decided[Long] = OffHeap.of(constraints, workload, heapsMb, rooms)
+  val offHeapMb: Long = offHeap.value
+  val overhead: Decided[Vector[Long]] = Overhead.of(constraints, workload, heapsMb)
+  val driverHeap: Decided[Long] =
+    DriverPlacement.heap(constraints, pools.usableMb, Option.when(native)(heapMb))
+  val driverHeapMb: Long = driverHeap.value
   val minHeapMb: Long = math.min(heapMb, driverHeapMb)
 
-  val driver: DriverPlacement =
-    if (native) DriverPlacement.ofOneJvm(usable, pools, heapMb, overhead.mb.min)
-    else {
-      val beside = constraints.driverOverhead.of(driverHeapMb)
-      DriverPlacement.ofItsOwn(usable, pools, layout, driverHeapMb, beside)
-    }
+  val driver: Decided[DriverPlan] = DriverPlacement.of(
+    usable,
+    pools.memoryNodes,
+    layout.cpus,
+    native,
+    driverHeapMb,
+    if (native) overhead.value.min else constraints.driverOverhead.of(driverHeapMb)
+  )
 
-  val partitions: ShufflePartitions =
+  val partitions: Decided[Option[Int]] =
     ShufflePartitions.of(DerivedSettings.atOnce(layout.slots, constraints), workload, constraints)
 
   private val executorsMb: Vector[Long] =
     heapsMb.map(constraints.footprintOf(_, offHeapMb))
-  val spareMb: Long = math.max(0L, pools.memoryMb - executorsMb.sum - pageCache.mb)
+  val spareMb: Long = math.max(0L, pools.memoryMb - executorsMb.sum - pageCache.value)
 
   /** A file in memory is on the node of the executor that writes it, so the one with least for a slot decides. */
   private val spareForFilesMb: Long = {
@@ -63,10 +64,10 @@ final private[plan] class PlanDraft(
     }
     math.min(spareMb, perSlot.min * layout.slots)
   }
-  val localDir: ScratchChoice =
-    ScratchChoice.of(workload, spareForFilesMb, inputs.scratch).unlessSet(constraints)
+  val localDir: Decided[Option[String]] =
+    ScratchChoice.of(constraints, workload, spareForFilesMb, inputs.scratch)
 
-  val hosts: Hosts = Hosts.of(
+  val hosts: Decided[Vector[String]] = Hosts.of(
     layout.placements.zip(layout.nodes).map { case (placement, nodes) => nodeOf(placement, nodes) },
     layout.shared
   )
@@ -77,9 +78,9 @@ final private[plan] class PlanDraft(
   /** CPUs by which the pools of an executor's JVM are sized: its own, or its share of the CPU quota. */
   def part(id: Int): Int = {
     val placement = layout.placements(id)
-    val own = if (native) usable.cpus.size else placement.part
-    usable.quota.fold(own)(quota =>
-      math.max(1, math.min(own, (quota * placement.slots / layout.slots).toInt))
+    val cpus = if (native) usable.cpus.size else placement.part
+    usable.quota.fold(cpus)(quota =>
+      math.max(1, math.min(cpus, (quota * placement.slots / layout.slots).toInt))
     )
   }
 
@@ -97,7 +98,7 @@ final private[plan] class PlanDraft(
       placement.slots,
       heap,
       offHeapMb,
-      overhead.mb(id),
+      overhead.value(id),
       constraints.pysparkMb,
       jvm.of(id),
       host
@@ -116,12 +117,12 @@ final private[plan] class PlanDraft(
   private def conf: Map[String, String] = {
     val ours =
       if (native) DerivedSettings.offHeap(offHeapMb)
-      else DerivedSettings.ofExecutors(layout, heapMb, offHeapMb, overhead.mb.min, constraints)
+      else DerivedSettings.ofExecutors(layout, heapMb, offHeapMb, overhead.value.min, constraints)
     (DerivedSettings.ofAll(
-      partitions.number,
+      partitions.value,
       driverHeapMb,
       minHeapMb,
-      localDir.path,
+      localDir.value,
       constraints
     ) ++ ours ++ Engine.settings(
       constraints,
@@ -142,8 +143,8 @@ final private[plan] class PlanDraft(
   def plan: Plan = Plan(
     if (native) PlanMode.Native else PlanMode.Partitioned,
     master,
-    hosts.names.zipWithIndex.map { case (host, id) => executor(id, host) },
-    driver.plan,
+    hosts.value.zipWithIndex.map { case (host, id) => executor(id, host) },
+    driver.value,
     conf,
     new Reasons(this).all,
     workload,

@@ -1,78 +1,61 @@
 package io.hearth.core.plan
 
-import scala.jdk.CollectionConverters._
-
 import com.fasterxml.jackson.databind.JsonNode
 import com.fasterxml.jackson.databind.node.ObjectNode
 
-import io.hearth.core.{Brief, Redaction, UserError}
-import io.hearth.core.json.Json
+import io.hearth.core.{Redaction, UserError}
+import io.hearth.core.json.{Field, Json}
+import io.hearth.core.topology.IdSet
 
 /** The document of `contract/plan.schema.json`. */
 object PlanJson {
   val Schema = "hearth/plan/2"
 
-  def write(plan: Plan): ObjectNode = {
-    val root = Json
-      .obj()
-      .put("schema", Schema)
-      .put("mode", plan.mode.name)
-      .put("master", plan.master)
-    root.set[JsonNode]("executors", Json.array(plan.executors.map(writeExecutor)))
-    root.set[JsonNode]("driver", writeDriver(plan.driver))
-    val conf = Json.obj()
-    plan.conf.toVector.sorted.foreach { case (key, value) => conf.put(key, value) }
-    root.set[JsonNode]("conf", conf)
-    root.set[JsonNode]("reasons", Json.array(plan.reasons.map(writeReason)))
-    root.set[JsonNode]("workload", writeWorkload(plan.workload))
-    root.set[ObjectNode]("asked", writeAsked(plan.asked))
-  }
+  def write(plan: Plan): ObjectNode = Json.obj(
+    "schema" -> Schema,
+    "mode" -> plan.mode.name,
+    "master" -> plan.master,
+    "executors" -> plan.executors.map(writeExecutor),
+    "driver" -> Json.obj(
+      "cpus" -> plan.driver.cpus,
+      "memory_nodes" -> plan.driver.memoryNodes,
+      "bound" -> plan.driver.bound,
+      "heap_mb" -> plan.driver.heapMb,
+      "overhead_mb" -> plan.driver.overheadMb
+    ),
+    "conf" -> plan.conf,
+    "reasons" -> plan.reasons.map(r =>
+      Json.obj(
+        "decision" -> r.decision,
+        "value" -> r.value,
+        "because" -> r.because,
+        "source" -> r.source
+      )
+    ),
+    "workload" -> Json.obj(
+      "kind" -> plan.workload.kind.map(_.name),
+      "input_bytes" -> plan.workload.inputBytes,
+      "python" -> Option.when(plan.workload.python)(true)
+    ),
+    "asked" -> Json.obj(
+      "executors" -> plan.asked.executors,
+      "cores" -> plan.asked.cores,
+      "memory_mb" -> plan.asked.memoryMb
+    )
+  )
 
-  private def writeExecutor(e: ExecutorPlan): ObjectNode = {
-    val node = Json
-      .obj()
-      .put("id", e.id)
-      .put("cpus", e.cpus.toString)
-      .put("memory_nodes", e.memoryNodes.toString)
-      .put("task_slots", e.taskSlots)
-      .put("heap_mb", e.heapMb)
-      .put("off_heap_mb", e.offHeapMb)
-      .put("overhead_mb", e.overheadMb)
-    if (e.pysparkMb > 0) node.put("pyspark_mb", e.pysparkMb)
-    node.set[JsonNode]("java_options", Json.texts(e.javaOptions))
-    node.put("host", e.host)
-  }
-
-  private def writeDriver(d: DriverPlan): ObjectNode = Json
-    .obj()
-    .put("cpus", d.cpus.toString)
-    .put("memory_nodes", d.memoryNodes.toString)
-    .put("bound", d.bound)
-    .put("heap_mb", d.heapMb)
-    .put("overhead_mb", d.overheadMb)
-
-  private def writeReason(r: Reason): ObjectNode = Json
-    .obj()
-    .put("decision", r.decision)
-    .put("value", r.value)
-    .put("because", r.because)
-    .put("source", r.source)
-
-  private def writeWorkload(w: Workload): ObjectNode = {
-    val node = Json.obj()
-    w.kind.foreach(kind => node.put("kind", kind.name))
-    w.inputBytes.foreach(node.put("input_bytes", _))
-    if (w.python) node.put("python", true)
-    node
-  }
-
-  private def writeAsked(limits: Limits): ObjectNode = {
-    val node = Json.obj()
-    limits.executors.foreach(node.put("executors", _))
-    limits.cores.foreach(node.put("cores", _))
-    limits.memoryMb.foreach(node.put("memory_mb", _))
-    node
-  }
+  private def writeExecutor(e: ExecutorPlan): ObjectNode = Json.obj(
+    "id" -> e.id,
+    "cpus" -> e.cpus,
+    "memory_nodes" -> e.memoryNodes,
+    "task_slots" -> e.taskSlots,
+    "heap_mb" -> e.heapMb,
+    "off_heap_mb" -> e.offHeapMb,
+    "overhead_mb" -> e.overheadMb,
+    "pyspark_mb" -> Option.when(e.pysparkMb > 0)(e.pysparkMb),
+    "java_options" -> e.javaOptions,
+    "host" -> e.host
+  )
 
   /** A plan as it may be shown and kept: without secrets. */
   def shown(plan: Plan, redaction: Redaction): Plan = plan.copy(
@@ -81,19 +64,19 @@ object PlanJson {
 
   /** @throws UserError naming the field that is missing or wrong */
   def read(document: JsonNode): Plan = {
-    val root = new PlanField(document, "the plan", "contract/plan.schema.json")
-    val schema = root.text("schema")
-    if (schema != Schema)
-      throw new UserError(s"the document's schema is '${Brief(schema)}': a plan has '$Schema'")
+    val root = Field.of(document, "the plan", "contract/plan.schema.json")
+    root.schemaIs(Schema)
     val plan = Plan(
-      root.oneOf("mode", Vector(PlanMode.Native, PlanMode.Partitioned))(_.name),
-      root.text("master"),
-      root.items("executors").map(readExecutor),
-      readDriver(root.child("driver")),
-      root.child("conf").texts,
-      root.items("reasons").map(readReason),
-      root.optional("workload").fold(Workload.unknown)(PlanRequest.readWorkload),
-      root.optional("asked").fold(Limits.none)(PlanRequest.readLimits)
+      root("mode").oneOf(Vector(PlanMode.Native, PlanMode.Partitioned))(_.name),
+      root("master").text,
+      root("executors").items.map(readExecutor),
+      readDriver(root("driver")),
+      root("conf").textFields,
+      root("reasons").items.map(r =>
+        Reason(r("decision").text, r("value").text, r("because").text, r("source").text)
+      ),
+      root.get("workload").fold(Workload.unknown)(PlanRequest.readWorkload),
+      root.get("asked").fold(Limits.none)(PlanRequest.readLimits)
     )
     problemOf(plan).foreach(problem =>
       throw new UserError(s"the plan cannot be carried out: $problem")
@@ -119,30 +102,24 @@ object PlanJson {
         .nextOption()
   }
 
-  private def readExecutor(field: PlanField): ExecutorPlan = ExecutorPlan(
-    field.int("id"),
-    field.ids("cpus"),
-    field.ids("memory_nodes"),
-    field.int("task_slots"),
-    field.long("heap_mb"),
-    field.long("off_heap_mb"),
-    field.long("overhead_mb"),
-    field.optional("pyspark_mb").fold(0L)(_ => field.long("pyspark_mb")),
-    field.texts("java_options"),
-    field.text("host")
+  private def readExecutor(field: Field): ExecutorPlan = ExecutorPlan(
+    field("id").int,
+    field("cpus").parsed(IdSet.parse),
+    field("memory_nodes").parsed(IdSet.parse),
+    field("task_slots").int,
+    field("heap_mb").long,
+    field("off_heap_mb").long,
+    field("overhead_mb").long,
+    field.get("pyspark_mb").fold(0L)(_.long),
+    field("java_options").texts,
+    field("host").text
   )
 
-  private def readDriver(field: PlanField): DriverPlan = DriverPlan(
-    field.ids("cpus"),
-    field.ids("memory_nodes"),
-    field.flag("bound"),
-    field.long("heap_mb"),
-    field.long("overhead_mb")
+  private def readDriver(field: Field): DriverPlan = DriverPlan(
+    field("cpus").parsed(IdSet.parse),
+    field("memory_nodes").parsed(IdSet.parse),
+    field("bound").flag,
+    field("heap_mb").long,
+    field("overhead_mb").long
   )
-
-  private def readReason(field: PlanField): Reason =
-    Reason(field.text("decision"), field.text("value"), field.text("because"), field.text("source"))
-
-  private[plan] def entries(node: JsonNode): Iterator[(String, JsonNode)] =
-    node.properties.asScala.iterator.map(e => e.getKey -> e.getValue)
 }

@@ -3,6 +3,7 @@ package io.hearth.core.plan
 import com.fasterxml.jackson.databind.JsonNode
 
 import io.hearth.core.UserError
+import io.hearth.core.json.Field
 import io.hearth.core.topology.IdSet
 
 /**
@@ -42,28 +43,25 @@ object PlanRequest {
    */
   def several(document: JsonNode): Option[Vector[JsonNode]] =
     Option.when(document.has("requests")) {
-      val root = new PlanField(document, "the plan requests", SeveralFile)
+      val root = Field.of(document, "the plan requests", SeveralFile)
       root.only("schema", "requests")
-      if (root.text("schema") != SeveralSchema)
-        root.refuse("schema", s"is '${root.text("schema")}', not '$SeveralSchema'")
-      root.items("requests").map(_.value)
+      root.schemaIs(SeveralSchema)
+      root("requests").items.map(_.value)
     }
 
   /** @throws io.hearth.core.UserError naming the field that is unknown or wrong */
   def read(document: JsonNode): PlanRequest = {
-    val root = new PlanField(document, "the plan request", SchemaFile)
+    val root = Field.of(document, "the plan request", SchemaFile)
     root.only("schema", "machine", "workload", "limits", "occupied_cpus", "format", "with_topology")
-    root.optional("schema").filter(_ => root.text("schema") != Schema).foreach { _ =>
-      root.refuse("schema", s"is '${root.text("schema")}', not '$Schema'")
-    }
-    val limits = root.optional("limits").fold(Limits.none)(readLimits)
+    root.get("schema").foreach(_ => root.schemaIs(Schema))
+    val limits = root.get("limits").fold(Limits.none)(readLimits)
     PlanRequest(
-      root.optional("machine").map(_ => root.text("machine")),
-      settled(root.optional("workload").fold(Workload.unknown)(readWorkload), limits.conf),
+      root.get("machine").map(_.text),
+      settled(root.get("workload").fold(Workload.unknown)(readWorkload), limits.conf),
       limits,
-      root.optional("occupied_cpus").fold(IdSet.empty)(_ => occupied(root.text("occupied_cpus"))),
-      root.optional("format").map(_ => root.oneOf("format", PlanFormat.all)(_.name)),
-      root.optional("with_topology").exists(_ => root.flag("with_topology"))
+      root.get("occupied_cpus").fold(IdSet.empty)(cpus => occupied(cpus.text)),
+      root.get("format").map(_.oneOf(PlanFormat.all)(_.name)),
+      root.get("with_topology").exists(_.flag)
     )
   }
 
@@ -74,14 +72,12 @@ object PlanRequest {
       identity
     )
 
-  private[plan] def readWorkload(field: PlanField): Workload = {
+  private[plan] def readWorkload(field: Field): Workload = {
     field.only("kind", "input_bytes", "python")
-    val bytes = field.optional("input_bytes").map(_ => field.long("input_bytes"))
-    bytes.filter(_ < 0).foreach(b => field.refuse("input_bytes", s"is $b, below zero"))
     Workload(
-      field.optional("kind").map(_ => field.oneOf("kind", WorkloadKind.all)(_.name)),
-      bytes,
-      field.optional("python").exists(_ => field.flag("python"))
+      field.get("kind").map(_.oneOf(WorkloadKind.all)(_.name)),
+      field.get("input_bytes").map(_.atLeast(0)),
+      field.get("python").exists(_.flag)
     )
   }
 
@@ -96,15 +92,16 @@ object PlanRequest {
     said.python
   )
 
-  private[plan] def readLimits(field: PlanField): Limits = {
+  private[plan] def readLimits(field: Field): Limits = {
     field.only("executors", "cores", "memory_mb", "memory_typed", "conf", "environment")
+    def texts(name: String) = field.get(name).fold(Map.empty[String, String])(_.textFields)
     Limits(
-      field.optional("executors").map(_ => field.int("executors")),
-      field.optional("cores").map(_ => field.int("cores")),
-      field.optional("memory_mb").map(_ => field.long("memory_mb")),
-      field.optional("conf").fold(Map.empty[String, String])(_.texts),
-      field.optional("environment").fold(Map.empty[String, String])(_.texts),
-      field.optional("memory_typed").map(_ => field.text("memory_typed"))
+      field.get("executors").map(_.int),
+      field.get("cores").map(_.int),
+      field.get("memory_mb").map(_.long),
+      texts("conf"),
+      texts("environment"),
+      field.get("memory_typed").map(_.text)
     )
   }
 }

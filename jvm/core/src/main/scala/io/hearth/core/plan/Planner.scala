@@ -33,15 +33,16 @@ object Planner {
       workload = constraints.engine.fold(asked)(_.workload(asked))
       usable <- UsableMachine.of(topology, occupied)
       occupiedHere = occupied.cpus.intersects(topology.allowed.cpus)
-      attempt = (wanted: UserConstraints) => settled(usable, wanted, workload, occupiedHere)
-      found <- attempt(constraints).left.map(
-        new RefusalAdvice(constraints, usable, attempt(_).isRight).better
+      attempt = (wanted: UserConstraints) => new Attempt(usable, wanted, workload, occupiedHere)
+      settled <- attempt(constraints).settled.left.map(
+        new RefusalAdvice(constraints, usable, attempt(_).settled.isRight).better
       )
+      (choice, arrangement) = settled
       draft = new PlanDraft(
         usable,
-        if (found._1.native) constraints.ofOneJvm else constraints,
-        found._2,
-        PlanInputs(workload, limits, found._1, scratch)
+        if (choice.native) constraints.ofOneJvm else constraints,
+        arrangement,
+        PlanInputs(workload, limits, choice, scratch)
       )
       _ <- new Tasks(draft).unfit.toLeft(())
     } yield draft.plan
@@ -62,71 +63,84 @@ object Planner {
       limits: Limits,
       occupied: IdSet
   ): Either[Unfit, Plan] = plan(topology, workload, limits, occupied, Scratch.assumed(topology))
+}
+
+/**
+ * One try to give an application what was fixed for it.
+ *
+ * @param occupied whether others hold CPUs that this process may use
+ */
+final private class Attempt(
+    usable: UsableMachine,
+    constraints: UserConstraints,
+    workload: Workload,
+    occupied: Boolean
+) {
+  private val driverMb: Long => Long = DriverPlacement.footprint(constraints, _)
+
+  /**
+   * Pools that each hold one executor of the size the user fixed; where none does, or where he also
+   * fixed the count, pools that hold the least executor, which larger ones may then span.
+   */
+  private val pools: Pools = {
+    val sized = Pools.of(usable, Memory.minFootprint(constraints), driverMb)
+    val spans = sized.all.sizeIs == 1 && usable.nodes.sizeIs > 1
+    val min = constraints.footprintOf(Memory.MinHeapMb)
+    val all =
+      if (constraints.executors.nonEmpty || spans) Pools.of(usable, min, driverMb) else sized
+    if (constraints.byPackage) all.byPackage else all
+  }
+
+  private val rules = new PartitionRules(usable, constraints, workload, pools)
 
   /**
    * One executor that would have all CPUs is one JVM: nothing is gained by a second beside it. The
    * same holds where the user left the count open and memory suffices for only one.
    */
-  private def settled(
-      usable: UsableMachine,
-      constraints: UserConstraints,
-      workload: Workload,
-      occupied: Boolean
-  ): Either[Unfit, (Partitioning, Arrangement)] = {
-    val pools = poolsFor(usable, constraints)
-    val choice = Partitioning.decide(usable, constraints, workload, pools, occupied)
-    def several(found: Arrangement) = found.layout.placements.sizeIs > 1
-    def crowded = constraints.driverHeapMb.filter { _ =>
-      val free = constraints.copy(driverHeapMb = None)
-      partitioned(usable, free, workload, poolsFor(usable, free)).exists(several)
-    }
-    lazy val one = native(usable, constraints, workload).map(
-      crowded.fold(Partitioning.one(usable, constraints))(Partitioning.crowded) -> _
-    )
-    if (choice.native) native(usable, constraints, workload).map(choice -> _)
+  def settled: Either[Unfit, (Partitioning, Arrangement)] = {
+    val choice = rules.decide(occupied)
+    lazy val one = native.map(crowded.fold(rules.one)(rules.crowded) -> _)
+    if (choice.native) native.map(choice -> _)
     else
-      partitioned(usable, constraints, workload, pools) match {
-        case Right(found) if choice.forced => Right(choice -> found)
-        case Right(found) if several(found) =>
-          Right(Partitioning.several(usable, found.layout, workload) -> found)
-        case Right(found) if found.layout.cpus != usable.cpus =>
-          Right(Partitioning.oneBound(usable, constraints) -> found)
+      partitioned match {
+        case Right(executors) if choice.forced => Right(choice -> executors)
+        case Right(executors) if several(executors) =>
+          Right(rules.several(executors.layout) -> executors)
+        case Right(executors) if executors.layout.cpus != usable.cpus =>
+          Right(rules.oneBound -> executors)
         case Left(unfit) if choice.forced => Left(unfit)
         case Left(unfit) => one.left.map(_ => unfit)
         case Right(_) => one
       }
   }
 
-  private def partitioned(
-      usable: UsableMachine,
-      constraints: UserConstraints,
-      workload: Workload,
-      pools: Pools
-  ): Either[Unfit, Arrangement] =
-    arranged(usable, constraints, workload, pools, DriverPlacement.footprint(constraints, _))(
-      _.find
-    ).flatMap {
-      case found if !constraints.byPackage => Right(found)
-      case found =>
-        Violation.packages(usable, constraints, found).toLeft {
-          val shared = found.pools.byPackage
-          Arrangement(shared, found.layout.sharing(shared))
+  private def several(arrangement: Arrangement) = arrangement.layout.placements.sizeIs > 1
+
+  /** The driver's heap, where several executors would fit beside a smaller one. */
+  private def crowded: Option[UserValue[Long]] = constraints.driverHeapMb.filter { _ =>
+    val free = constraints.copy(driverHeapMb = None)
+    new Attempt(usable, free, workload, occupied).partitioned.exists(several)
+  }
+
+  private def partitioned: Either[Unfit, Arrangement] =
+    arranged(constraints, pools, driverMb)(_.find).flatMap {
+      case arrangement if !constraints.byPackage => Right(arrangement)
+      case arrangement =>
+        Violation.packages(usable, constraints, arrangement).toLeft {
+          val shared = arrangement.pools.byPackage
+          Arrangement(shared, arrangement.layout.sharing(shared))
         }
     }
 
   /** One JVM is driver and executor: the heap fixed for either is its heap, and is counted once. */
-  private def native(
-      usable: UsableMachine,
-      constraints: UserConstraints,
-      workload: Workload
-  ): Either[Unfit, Arrangement] = {
+  private def native: Either[Unfit, Arrangement] = {
     val one = constraints.ofOneJvm
-    val driver: Long => Long = _ => 0L
+    val none: Long => Long = _ => 0L
     for {
       _ <- RequestChecks.checkHeap(one.heapMb, constraints.allDriverOptions)
-      pools = Pools.joined(usable, driver, spare = false)
-      found <- arranged(usable, one, workload, pools, driver)(_.whole)
-    } yield found
+      pools = Pools.joined(usable, none, spare = false)
+      arrangement <- arranged(one, pools, none)(_.whole)
+    } yield arrangement
   }
 
   /**
@@ -134,26 +148,20 @@ object Planner {
    * nodes are so short of memory that more tasks fit that way, unless the user fixed the heap.
    * Memory of nodes without CPUs is used only where fewer tasks would fit otherwise.
    */
-  private def arranged(
-      usable: UsableMachine,
-      constraints: UserConstraints,
-      workload: Workload,
-      pools: Pools,
-      driver: Long => Long
-  )(find: Layouts => Either[Unfit, Layout]): Either[Unfit, Arrangement] = {
-    def found(from: Pools) = {
+  private def arranged(wanted: UserConstraints, pools: Pools, driverMb: Long => Long)(
+      find: Layouts => Either[Unfit, Layout]
+  ): Either[Unfit, Arrangement] = {
+    def of(from: Pools) = {
       def on(these: Pools) =
-        find(new Layouts(usable, these, constraints, workload)).map(l =>
-          Arrangement(these, l.inOrder)
-        )
+        find(new Layouts(usable, these, wanted, workload)).map(l => Arrangement(these, l.inOrder))
       on(from).map { first =>
-        from.only(first.layout.cpus, usable, driver).flatMap(on(_).toOption).getOrElse(first)
+        from.only(first.layout.cpus, usable, driverMb).flatMap(on(_).toOption).getOrElse(first)
       }
     }
-    val tight = found(pools)
-    lazy val loose = found(Pools.joined(usable, driver, spare = false))
-    lazy val spare = found(Pools.joined(usable, driver, spare = true))
-    if (tight.isRight && constraints.heapMb.nonEmpty) tight
+    val tight = of(pools)
+    lazy val loose = of(Pools.joined(usable, driverMb, spare = false))
+    lazy val spare = of(Pools.joined(usable, driverMb, spare = true))
+    if (tight.isRight && wanted.heapMb.nonEmpty) tight
     else {
       val chosen = LazyList(loose, spare).foldLeft(tight) { (best, next) =>
         if (slotsOf(best) < usable.slots && slotsOf(next) > slotsOf(best)) next else best
@@ -163,22 +171,6 @@ object Planner {
     }
   }
 
-  private def slotsOf(found: Either[Unfit, Arrangement]): Int = found.fold(_ => 0, _.layout.slots)
-
-  /**
-   * Pools that each hold one executor of the size the user fixed; where none does, or where he also
-   * fixed the count, pools that hold the least executor, which larger ones may then span.
-   */
-  private def poolsFor(usable: UsableMachine, constraints: UserConstraints): Pools = {
-    val driver: Long => Long = DriverPlacement.footprint(constraints, _)
-    val own = Pools.of(usable, Memory.least(constraints), driver)
-    val spans = own.all.sizeIs == 1 && usable.nodes.sizeIs > 1
-    val found =
-      if (constraints.executors.nonEmpty || spans) Pools.of(usable, leastOf(constraints), driver)
-      else own
-    if (constraints.byPackage) found.byPackage else found
-  }
-
-  private def leastOf(constraints: UserConstraints): Long =
-    constraints.footprintOf(Memory.MinHeapMb)
+  private def slotsOf(attempt: Either[Unfit, Arrangement]): Int =
+    attempt.fold(_ => 0, _.layout.slots)
 }

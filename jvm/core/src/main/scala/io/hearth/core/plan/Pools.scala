@@ -95,10 +95,10 @@ private[plan] object Pools {
 
   /** Nodes whose memory may be used: those with CPUs, and the nearest ones of each node without. */
   private def serving(usable: UsableMachine, without: Set[UsableNode]): Vector[UsableNode] = {
-    val own = usable.nodes.filter(n => n.memoryMb > 0 && !without(n))
-    val all = own ++ usable.memoryOnly.filterNot(without)
-    val lent = usable.nodes.filterNot(own.contains).flatMap(nearest(_, all))
-    (own ++ lent).distinct
+    val withMemory = usable.nodes.filter(n => n.memoryMb > 0 && !without(n))
+    val all = withMemory ++ usable.memoryOnly.filterNot(without)
+    val lent = usable.nodes.filterNot(withMemory.contains).flatMap(nearest(_, all))
+    (withMemory ++ lent).distinct
   }
 
   /** All that are equally near. */
@@ -169,9 +169,9 @@ private[plan] object Pools {
         usable: UsableMachine,
         serving: Vector[UsableNode]
     ): Vector[(UsableNode, Vector[UsableNode])] = {
-      val (own, others) = usable.nodes.partition(serving.contains)
+      val (served, others) = usable.nodes.partition(serving.contains)
       val choices = others.map(n => n -> nearest(n, serving))
-      val chosen = choices.foldLeft(own.map(n => n -> n)) { case (done, (node, near)) =>
+      val chosen = choices.foldLeft(served.map(n => n -> n)) { case (done, (node, near)) =>
         done :+ (node -> near.maxBy(home => perSlot(usable, home, node +: lodgers(done, home))))
       }
       val homes = serving.map(home => Vector(home) -> lodgers(chosen, home)).filter(_._2.nonEmpty)

@@ -19,44 +19,44 @@ final private[plan] class RefusalAdvice(
    * choose.
    */
   private def driver: Option[Unfit] =
-    constraints.driverHeapMb.filter(_ => fits(constraints.copy(driverHeapMb = None))).map { asked =>
+    constraints.driverHeapMb.filter(_ => fits(constraints.copy(driverHeapMb = None))).map { fixed =>
       val all = Pools.joined(usable, _ => 0L, spare = true).usableMb
-      val most =
-        largest(asked.value)(mb => constraints.copy(driverHeapMb = Some(asked.copy(value = mb))))
+      val max =
+        largest(fixed.value)(mb => constraints.copy(driverHeapMb = Some(fixed.copy(value = mb))))
       Unfit(
-        asked.name,
-        Sizes.asked(asked),
+        fixed.name,
+        Sizes.asked(fixed),
         s"driver and executors share ${Sizes.show(all)}",
-        remedy(most.filter(_ >= Memory.MinHeapMb).map(Sizes.exact))
+        remedy(max.filter(_ >= Memory.MinHeapMb).map(Sizes.exact))
       )
     }
 
   private def bounded(unfit: Unfit): Unfit = {
-    val heap = constraints.heapMb.filter(_.name == unfit.name).map { asked =>
-      largest(asked.value)(mb => constraints.copy(heapMb = Some(asked.copy(value = mb))))
+    val heap = constraints.heapMb.filter(_.name == unfit.name).map { fixed =>
+      largest(fixed.value)(mb => constraints.copy(heapMb = Some(fixed.copy(value = mb))))
         .filter(_ >= Memory.MinHeapMb) // Spark does not start with less
         .map(Sizes.exact)
     }
-    val executors = constraints.executors.filter(_.name == unfit.name).map { asked =>
-      largest(asked.value.toLong)(n =>
-        constraints.copy(executors = Some(asked.copy(value = n.toInt)))
+    val executors = constraints.executors.filter(_.name == unfit.name).map { fixed =>
+      largest(fixed.value.toLong)(n =>
+        constraints.copy(executors = Some(fixed.copy(value = n.toInt)))
       )
         .map(_.toString)
     }
-    val offHeap = constraints.offHeapMb.filter(_.name == unfit.name).map { asked =>
-      largest(asked.value)(mb => constraints.copy(offHeapMb = Some(asked.copy(value = mb))))
+    val offHeap = constraints.offHeapMb.filter(_.name == unfit.name).map { fixed =>
+      largest(fixed.value)(mb => constraints.copy(offHeapMb = Some(fixed.copy(value = mb))))
         .map(Sizes.exact)
     }
-    (heap ++ executors ++ offHeap).headOption.fold(unfit)(most => unfit.copy(remedy = remedy(most)))
+    (heap ++ executors ++ offHeap).headOption.fold(unfit)(max => unfit.copy(remedy = remedy(max)))
   }
 
-  private def remedy(most: Option[String]) =
-    most.fold("no value fits with the other fixed numbers: leave some of them out")(value =>
+  private def remedy(max: Option[String]) =
+    max.fold("no value fits with the other fixed numbers: leave some of them out")(value =>
       s"ask for at most $value"
     )
 
-  /** The largest value below `asked` that fits, by halving; each answer was tried. */
-  private def largest(asked: Long)(wanted: Long => UserConstraints): Option[Long] = {
+  /** The largest value below `fixed` that fits, by halving; each answer was tried. */
+  private def largest(fixed: Long)(wanted: Long => UserConstraints): Option[Long] = {
     @annotation.tailrec
     def search(good: Long, bad: Long): Long = {
       val middle = good + (bad - good) / 2
@@ -64,6 +64,6 @@ final private[plan] class RefusalAdvice(
       else if (fits(wanted(middle))) search(middle, bad)
       else search(good, middle)
     }
-    Some(search(0L, asked)).filter(_ > 0)
+    Some(search(0L, fixed)).filter(_ > 0)
   }
 }

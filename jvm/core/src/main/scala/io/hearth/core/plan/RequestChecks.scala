@@ -32,15 +32,15 @@ private[plan] object RequestChecks {
 
   /** A heap with which Spark would refuse to start. */
   def checkHeap(heapMb: Option[UserValue[Long]], options: Vector[String]): Either[Unfit, Unit] = {
-    val least = Memory.minHeapMb(options)
+    val min = Memory.minHeapMb(options)
     heapMb
-      .filter(_.value < least)
-      .map { asked =>
+      .filter(_.value < min)
+      .map { heap =>
         Unfit(
-          asked.name,
-          Sizes.asked(asked),
-          s"Spark needs ${Memory.SparkMinMb} MB of heap, which takes -Xmx${least}m with this collector",
-          s"give at least ${least}m"
+          heap.name,
+          Sizes.asked(heap),
+          s"Spark needs ${Memory.SparkMinMb} MB of heap, which takes -Xmx${min}m with this collector",
+          s"give at least ${min}m"
         )
       }
       .toLeft(())
@@ -82,12 +82,12 @@ private[plan] object RequestChecks {
   private def dynamicUnfit(constraints: UserConstraints): Option[Unfit] =
     for {
       dynamic <- constraints.dynamic
-      most <- (dynamic.atMost ++ constraints.executors.map(_.value)).minOption
-      if dynamic.atLeast > most
+      max <- (dynamic.atMost ++ constraints.executors.map(_.value)).minOption
+      if dynamic.atLeast > max
     } yield Unfit(
       "spark.dynamicAllocation",
       s"at least ${Counted(dynamic.atLeast, "executor")} to start with",
-      s"at most $most are allowed",
+      s"at most $max are allowed",
       "make minExecutors, initialExecutors and spark.executor.instances at most maxExecutors"
     )
 }

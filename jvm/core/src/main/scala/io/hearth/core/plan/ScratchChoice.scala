@@ -2,24 +2,28 @@ package io.hearth.core.plan
 
 import io.hearth.core.topology.Scratch
 
-/** Where shuffle files go: a path in memory where they fit there, and why or why not. */
-final private[plan] case class ScratchChoice(path: Option[String], reason: Reason) {
-
-  /** What the user set stands. */
-  def unlessSet(constraints: UserConstraints): ScratchChoice = constraints.conf
-    .get(reason.decision)
-    .fold(this)(dir =>
-      ScratchChoice(None, reason.copy(value = dir, because = Reasons.FixedByUser, source = "user"))
-    )
-}
-
+/** Where shuffle files go: a path in memory where they fit there. */
 private[plan] object ScratchChoice {
 
   /**
    * In memory where the input is known and twice its size (what a shuffle writes at most, and room for
    * a second one) stays within half of the memory that executors leave, and within the file system.
    */
-  def of(workload: Workload, spareMb: Long, scratch: Option[Scratch]): ScratchChoice =
+  def of(
+      constraints: UserConstraints,
+      workload: Workload,
+      spareMb: Long,
+      scratch: Option[Scratch]
+  ): Decided[Option[String]] = constraints.conf.get(Key) match {
+    case Some(dir) => Decided(None, Reason(Key, dir, Reasons.FixedByUser, "user"))
+    case None => byInput(workload, spareMb, scratch)
+  }
+
+  private[plan] def byInput(
+      workload: Workload,
+      spareMb: Long,
+      scratch: Option[Scratch]
+  ): Decided[Option[String]] =
     (workload.inputBytes, scratch) match {
       case (None, _) =>
         leave("the input's size is unknown, and shuffle files in memory could exhaust it")
@@ -33,8 +37,8 @@ private[plan] object ScratchChoice {
         else if (need > tmpfs.freeMb)
           leave(s"twice the input exceeds the ${Sizes.show(tmpfs.freeMb)} of ${tmpfs.path}")
         else
-          ScratchChoice(
-            Some(tmpfs.path),
+          Decided(
+            Option(tmpfs.path),
             Reason(
               Key,
               tmpfs.path,
@@ -47,5 +51,5 @@ private[plan] object ScratchChoice {
   private val Key = "spark.local.dir"
 
   private def leave(because: String) =
-    ScratchChoice(None, Reason(Key, "left alone", because, "kernel: tmpfs"))
+    Decided(Option.empty[String], Reason(Key, "left alone", because, "kernel: tmpfs"))
 }

@@ -2,9 +2,7 @@ package io.hearth.core.plan
 
 import io.hearth.core.Counted
 
-/** The partitions of a shuffle; none leaves Spark's own number. */
-final private[plan] case class ShufflePartitions(number: Option[Int], reason: Reason)
-
+/** The partitions of a shuffle. */
 object ShufflePartitions {
   val Key = "spark.sql.shuffle.partitions"
 
@@ -20,13 +18,18 @@ object ShufflePartitions {
    * `reduceByKey` and its like take from their parents (RDD.Partitioner.defaultPartitioner).
    *
    * @param atOnce tasks that run at the same time
+   * @return none leaves Spark's own number
    */
-  def of(atOnce: Int, workload: Workload, constraints: UserConstraints): ShufflePartitions = {
+  private[plan] def of(
+      atOnce: Int,
+      workload: Workload,
+      constraints: UserConstraints
+  ): Decided[Option[Int]] = {
     val waves = rounded(BigInt(2) * atOnce, atOnce)
     val tasksAtOnce =
       s"${Counted(atOnce, "task")} that ${if (atOnce == 1) "runs" else "run"} at once"
     (constraints.conf.get(Key), workload.inputBytes) match {
-      case (Some(users), _) => ShufflePartitions(None, reason(users, Reasons.FixedByUser, "user"))
+      case (Some(users), _) => Decided(None, reason(users, Reasons.FixedByUser, "user"))
       case (None, Some(bytes)) =>
         val tasks =
           (BigInt(bytes) + DerivedSettings.PartitionBytes - 1) / DerivedSettings.PartitionBytes
@@ -45,7 +48,7 @@ object ShufflePartitions {
         val because =
           s"the input is unknown, and Spark's own number of $Sparks is at least two for " +
             s"each of the $tasksAtOnce; $Fewer"
-        ShufflePartitions(None, reason(s"at most $Sparks", because, Guide))
+        Decided(None, reason(s"at most $Sparks", because, Guide))
     }
   }
 
@@ -54,7 +57,7 @@ object ShufflePartitions {
   private val Guide = "Spark: SQL performance tuning guide"
 
   private def set(number: Int, because: String) =
-    ShufflePartitions(Some(number), reason(s"$number", because, Guide))
+    Decided(Option(number), reason(s"$number", because, Guide))
 
   private def reason(value: String, because: String, source: String) =
     Reason("shuffle partitions", value, because, source)

@@ -93,15 +93,15 @@ private[plan] object Split {
     widths.max - widths.min
   }
 
-  /** The most that can be given to a part (`most`), and its claim. */
-  final private case class Weight(claim: Int, most: Int)
+  /** The most that can be given to a part (`max`), and its claim. */
+  final private case class Weight(claim: Int, max: Int)
 
   /** One for each, then each further one goes where it leaves the largest share (D'Hondt's rule). */
   private def share(n: Int, weights: Vector[Weight]): Vector[Int] = {
     val counts = Array.fill(weights.size)(1)
     def claim(i: Int) = weights(i).claim.toDouble / (counts(i) + 1)
     val open = mutable.PriorityQueue.empty[(Double, Int)] // the largest claim, of equals the first
-    def offer(i: Int) = if (counts(i) < weights(i).most) open += claim(i) -> -i
+    def offer(i: Int) = if (counts(i) < weights(i).max) open += claim(i) -> -i
     weights.indices.foreach(offer)
     for (_ <- weights.size until n) {
       val next = -open.dequeue()._2
@@ -140,9 +140,9 @@ private[plan] object Split {
     val sums = slots.scanLeft(0)(_ + _)
     def next(from: Int, left: Int): Int = {
       val fair = (sums.last - sums(from)).toDouble / left
-      val most = slots.size - from - (left - 1)
+      val max = slots.size - from - (left - 1)
       def half(i: Int) = (sums(from + i - 1) + sums(from + i)) / 2.0 - sums(from)
-      from + (1 to most).iterator.takeWhile(half(_) <= fair).foldLeft(1)((_, i) => i)
+      from + (1 to max).iterator.takeWhile(half(_) <= fair).foldLeft(1)((_, i) => i)
     }
     val starts = (n until 1 by -1).scanLeft(0)(next) :+ slots.size
     starts.zip(starts.tail).map { case (from, until) => (from until until).toVector }.toVector
@@ -161,11 +161,11 @@ private[plan] object Split {
    */
   private def dealt(cores: Vector[UsableCore], n: Int): Vector[Vector[UsableCore]] = {
     val hands = Array.fill(n)(Vector.empty[UsableCore])
-    val least = mutable.PriorityQueue.from((0 until n).map(i => (0, -i))) // fewest slots first
+    val fewest = mutable.PriorityQueue.from((0 until n).map(i => (0, -i))) // fewest slots first
     for (core <- cores.sortBy(-_.slots)) {
-      val (slots, hand) = least.dequeue()
+      val (slots, hand) = fewest.dequeue()
       hands(-hand) :+= core
-      least += (slots - core.slots -> hand)
+      fewest += (slots - core.slots -> hand)
     }
     hands.toVector
   }

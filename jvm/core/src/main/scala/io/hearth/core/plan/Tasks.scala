@@ -16,7 +16,7 @@ final private[plan] class Tasks(draft: PlanDraft) {
   private val driverParts = if (native) 0 else 1
 
   /** What the JVMs have when they have just started: with less, none of them does any work. */
-  private val least: Long = layout.placements.indices.map(id => IdleExecutor + part(id)).sum +
+  private val min: Long = layout.placements.indices.map(id => IdleExecutor + part(id)).sum +
     driverParts * IdleDriver
 
   /** What they have at work. */
@@ -29,8 +29,8 @@ final private[plan] class Tasks(draft: PlanDraft) {
   private val tightest: Option[TaskLimit] = usable.topology.allowed.taskLimits.minByOption(_.left)
 
   /** Where not even the JVMs can start. */
-  def unfit: Option[Unfit] = tightest.filter(_.left < least).map { limit =>
-    Unfit(limit.name, s"${limit.most}", s"${used(limit)}$needs at least $least", remedy(limit))
+  def unfit: Option[Unfit] = tightest.filter(_.left < min).map { limit =>
+    Unfit(limit.name, s"${limit.max}", s"${used(limit)}$needs at least $min", remedy(limit))
   }
 
   /** Where they can start and may not be able to work. */
@@ -38,7 +38,7 @@ final private[plan] class Tasks(draft: PlanDraft) {
     Reason(
       Tasks.Decision,
       s"about $likely at work",
-      s"${limit.name} allows ${limit.most}: ${used(limit)}$needs more than are left, and an executor that cannot " +
+      s"${limit.name} allows ${limit.max}: ${used(limit)}$needs more than are left, and an executor that cannot " +
         s"start a thread dies; ${remedy(limit)}",
       "kernel: pids.max, RLIMIT_NPROC; hearth: counted in plain executors"
     )

@@ -86,7 +86,7 @@ final private[plan] case class UsableMachine(
 
   /** How many tasks a core is worth. */
   def threadsReason(constraints: UserConstraints): Reason = {
-    val most = cores.iterator.map(_.cpus.size).max
+    val max = cores.iterator.map(_.cpus.size).max
     val kinds = cores.flatMap(_.kind).distinct
     val slower = cores.count(_.efficient)
     val hybrid =
@@ -99,17 +99,17 @@ final private[plan] case class UsableMachine(
       Reason("threads per core", value, because + hybrid, source)
     constraints.cores match {
       case Some(asked) => reason("as asked", s"${asked.name} fixes the tasks", "user")
-      case None if most > UsableMachine.MaxTasksPerCore =>
+      case None if max > UsableMachine.MaxTasksPerCore =>
         reason(
           s"${UsableMachine.MaxTasksPerCore}",
-          s"of $most hardware threads ${UsableMachine.MaxTasksPerCore} are worth a task: memory bandwidth " +
+          s"of $max hardware threads ${UsableMachine.MaxTasksPerCore} are worth a task: memory bandwidth " +
             "saturates before threads run out; the others are for the collector and the compiler (the " +
             "number was chosen after seeing two of Baig's tables of times)",
           "Baig 2018; hearth"
         )
-      case None if most > 1 =>
+      case None if max > 1 =>
         reason(
-          s"$most",
+          s"$max",
           "every hardware thread is worth a task: a second thread made two cores 39.5 % faster, and gains less beyond four",
           "Awan 2016"
         )
@@ -178,9 +178,9 @@ private[plan] object UsableMachine {
       val first = coreOf(cpu).cpus.head.toLong
       taken(first) = taken.getOrElse(first, 0) + 1
     }
-    val tasks = taken.iterator.map { case (first, own) =>
+    val tasks = taken.iterator.map { case (first, count) =>
       val core = coreOf(first.toInt)
-      core.slots * own / core.cpus.size
+      core.slots * count / core.cpus.size
     }
     math.max(1, tasks.sum)
   }
@@ -243,14 +243,14 @@ private[plan] object UsableMachine {
   /** That so many efficient cores are worth one slot less is hearth's judgement; they come in fours. */
   val EfficientOfSlots = 4
 
-  private def usableCore(topology: Topology, core: Core, own: IdSet, cacheOf: Map[Int, Int]) =
-    Option.when(own.nonEmpty)(
+  private def usableCore(topology: Topology, core: Core, threads: IdSet, cacheOf: Map[Int, Int]) =
+    Option.when(threads.nonEmpty)(
       UsableCore(
-        own.toVector,
-        worthwhile(own.size),
+        threads.toVector,
+        worthwhile(threads.size),
         core.packageId,
-        topology.nodeOf(own.head).map(_.id),
-        cacheOf.getOrElse(own.head, -1),
+        topology.nodeOf(threads.head).map(_.id),
+        cacheOf.getOrElse(threads.head, -1),
         core.kind,
         core.efficient
       )
@@ -277,16 +277,16 @@ private[plan] object UsableMachine {
       node: NumaNode
   ) = {
     val allowed = node.cpus & all
-    val own = node.cpus & cpus
+    val usable = node.cpus & cpus
     // A node whose CPUs are all out of bounds for this process counts as one without CPUs: the
     // cpuset may allow the CPUs of one node and the memory of another. A fully occupied node
     // belongs to its tenant.
-    val open = allowed.isEmpty || own.nonEmpty
+    val open = allowed.isEmpty || usable.nonEmpty
     val ours = open && !node.gpuMemory && topology.allowed.nodes.contains(node.id)
     val total = if (ours) (node.memoryBytes - node.hugePageBytes) >> 20 else 0L
-    val counted = own.size + (allowed & occupied.leased).size
+    val counted = usable.size + (allowed & occupied.leased).size
     val share = if (allowed.isEmpty) total else total * counted / allowed.size
     val rest = math.max(0L, share - occupied.leasedMb(node.id) - occupied.heldMb(node.id))
-    UsableNode(Some(node.id), own, rest, node.distances)
+    UsableNode(Some(node.id), usable, rest, node.distances)
   }
 }

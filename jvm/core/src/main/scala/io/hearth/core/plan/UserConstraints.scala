@@ -12,27 +12,28 @@ final private[plan] case class Dynamic(atLeast: Int, atMost: Option[Int])
 final private[plan] case class MemoryOverhead(
     fixedMb: Option[UserValue[Long]],
     factor: Double,
-    leastMb: Long
+    minMb: Long
 ) {
   def of(heapMb: Long): Long =
-    fixedMb.fold(math.max(leastMb, (heapMb * factor).toLong))(_.value)
+    fixedMb.fold(math.max(minMb, (heapMb * factor).toLong))(_.value)
 }
 
 private[plan] object MemoryOverhead {
 
   /** As Spark counts it where nobody says otherwise. */
-  val ofJvm: MemoryOverhead = MemoryOverhead(None, factor = 0.1, leastMb = 384L)
+  val ofJvm: MemoryOverhead = MemoryOverhead(None, factor = 0.1, minMb = 384L)
 
-  /** @param of `driver` or `executor`, whose settings win over those of `usual` */
-  def read(of: String, usual: MemoryOverhead, conf: UserConf): Either[Unfit, MemoryOverhead] = for {
-    fixed <- conf.size(s"spark.$of.memoryOverhead", 'm')
-    factor <- conf.fraction(s"spark.$of.memoryOverheadFactor")
-    least <- conf.size(s"spark.$of.minMemoryOverhead", 'm')
-  } yield MemoryOverhead(
-    fixed,
-    factor.getOrElse(usual.factor),
-    least.fold(usual.leastMb)(_.value)
-  )
+  /** @param of `driver` or `executor`, whose settings win over those of `default` */
+  def read(of: String, default: MemoryOverhead, conf: UserConf): Either[Unfit, MemoryOverhead] =
+    for {
+      fixed <- conf.size(s"spark.$of.memoryOverhead", 'm')
+      factor <- conf.fraction(s"spark.$of.memoryOverheadFactor")
+      min <- conf.size(s"spark.$of.minMemoryOverhead", 'm')
+    } yield MemoryOverhead(
+      fixed,
+      factor.getOrElse(default.factor),
+      min.fold(default.minMb)(_.value)
+    )
 }
 
 /**
@@ -94,21 +95,21 @@ final private[plan] case class UserConstraints(
   def engineOffHeap: Boolean = engine.exists(_.offHeap) && heapHolds.isEmpty
 
   /** Off-heap memory that the user fixed, or the least that an engine gets, in MiB. */
-  def leastOffHeapMb: Long =
+  def minOffHeapMb: Long =
     offHeapMb.fold(if (engineOffHeap) Engine.MinOffHeapMb else 0L)(_.value)
 
   /** All memory of an executor with this heap: heap, off-heap, overhead, Python's and an engine's share, in MiB. */
-  def footprintOf(heap: Long, offHeapMb: Long = leastOffHeapMb): Long =
+  def footprintOf(heap: Long, offHeapMb: Long = minOffHeapMb): Long =
     heap + offHeapMb + overheadOf(heap) + pysparkMb
 
   /** The largest heap whose footprint stays within `room`; below zero where there is none. */
   def heapWithin(room: Long): Long = {
-    val rest = room - leastOffHeapMb - pysparkMb
+    val rest = room - minOffHeapMb - pysparkMb
     overhead.fixedMb match {
       case Some(fixed) => rest - fixed.value
       case None =>
         val shared = rest - hostMb
-        val about = math.min(shared - overhead.leastMb, (shared / (1 + overhead.factor)).toLong)
+        val about = math.min(shared - overhead.minMb, (shared / (1 + overhead.factor)).toLong)
         // The overhead's fraction is cut off, which may leave room for one more.
         if (about + 1 + overheadOf(about + 1) <= rest) about + 1 else about
     }
@@ -134,7 +135,7 @@ private[plan] object UserConstraints {
       executors <- agree(limits.executors, "--executors", instances.filter(_ => dynamic.isEmpty))
       confCores <- conf.count("spark.executor.cores")
       cores <- agree(limits.cores, "--cores", confCores)
-      confHeap <- conf.size("spark.executor.memory", 'm', least = 1)
+      confHeap <- conf.size("spark.executor.memory", 'm', min = 1)
       setHeap <- agree(limits.memoryMb, "--memory", confHeap)
         .map(_.map(heap => heap.copy(typed = heap.typed.orElse(limits.memoryTyped))))
       heap <- JvmEnvironment.executorHeap(limits, setHeap)
@@ -143,11 +144,11 @@ private[plan] object UserConstraints {
       heapHolds <- heapHolds(engine, conf)
       offHeap <- heapHolds.fold(offHeapOf(conf))(key => Right(Some(UserValue(0L, key))))
       workers = workload.python && pyspark.isEmpty
-      usual = usualOverhead(workers, engine, heapHolds.isEmpty)
-      overhead <- MemoryOverhead.read("executor", usual, conf)
+      default = defaultOverhead(workers, engine, heapHolds.isEmpty)
+      overhead <- MemoryOverhead.read("executor", default, conf)
       host <- engine.fold[Checked[Option[UserValue[Long]]]](Right(None))(hostOf(_, conf))
       wire <- conf.size(HearthKeys.ShuffleMemory.name, 'b')
-      setDriver <- conf.size("spark.driver.memory", 'm', least = 1)
+      setDriver <- conf.size("spark.driver.memory", 'm', min = 1)
       driver <- JvmEnvironment.driverHeap(limits, setDriver)
       driverOverhead <- MemoryOverhead.read("driver", MemoryOverhead.ofJvm, conf)
       coresMax <- conf.count("spark.cores.max")
@@ -186,7 +187,7 @@ private[plan] object UserConstraints {
     }
 
   /** @param workers whether Python workers take it, which have no memory of their own */
-  private def usualOverhead(
+  private def defaultOverhead(
       workers: Boolean,
       engine: Option[Engine],
       besideHeap: Boolean
@@ -197,7 +198,7 @@ private[plan] object UserConstraints {
       if (workers) PythonsOverheadFactor
       else if (native && besideHeap) Engine.OverheadFactor
       else MemoryOverhead.ofJvm.factor,
-      if (native) Engine.MinOverheadMb else MemoryOverhead.ofJvm.leastMb
+      if (native) Engine.MinOverheadMb else MemoryOverhead.ofJvm.minMb
     )
   }
 
@@ -249,25 +250,25 @@ private[plan] object UserConstraints {
   private def dynamicOf(conf: UserConf): Checked[Option[Dynamic]] =
     for {
       enabled <- conf.flag("spark.dynamicAllocation.enabled")
-      least <- conf.count("spark.dynamicAllocation.minExecutors", least = 0)
-      first <- conf.count("spark.dynamicAllocation.initialExecutors", least = 0)
-      most <- conf.count("spark.dynamicAllocation.maxExecutors")
+      min <- conf.count("spark.dynamicAllocation.minExecutors", min = 0)
+      first <- conf.count("spark.dynamicAllocation.initialExecutors", min = 0)
+      max <- conf.count("spark.dynamicAllocation.maxExecutors")
     } yield enabled
       .filter(identity)
-      .map(_ => Dynamic((least ++ first).map(_.value).maxOption.getOrElse(0), most.map(_.value)))
+      .map(_ => Dynamic((min ++ first).map(_.value).maxOption.getOrElse(0), max.map(_.value)))
 }
 
 /** Typed access to the user's Spark settings; every refusal names the key and its value. */
 final private[plan] class UserConf(conf: Map[String, String]) {
   private type Read[A] = Either[Unfit, Option[A]]
 
-  def count(key: String, least: Int = 1): Read[UserValue[Int]] =
-    read(key, s"it must be a whole number from $least to ${Int.MaxValue}")(
-      _.trim.toIntOption.filter(_ >= least)
+  def count(key: String, min: Int = 1): Read[UserValue[Int]] =
+    read(key, s"it must be a whole number from $min to ${Int.MaxValue}")(
+      _.trim.toIntOption.filter(_ >= min)
     )
 
-  def size(key: String, plainUnit: Char, least: Long = 0): Read[UserValue[Long]] =
-    read(key, "it must be a size such as 8g or 512m")(Sizes.mib(_, plainUnit).filter(_ >= least))
+  def size(key: String, plainUnit: Char, min: Long = 0): Read[UserValue[Long]] =
+    read(key, "it must be a size such as 8g or 512m")(Sizes.mib(_, plainUnit).filter(_ >= min))
 
   def fraction(key: String): Either[Unfit, Option[Double]] =
     read(key, "it must be a number of at least 0")(

@@ -24,9 +24,9 @@ private[plan] object Violation {
     )
   }
 
-  def cores(usable: UsableMachine, asked: UserValue[Int]): Unfit = Unfit(
-    asked.name,
-    s"${asked.value}",
+  def cores(usable: UsableMachine, cores: UserValue[Int]): Unfit = Unfit(
+    cores.name,
+    s"${cores.value}",
     cpusLeft(usable),
     s"ask for at most ${usable.cpus.size}"
   )
@@ -35,12 +35,12 @@ private[plan] object Violation {
   def packages(
       usable: UsableMachine,
       constraints: UserConstraints,
-      found: Arrangement
+      arrangement: Arrangement
   ): Option[Unfit] = {
     def many(placement: Placement) =
       placement.cpus.iterator.map(usable.coreOf(_).packageId).toSet.size
-    val wide = found.layout.placements.find(many(_) > 1)
-    val spread = found.pools.byPackage.all.exists(_.packages.sizeIs > 1)
+    val wide = arrangement.layout.placements.find(many(_) > 1)
+    val spread = arrangement.pools.byPackage.all.exists(_.packages.sizeIs > 1)
     Option.when(wide.nonEmpty || spread)(
       Unfit(
         HearthKeys.BindingScope.name,
@@ -76,12 +76,12 @@ private[plan] object Violation {
       )
 
   private def memory(layout: Layout, constraints: UserConstraints, pools: Pools): Unfit = {
-    val least = layout.roomsMb.min
+    val min = layout.roomsMb.min
     val who =
       if (layout.placements.size == 1) "one executor"
       else s"each of ${layout.placements.size} executors"
-    val room = s"$who can have ${Sizes.show(least)}"
-    val largest = constraints.heapWithin(least)
+    val room = s"$who can have ${Sizes.show(min)}"
+    val largest = constraints.heapWithin(min)
     constraints.heapMb match {
       case Some(heap) if largest >= Memory.MinHeapMb =>
         Unfit(
@@ -104,8 +104,8 @@ private[plan] object Violation {
     val need = constraints.footprintOf(Memory.MinHeapMb)
     val limit =
       s"$room, and the minimum is ${Sizes.show(need)} with overhead and off-heap memory"
-    val most = math.max(0L, pools.memoryMb / need)
-    val counted = constraints.executors.filter(_ => most >= 1).map(n => n.name -> s"${n.value}")
+    val max = math.max(0L, pools.memoryMb / need)
+    val counted = constraints.executors.filter(_ => max >= 1).map(n => n.name -> s"${n.value}")
     val sized =
       (constraints.offHeapMb.filter(
         _.value > 0

@@ -151,16 +151,16 @@ final private[plan] class Widths(
     val widths = pool.cores.groupBy(_.cache).values.map(_.iterator.map(_.slots).sum)
     val threads = pool.cores.iterator.map(_.slots).max
     val known = pool.cores.forall(_.cache >= 0)
-    def fits(slots: Int) = slots >= math.max(least, open.least) && slots <= MaxSlots
+    def fits(slots: Int) = slots >= math.max(min, open.min) && slots <= MaxSlots
     if (known && widths.forall(fits) && widths.sizeIs > 1)
       Division(widths.size, WidthRule.Cache)
-    else if (pool.slots < least) Division(1, WidthRule.NarrowNode)
+    else if (pool.slots < min) Division(1, WidthRule.NarrowNode)
     else if (threads > TwoThreads && !wide) Division(even(pool, open), WidthRule.ManyThreads)
     else if (pool.slots <= MaxSlots) Division(1, WidthRule.Node)
     else Division(even(pool, open), WidthRule.Even(open.target))
   }
 
-  private def least: Int = math.max(MinOfPlace, constraints.taskCpus)
+  private def min: Int = math.max(MinOfPlace, constraints.taskCpus)
 
   /** One for each node, or the fewest alike that are narrower than one JVM scales. */
   private def whole(pool: Pool): Division = {
@@ -182,8 +182,8 @@ final private[plan] class Widths(
 
   /** An even division near so many heaps, with executors of about so many slots where there are more heaps. */
   private def near(pool: Pool, heaps: Int, slots: Int): Int = {
-    val most = even(pool, Aim(slots, slots * 3 / 4, slots * 3 / 2))
-    if (heaps >= most) most
+    val max = even(pool, Aim(slots, slots * 3 / 4, slots * 3 / 2))
+    if (heaps >= max) max
     else even(pool, Aim(math.max(slots, pool.slots / heaps), slots * 3 / 4, pool.slots))
   }
 
@@ -198,10 +198,10 @@ final private[plan] class Widths(
     def wholeCaches(n: Int) = !alike || groups.size % n == 0 ||
       n % groups.size == 0 && each % (n / groups.size) == 0
     val target = math.max(aim.target, constraints.taskCpus)
-    val most = math.max(1, pool.slots / math.max(1, constraints.taskCpus))
-    (1 to math.min(pool.cores.size, most)).minBy { n =>
+    val max = math.max(1, pool.slots / math.max(1, constraints.taskCpus))
+    (1 to math.min(pool.cores.size, max)).minBy { n =>
       val width = pool.slots.toDouble / n
-      val far = width < math.min(aim.least, target) || width > math.max(aim.most, target)
+      val far = width < math.min(aim.min, target) || width > math.max(aim.max, target)
       (far, !wholeCaches(n), pool.cores.size % n != 0, math.max(width / target, target / width), n)
     }
   }
@@ -231,6 +231,6 @@ private[plan] object Widths {
 
   private val TwoThreads = 2
 
-  final private case class Aim(target: Int, least: Int, most: Int)
+  final private case class Aim(target: Int, min: Int, max: Int)
   private val Below = Aim(OneJvmScales - 1, MinOfPlace, OneJvmScales - 1)
 }

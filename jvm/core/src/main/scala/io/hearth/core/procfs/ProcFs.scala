@@ -25,9 +25,9 @@ object ProcFs {
   /** These processes, those that they have started, those that these have, and so on. */
   def descendants(processes: Map[Long, ProcStat], of: Set[Long]): Set[Long] = {
     val children = processes.groupMap(_._2.parent)(_._1)
-    @tailrec def below(found: Set[Long], next: Set[Long]): Set[Long] =
-      if (next.isEmpty) found
-      else below(found ++ next, next.flatMap(children.getOrElse(_, Nil)) -- found -- next)
+    @tailrec def below(known: Set[Long], next: Set[Long]): Set[Long] =
+      if (next.isEmpty) known
+      else below(known ++ next, next.flatMap(children.getOrElse(_, Nil)) -- known -- next)
     below(Set.empty, of)
   }
 }

@@ -13,7 +13,7 @@ private object Adapters {
   /** What a topology tells of them: their names and places. */
   def known(topology: Topology): Vector[Adapter] =
     topology.devices.collect { case Device(name, kind @ (Network | InfiniBand), node, cpus) =>
-      val place = Option.when(node.nonEmpty || cpus.nonEmpty)(
+      val locality = Option.when(node.nonEmpty || cpus.nonEmpty)(
         new Adapter.Locality(
           IdSet.from(node).toBitSet,
           if (node.nonEmpty) IdSet.empty.toBitSet else cpus.getOrElse(IdSet.empty).toBitSet,
@@ -23,7 +23,7 @@ private object Adapters {
       new Adapter(
         name,
         if (kind == Network) "Ethernet" else "InfiniBand",
-        place.toJava,
+        locality.toJava,
         Optional.empty,
         OptionalLong.empty,
         java.util.List.of(),

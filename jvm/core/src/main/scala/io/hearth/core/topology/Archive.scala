@@ -25,14 +25,14 @@ private[topology] object Archive {
 
   /**
    * @param unpacked bytes that the archive unpacks to: captures of the largest machines have some 500 MB
-   * @param kept bytes of memory for the part that is kept
+   * @param memory bytes of memory for the part that is kept
    */
-  final case class Limits(unpacked: Long, kept: Long)
+  final case class Limits(unpacked: Long, memory: Long)
 
-  val Usual: Limits = Limits(unpacked = 1L << 30, kept = 256L << 20)
+  val Default: Limits = Limits(unpacked = 1L << 30, memory = 256L << 20)
 
   /** @throws UserError where `file` is not a complete tar archive, or exceeds the limits */
-  def read(file: Path, source: String, limits: Limits = Usual): TreeFiles =
+  def read(file: Path, source: String, limits: Limits = Default): TreeFiles =
     try
       Using.resource(new BufferedInputStream(Files.newInputStream(file)))(in =>
         new ArchiveReader(new Metered(uncompressed(in), limits.unpacked), limits).read()
@@ -134,8 +134,8 @@ final private class ArchiveReader(in: Metered, limits: Archive.Limits) {
         case Some(entry) =>
           in.allow(entry.getSize + BlockBytes)
           take(entry)
-          if (tree.size > limits.kept)
-            throw new Damage(s"its content takes more than ${limits.kept >> 20} MB of memory")
+          if (tree.size > limits.memory)
+            throw new Damage(s"its content takes more than ${limits.memory >> 20} MB of memory")
           loop(entry.getSize + BlockBytes)
       }
     }
@@ -195,9 +195,9 @@ private object ArchiveReader {
 /**
  * Counts what is read, and reads no more than is allowed.
  *
- * @param most bytes in all
+ * @param max bytes in all
  */
-final private class Metered(in: InputStream, most: Long) extends InputStream {
+final private class Metered(in: InputStream, max: Long) extends InputStream {
   private var allowed = 0L
   private var read_ = 0L
   private var zeroRun = 0L
@@ -216,7 +216,7 @@ final private class Metered(in: InputStream, most: Long) extends InputStream {
 
   /** Reads to the end. */
   def drain(): Unit = {
-    allow(most)
+    allow(max)
     val buffer = new Array[Byte](1 << 16)
     while (read(buffer, 0, buffer.length) >= 0) {}
   }
@@ -243,8 +243,8 @@ final private class Metered(in: InputStream, most: Long) extends InputStream {
     var first = from + n // of the zeros at the end: most of an archive of small files is such
     while (first > from && buffer(first - 1) == 0) first -= 1
     zeroRun = if (first == from) zeroRun + n else (from + n - first).toLong
-    broken = read_ > math.min(most, allowed)
-    if (read_ > most) throw new Damage(s"it unpacks to more than ${most >> 20} MB")
+    broken = read_ > math.min(max, allowed)
+    if (read_ > max) throw new Damage(s"it unpacks to more than ${max >> 20} MB")
     if (read_ > allowed) throw new Damage("the header of an entry takes more than 1 MB")
   }
 }

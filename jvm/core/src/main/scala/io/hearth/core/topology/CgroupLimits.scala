@@ -21,8 +21,8 @@ final case class CpuQuota(
  * @param name what sets the limit: `pids.max` of a cgroup, or `RLIMIT_NPROC` of the user
  * @param current those that count against it, where the kernel tells
  */
-final case class TaskLimit(name: String, most: Long, current: Option[Long]) {
-  def left: Long = most - current.getOrElse(0L)
+final case class TaskLimit(name: String, max: Long, current: Option[Long]) {
+  def left: Long = max - current.getOrElse(0L)
 }
 
 object TaskLimit {
@@ -59,10 +59,10 @@ final private[topology] class CgroupLimits(tree: SysTree, cgroups: Cgroups) {
     val limits = for {
       group <- cgroups.of("pids").toVector
       directory <- group.directories
-      most <- number(s"$directory/pids.max", "a number of tasks")
-      if most < Unlimited
+      max <- number(s"$directory/pids.max", "a number of tasks")
+      if max < Unlimited
       current = tree.line(s"$directory/pids.current").flatMap(_.toLongOption).filter(_ >= 0)
-    } yield TaskLimit(TaskLimit.Group, most.toLong, current)
+    } yield TaskLimit(TaskLimit.Group, max.toLong, current)
     limits.minByOption(_.left)
   }
 

@@ -18,9 +18,9 @@ final private[topology] class CpuKinds(tree: SysTree, info: CpuInfo) {
       val capacities = kinds.keysIterator
         .flatMap(cpu => tree.int(s"sys/devices/system/cpu/cpu$cpu/cpu_capacity").map(cpu -> _))
         .toMap
-      val most = capacities.valuesIterator.maxOption.getOrElse(0)
+      val max = capacities.valuesIterator.maxOption.getOrElse(0)
       capacities.collect {
-        case (cpu, capacity) if capacity.toLong * 100 < most.toLong * CpuKinds.SlowerPercent => cpu
+        case (cpu, capacity) if capacity.toLong * 100 < max.toLong * CpuKinds.SlowerPercent => cpu
       }.toSet
     }
   }

@@ -21,43 +21,43 @@ final private[topology] class CpuReader(
     def running = OnlineCpus.notOff(tree, present)
     val all = tree.list(s"$base/online").filter(_.nonEmpty) match {
       case Some(listed) if present.isEmpty => listed
-      case Some(listed) if OnlineCpus.hidden(tree, listed, own & present).nonEmpty =>
+      case Some(listed) if OnlineCpus.hidden(tree, listed, permitted & present).nonEmpty =>
         warnings.add(
-          s"$base/online says $listed, and this process may run on ${own & present}: the list is a container's " +
+          s"$base/online says $listed, and this process may run on ${permitted & present}: the list is a container's " +
             "own (lxcfs) and is ignored"
         )
         running
       case Some(listed) => listed & present
       case None => running
     }
-    if (all.isEmpty && own.isEmpty)
+    if (all.isEmpty && permitted.isEmpty)
       throw new UserError(
         s"no CPU is online in $base: give a sysfs tree, as hearth topology --capture makes it"
       )
     withTopology(withOwn(all))
   }
 
-  private def own: IdSet = mask.getOrElse(IdSet.empty)
+  private def permitted: IdSet = mask.getOrElse(IdSet.empty)
 
   /** Where no CPU that this process may run on is shown, they are there all the same. */
   private def withOwn(shown: IdSet): IdSet =
-    if (own.isEmpty || own.intersects(shown)) shown
+    if (permitted.isEmpty || permitted.intersects(shown)) shown
     else {
       warnings.add(
-        s"$base shows CPUs '$shown', and this process may run on $own: these are used, with no caches or nodes known"
+        s"$base shows CPUs '$shown', and this process may run on $permitted: these are used, with no caches or nodes known"
       )
-      shown | own
+      shown | permitted
     }
 
   /** CPUs that the kernel does not describe, while it describes others, are not in use. */
   private def withTopology(cpus: IdSet): IdSet = {
     val known = IdSet.from(cpus.iterator.filter(cpu => tree.exists(s"$base/cpu$cpu/topology")))
-    val kept = if (known.intersects(own)) known else known | (cpus & own)
-    val left = cpus &~ kept
+    val used = if (known.intersects(permitted)) known else known | (cpus & permitted)
+    val left = cpus &~ used
     if (known.isEmpty || left.isEmpty) cpus
     else {
       warnings.add(s"CPUs $left have no topology directory: they are left out")
-      kept
+      used
     }
   }
 
@@ -93,16 +93,14 @@ final private[topology] class CpuReader(
   private lazy val packageSets: Vector[(Int, IdSet)] = {
     val sets = groups(
       online,
-      cpu => topology(cpu, "package_cpus", "core_siblings"),
+      topology(_, "package_cpus", "core_siblings"),
       "package",
-      cpu => fallbackPackage(cpu)
+      cpu => samePackage.getOrElse(packageId(cpu), online)
     )
     numbered(sets, cpus => tree.int(path(cpus.head, "physical_package_id"))).sortBy(_._1)
   }
 
-  /** The CPUs with the same `physical id`, for kernels whose sysfs has no packages. */
-  private def fallbackPackage(cpu: Int): IdSet = samePackage.getOrElse(packageId(cpu), online)
-
+  /** By their id, for kernels whose sysfs has no packages. */
   private lazy val samePackage: Map[Option[Int], IdSet] = {
     val sets = online.toVector.groupBy(packageId).map { case (id, cpus) => id -> IdSet.from(cpus) }
     if (sets.keySet == Set(None)) warnings.add("the kernel reports no packages: one is assumed")
@@ -115,17 +113,17 @@ final private[topology] class CpuReader(
   /** The kernel's ids; missing (-1) and repeated ones are replaced by the next free numbers. */
   private def numbered(sets: Vector[IdSet], id: IdSet => Option[Int]): Vector[(Int, IdSet)] = {
     val reported = sets.map(cpus => id(cpus).orElse(info.int(cpus.head, "physical id")))
-    val own = reported.zipWithIndex.map { case (known, at) =>
+    val valid = reported.zipWithIndex.map { case (known, at) =>
       known.filter(n => n >= 0 && reported.indexOf(known) == at)
     }
-    val nameless = own.indices.filter(own(_).isEmpty)
-    val free = own.flatten.maxOption.fold(0)(_ + 1)
+    val nameless = valid.indices.filter(valid(_).isEmpty)
+    val free = valid.flatten.maxOption.fold(0)(_ + 1)
     if (nameless.nonEmpty)
       warnings.add(
         s"${nameless.size} of ${sets.size} packages have no id: they are numbered from $free"
       )
     val replaced = nameless.zipWithIndex.map { case (at, n) => at -> (free + n) }.toMap
-    own.zip(sets).zipWithIndex.map { case ((known, cpus), at) =>
+    valid.zip(sets).zipWithIndex.map { case ((known, cpus), at) =>
       known.getOrElse(replaced(at)) -> cpus
     }
   }
@@ -162,9 +160,9 @@ final private[topology] class CpuReader(
 
   private def coreSets: Vector[IdSet] = groups(
     online,
-    cpu => topology(cpu, "core_cpus", "thread_siblings"),
+    topology(_, "core_cpus", "thread_siblings"),
     "core",
-    fallbackCore
+    cpu => sameCore.getOrElse((packageId(cpu), knownCoreId(cpu)), IdSet(cpu))
   )
 
   private def units(cpus: IdSet): Vector[IdSet] = {
@@ -172,15 +170,14 @@ final private[topology] class CpuReader(
     if (apart) cpus.toVector.map(IdSet(_)) else Vector(cpus)
   }
 
-  private def fallbackCore(cpu: Int): IdSet =
-    sameCore.getOrElse((packageId(cpu), info.int(cpu, "core id")), IdSet(cpu))
-
   private lazy val sameCore: Map[(Option[Int], Option[Int]), IdSet] = online.toVector
-    .groupBy(cpu => (packageId(cpu), info.int(cpu, "core id")))
+    .groupBy(cpu => (packageId(cpu), knownCoreId(cpu)))
     .collect { case (key @ (_, Some(_)), cpus) => key -> IdSet.from(cpus) }
 
-  private def coreId(cpu: Int): Int =
-    tree.int(path(cpu, "core_id")).orElse(info.int(cpu, "core id")).filter(_ >= 0).getOrElse(cpu)
+  private def coreId(cpu: Int): Int = knownCoreId(cpu).getOrElse(cpu)
+
+  private def knownCoreId(cpu: Int): Option[Int] =
+    tree.int(path(cpu, "core_id")).orElse(info.int(cpu, "core id")).filter(_ >= 0)
 
   private lazy val kinds = new CpuKinds(tree, info)
   private lazy val kindOf: Map[Int, String] = kinds.read(online)
@@ -189,7 +186,7 @@ final private[topology] class CpuReader(
   /** For each CPU that no group holds yet, the CPUs that share its highest cache. */
   def caches: Vector[CacheGroup] = {
     val start = (Vector.empty[CacheGroup], IdSet.empty)
-    val (found, _) = online.iterator.foldLeft(start) { case ((done, taken), cpu) =>
+    val (all, _) = online.iterator.foldLeft(start) { case ((done, taken), cpu) =>
       if (taken.contains(cpu)) (done, taken)
       else
         lastLevel(cpu).fold((done, taken)) { cache =>
@@ -199,7 +196,7 @@ final private[topology] class CpuReader(
           (done :+ cache.copy(cpus = cpus), taken | cpus)
         }
     }
-    found
+    all
   }
 
   private def lastLevel(cpu: Int): Option[CacheGroup] = {
@@ -225,18 +222,19 @@ final private[topology] class CpuReader(
   }
 
   /**
-   * Parts `cpus` into disjoint groups, one for each set that CPUs name as theirs. Where the sets
-   * contradict each other, the majority wins: a CPU belongs to the set that most of its members
-   * name, and one that no other CPU names as its sibling to those with the same ids.
+   * Parts `cpus` into disjoint groups, one for each set that CPUs name as theirs; where the sets contradict
+   * each other, by the CPUs' ids.
+   *
+   * @param alike the CPUs with the same ids as a CPU
    */
   private def groups(
       cpus: IdSet,
       reported: Int => Option[IdSet],
       what: String,
-      fallback: Int => IdSet
+      alike: Int => IdSet
   ): Vector[IdSet] = {
     val named =
-      cpus.iterator.map(cpu => cpu -> (reported(cpu).getOrElse(fallback(cpu)) & cpus)).toMap
+      cpus.iterator.map(cpu => cpu -> (reported(cpu).getOrElse(alike(cpu)) & cpus)).toMap
     // Of each set, its first CPU speaks for all: sets that all contain their CPUs and that are as
     // large together as `cpus` are disjoint.
     val firsts = cpus.toVector.filter(cpu => named(cpu).nonEmpty && named(cpu).head == cpu)
@@ -245,8 +243,7 @@ final private[topology] class CpuReader(
     }
     if (agree) firsts.map(named)
     else {
-      val votes = new Votes(named, fallback)
-      val chosen = cpus.toVector.groupBy(votes.of).values.map(IdSet.from).toVector.sortBy(_.head)
+      val chosen = cpus.toVector.groupBy(alike).values.map(IdSet.from).toVector.sortBy(_.head)
       for (group <- chosen; cpu <- group.iterator if named(cpu) != group)
         warnings.add(
           s"the kernel's $what of CPU $cpu is ${named(cpu)}, which contradicts other CPUs': " +
@@ -281,36 +278,4 @@ private[core] object OnlineCpus {
 
   def notOff(tree: SysTree, cpus: IdSet): IdSet =
     IdSet.from(cpus.iterator.filterNot(cpu => tree.int(s"$base/cpu$cpu/online").contains(0)))
-}
-
-/**
- * Which of several sets that contradict each other a CPU belongs to.
- *
- * @param named the set that each CPU names as its own
- * @param alike the CPUs with the same ids as a CPU
- */
-final private[topology] class Votes(named: Map[Int, IdSet], alike: Int => IdSet) {
-  private val voters: Map[IdSet, Int] = named.values.groupMapReduce(identity)(_ => 1)(_ + _)
-  private val candidates: Map[Int, Vector[IdSet]] =
-    voters.keysIterator.toVector.flatMap(set => set.iterator.map(_ -> set)).groupMap(_._1)(_._2)
-
-  /** The set named by most; among equals the one with most CPUs of the same ids, then the first. */
-  def of(cpu: Int): IdSet = {
-    val sets = candidates.getOrElse(cpu, Vector.empty)
-    val others = sets.filter(set => set != named(cpu) || voters(set) > 1)
-    val kin = if (others.isEmpty) byIds(cpu) else None
-    kin.getOrElse(sets.maxByOption(rank(cpu, _)).getOrElse(IdSet(cpu)))
-  }
-
-  /** Where no other CPU has this one in its set: the set that most CPUs with its ids have. */
-  private def byIds(cpu: Int): Option[IdSet] =
-    alike(cpu).iterator
-      .filter(_ != cpu)
-      .flatMap(named.get)
-      .toVector
-      .filter(set => !set.contains(cpu) && set.intersects(alike(cpu)))
-      .maxByOption(set => (voters(set), -set.head))
-
-  private def rank(cpu: Int, set: IdSet): (Int, Int, Int) =
-    (voters(set), (set & alike(cpu)).size, -set.head)
 }

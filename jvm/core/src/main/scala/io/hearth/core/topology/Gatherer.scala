@@ -56,11 +56,11 @@ private object Gatherer {
 final private class CaptureContents(tree: SysTree) {
   private val cpuBase = "sys/devices/system/cpu"
   private val nodeBase = "sys/devices/system/node"
+  private val hugePageBase = "sys/kernel/mm/hugepages"
   private val reader = new CpuReader(tree, new Warnings)
 
   def files: Vector[(String, String)] =
     copied ++ settings ++ filtered ++ devices.flatMap(_._2) ++ network ++ cgroups ++
-      new CapturedSettings(tree).files ++
       reader.architecture.map(name => "proc/sys/kernel/arch" -> s"$name\n")
 
   /** Directories whose existence is the information. */
@@ -101,7 +101,12 @@ final private class CaptureContents(tree: SysTree) {
   /** What the kernel and the firmware are set to, for the doctor and for comparing machines. */
   private def settings: Vector[(String, String)] = {
     val frequencies = cpus.map(cpu => s"$cpuBase/cpu$cpu/cpufreq/cpuinfo_max_freq")
-    (CaptureContents.Settings ++ frequencies)
+    val governors = for {
+      policy <- tree.names(s"$cpuBase/cpufreq").filter(_.startsWith("policy"))
+      file <- Vector("affected_cpus", "scaling_governor", "scaling_driver")
+    } yield s"$cpuBase/cpufreq/$policy/$file"
+    val freePages = tree.names(hugePageBase).map(size => s"$hugePageBase/$size/free_hugepages")
+    (CaptureContents.Settings ++ frequencies ++ governors ++ freePages)
       .flatMap(path => tree.text(path).map(path -> _))
   }
 
@@ -119,6 +124,8 @@ final private class CaptureContents(tree: SysTree) {
       lines("proc/zoneinfo")(l => CaptureContents.ZoneLine.matches(l)) ++
       lines(AllowedReader.Status)(l => CaptureContents.StatusFields.exists(l.startsWith)) ++
       lines(AllowedReader.Limits)(_.startsWith(AllowedReader.Processes)) ++
+      lines("proc/stat")(_.startsWith("cpu ")) ++
+      lines("proc/vmstat")(_.startsWith("oom_kill ")) ++
       lines("proc/cpuinfo")(l =>
         l.isBlank || CaptureContents.CpuInfoFields(l.takeWhile(_ != ':').trim)
       )
@@ -181,23 +188,23 @@ final private class CaptureContents(tree: SysTree) {
   /** The cgroups of this process, each hierarchy at a mount point of its own, without their names. */
   private def cgroups: Vector[(String, String)] = {
     val groups = new Cgroups(tree)
-    val found = CaptureContents.Controllers.flatMap(name => groups.of(name).map(name -> _))
-    val table = found.map { case (name, group) =>
+    val hierarchies = CaptureContents.Controllers.flatMap(name => groups.of(name).map(name -> _))
+    val table = hierarchies.map { case (name, group) =>
       val prefix = if (group.mount.options("noprefix")) ",noprefix" else ""
       s"none /sys/fs/cgroup/$name ${group.mount.kind} rw,$name$prefix 0 0\n"
     }
-    val members = found.collect {
+    val members = hierarchies.collect {
       case (name, group) if name != "cpuset" =>
         if (group.unified) s"0::${steps(group)}\n" else s"1:$name:${steps(group)}\n"
     }
-    val cpuset = found.collect { case ("cpuset", group) =>
+    val cpuset = hierarchies.collect { case ("cpuset", group) =>
       "proc/self/cpuset" -> s"${steps(group)}\n"
     }
     Vector(
       "proc/mounts" -> table.mkString,
       "proc/self/cgroup" -> members.distinct.mkString
     ) ++ cpuset ++
-      found.flatMap { case (name, group) => groupFiles(name, group) }
+      hierarchies.flatMap { case (name, group) => groupFiles(name, group) }
   }
 
   private def steps(group: Cgroup): String =
@@ -225,19 +232,19 @@ private object CaptureContents {
 
   private val CacheFiles = Vector("level", "type", "size", "shared_cpu_list", "shared_cpu_map")
 
-  private val Settings =
+  private val Settings = Vector("proc/pressure/memory") ++
     Vector("swappiness", "dirty_ratio", "dirty_background_ratio", "dirty_bytes").map(vm) ++
-      Vector("dirty_background_bytes", "max_map_count").map(vm) ++
-      Vector("overcommit_memory", "zone_reclaim_mode").map(vm) ++
-      Vector("numa_balancing", "pid_max", "threads-max").map(n => s"proc/sys/kernel/$n") ++
-      Vector("transparent_hugepage/enabled", "transparent_hugepage/defrag")
-        .map(name => s"sys/kernel/mm/$name") ++
-      Vector("current_clocksource", "available_clocksource")
-        .map(name => s"sys/devices/system/clocksource/clocksource0/$name") ++
-      Vector("present", "offline", "smt/control", "intel_pstate/no_turbo", "cpufreq/boost")
-        .map(name => s"sys/devices/system/cpu/$name") ++
-      Vector("scaling_governor", "scaling_driver")
-        .map(name => s"sys/devices/system/cpu/cpu0/cpufreq/$name")
+    Vector("dirty_background_bytes", "max_map_count").map(vm) ++
+    Vector("overcommit_memory", "zone_reclaim_mode").map(vm) ++
+    Vector("numa_balancing", "pid_max", "threads-max").map(n => s"proc/sys/kernel/$n") ++
+    Vector("transparent_hugepage/enabled", "transparent_hugepage/defrag")
+      .map(name => s"sys/kernel/mm/$name") ++
+    Vector("current_clocksource", "available_clocksource")
+      .map(name => s"sys/devices/system/clocksource/clocksource0/$name") ++
+    Vector("present", "offline", "smt/control", "intel_pstate/no_turbo", "cpufreq/boost")
+      .map(name => s"sys/devices/system/cpu/$name") ++
+    Vector("scaling_governor", "scaling_driver")
+      .map(name => s"sys/devices/system/cpu/cpu0/cpufreq/$name")
 
   private def vm(name: String) = s"proc/sys/vm/$name"
 

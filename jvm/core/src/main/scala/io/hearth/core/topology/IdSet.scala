@@ -2,7 +2,10 @@ package io.hearth.core.topology
 
 import java.util.{Arrays, BitSet}
 
+import scala.language.implicitConversions
+
 import io.hearth.core.Brief
+import io.hearth.core.json.Json
 
 /**
  * An immutable set of kernel ids (CPUs or NUMA nodes), written as the kernel writes it: `0-3,8,10-11`.
@@ -29,9 +32,9 @@ final class IdSet private (private val bounds: Array[Int]) {
 
   def |(other: IdSet): IdSet = IdSet.union(Iterator(this, other))
   def &(other: IdSet): IdSet =
-    if (other.bounds.length < bounds.length) other.kept(this, inOther = true)
-    else kept(other, inOther = true)
-  def &~(other: IdSet): IdSet = kept(other, inOther = false)
+    if (other.bounds.length < bounds.length) other.restricted(this, inOther = true)
+    else restricted(other, inOther = true)
+  def &~(other: IdSet): IdSet = restricted(other, inOther = false)
   def subsetOf(other: IdSet): Boolean = (this &~ other).isEmpty
   def intersects(other: IdSet): Boolean = (this & other).nonEmpty
 
@@ -66,16 +69,16 @@ final class IdSet private (private val bounds: Array[Int]) {
   }
 
   /** The ids of this set that are in the other one, or those that are not; looks at no other's. */
-  private def kept(other: IdSet, inOther: Boolean): IdSet = {
-    val found = Array.newBuilder[Int]
+  private def restricted(other: IdSet, inOther: Boolean): IdSet = {
+    val result = Array.newBuilder[Int]
     for ((from, until) <- runs) {
       val start = other.boundsUpTo(from)
       val inside = Iterator.range(start, other.bounds.length).map(other.bounds).takeWhile(_ < until)
       val first = if ((start % 2 == 1) == inOther) Iterator(from) else Iterator.empty
       val all = (first ++ inside).toArray
-      found ++= (if (all.length % 2 == 1) all :+ until else all)
+      result ++= (if (all.length % 2 == 1) all :+ until else all)
     }
-    new IdSet(found.result())
+    new IdSet(result.result())
   }
 }
 
@@ -85,6 +88,9 @@ object IdSet {
   val MaxId: Int = 65535
 
   val empty: IdSet = new IdSet(Array.emptyIntArray)
+
+  /** As documents hold it. */
+  implicit def json(ids: IdSet): Json.Value = ids.toString
 
   def apply(ids: Int*): IdSet = from(ids)
 

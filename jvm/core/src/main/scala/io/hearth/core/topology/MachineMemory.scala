@@ -52,8 +52,8 @@ private[topology] object MachineMemory {
       present: Map[Int, Long]
   ): MachineMemory = {
     val sum = nodes.iterator.map(_.memoryBytes).sum
-    def withWarning(found: Vector[NumaNode], how: String) =
-      MachineMemory(found, None, Some(s"${disagree(sum, total)}: $how"))
+    def withWarning(corrected: Vector[NumaNode], how: String) =
+      MachineMemory(corrected, None, Some(s"${disagree(sum, total)}: $how"))
     val missing = nodes.map(n => math.max(0L, present.getOrElse(n.id, 0L) - n.memoryBytes))
     if (alone)
       withWarning(
@@ -82,13 +82,13 @@ private[topology] object MachineMemory {
    */
   def presentIn(zoneinfo: String, nodes: Vector[NumaNode]): Map[Int, Long] = {
     val (_, pages) = zoneinfo.linesIterator.foldLeft((-1, Map.empty[(Int, String), BigInt])) {
-      case ((node, found), line) =>
+      case ((node, counts), line) =>
         line.trim.split("\\s+") match {
           case Array("Node", id, "zone", _) =>
-            (id.stripSuffix(",").toIntOption.getOrElse(-1), found)
+            (id.stripSuffix(",").toIntOption.getOrElse(-1), counts)
           case Array(what @ ("present" | "managed"), Pages(count)) =>
-            (node, found.updated(node -> what, found.getOrElse(node -> what, BigInt(0)) + count))
-          case _ => (node, found)
+            (node, counts.updated(node -> what, counts.getOrElse(node -> what, BigInt(0)) + count))
+          case _ => (node, counts)
         }
     }
     (for {

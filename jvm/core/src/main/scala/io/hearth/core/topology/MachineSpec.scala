@@ -50,6 +50,12 @@ object MachineSpec {
   def parse(text: String): Topology =
     build(new Conclusion(new SpecParser(text).parse(), refuse(text, _)).shape, text)
 
+  /** As written: within and across packages, or the whole table. */
+  private[topology] type SpecDistances = Either[(Int, Int), Vector[Vector[Int]]]
+
+  /** As Linux assumes without firmware tables (include/linux/topology.h: REMOTE_DISTANCE). */
+  private[topology] val DefaultDistances: SpecDistances = Left((20, 20))
+
   private[topology] def refuse(text: String, problem: String): Nothing =
     throw new UserError(
       s"machine description '${Brief(text)}' does not fit: ${Brief(problem, 300)}; write $Grammar"
@@ -139,14 +145,14 @@ final private[topology] case class Shape(
 
   def coreCpus: Vector[IdSet] = {
     val size = cores * threads + efficient
-    def usual(node: Int) =
+    def numbered(node: Int) =
       if (threadsTogether) IdSet.from(node * size until (node + 1) * size)
       else
         IdSet.union(Vector.tabulate(threads) { thread =>
           val first = (thread * working.size + node) * cores
           IdSet.from(first until first + cores)
         })
-    cpus.getOrElse(Vector.tabulate(working.size)(usual)).flatMap(coresIn)
+    cpus.getOrElse(Vector.tabulate(working.size)(numbered)).flatMap(coresIn)
   }
 
   private def coresIn(node: IdSet): Vector[IdSet] = {
@@ -157,17 +163,6 @@ final private[topology] case class Shape(
       IdSet.from(Vector.tabulate(threads)(thread => fast(first + thread * step)))
     } ++ slow.map(IdSet(_))
   }
-}
-
-/** The distances as written. */
-sealed abstract private[topology] class SpecDistances
-private[topology] object SpecDistances {
-  final case class Uniform(remote: Int) extends SpecDistances
-  final case class Two(within: Int, across: Int) extends SpecDistances
-  final case class Table(rows: Vector[Vector[Int]]) extends SpecDistances
-
-  /** As Linux assumes without firmware tables (include/linux/topology.h: REMOTE_DISTANCE). */
-  val default: SpecDistances = Uniform(20)
 }
 
 /** The clauses as written, each at most once but those of nodes. */
@@ -181,7 +176,7 @@ final private[topology] case class Clauses(
     perPackage: Boolean = false,
     threads: Option[Int] = None,
     cpus: Option[Vector[IdSet]] = None,
-    distances: Option[SpecDistances] = None,
+    distances: Option[MachineSpec.SpecDistances] = None,
     cacheCores: Option[Int] = None,
     architecture: Option[String] = None,
     devices: Vector[(String, Int)] = Vector.empty
@@ -298,16 +293,14 @@ final private[topology] class Conclusion(clauses: Clauses, refuse: String => Not
     val working = all.indices.filterNot(all(_).bare)
     val perPackage = math.max(1, working.size / packageCount)
     val home = working.zipWithIndex.map { case (at, n) => at -> n / perPackage }.toMap
-    distances.getOrElse(SpecDistances.default) match {
-      case SpecDistances.Uniform(remote) =>
-        Vector.tabulate(size, size)((a, b) => if (a == b) 10 else remote)
-      case SpecDistances.Two(within, across) =>
+    distances.getOrElse(MachineSpec.DefaultDistances) match {
+      case Left((within, across)) =>
         Vector.tabulate(size, size) { (a, b) =>
-          if (a == b) 10
+          if (a == b) NodeReader.LocalDistance
           else if (home.contains(a) && home.get(a) == home.get(b)) within
           else across
         }
-      case SpecDistances.Table(rows) => checkedRows(rows)
+      case Right(rows) => checkedRows(rows)
     }
   }
 

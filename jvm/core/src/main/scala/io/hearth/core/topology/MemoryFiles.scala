@@ -11,8 +11,8 @@ final private[topology] class MemoryFiles(root: MemoryFiles.Directory) extends T
 
   override val isLive: Boolean = false
 
-  override def bytes(path: String, most: Int): Option[Array[Byte]] = find(path).collect {
-    case (Regular(bytes), _) => if (bytes.length > most) bytes.take(most) else bytes
+  override def bytes(path: String, max: Int): Option[Array[Byte]] = find(path).collect {
+    case (Regular(bytes), _) => if (bytes.length > max) bytes.take(max) else bytes
   }
 
   override def exists(path: String): Boolean = find(path).nonEmpty
@@ -77,10 +77,10 @@ private[topology] object MemoryFiles {
   final class Builder {
     private val root = new Directory(mutable.HashMap.empty)
     private val contents = mutable.HashMap.empty[ByteBuffer, Regular]
-    private var kept = 0L
+    private var taken = 0L
 
     /** Bytes of memory that the tree takes, roughly. */
-    def size: Long = kept
+    def size: Long = taken
 
     def result: TreeFiles = new MemoryFiles(root)
 
@@ -93,14 +93,14 @@ private[topology] object MemoryFiles {
       path,
       contents.getOrElseUpdate(
         ByteBuffer.wrap(bytes), {
-          kept += bytes.length
+          taken += bytes.length
           Regular(bytes)
         }
       )
     )
 
     def link(path: String, target: String): Unit = {
-      kept += target.length
+      taken += target.length
       add(path, Link(target))
     }
 
@@ -115,7 +115,7 @@ private[topology] object MemoryFiles {
     private def add(path: String, entry: Entry): Unit = {
       val steps = parts(path)
       if (steps.isEmpty) throw new Damage("it contains a file without a name")
-      kept += EntryBytes + steps.last.length
+      taken += EntryBytes + steps.last.length
       enter(path, steps.init).entries(steps.last) = entry
     }
 
@@ -129,7 +129,7 @@ private[topology] object MemoryFiles {
       }
 
     private def made(name: String): Directory = {
-      kept += EntryBytes + name.length
+      taken += EntryBytes + name.length
       new Directory(mutable.HashMap.empty)
     }
   }

@@ -34,9 +34,9 @@ final private[topology] class MemoryTiers(tree: SysTree) {
 
   private def byFirmware(id: Int, cpus: Vector[Int]): Option[MemoryTier] = {
     def beside(file: String) = for {
-      own <- measure(id, file)
+      ofNode <- measure(id, file)
       other <- cpus.flatMap(measure(_, file)).maxOption
-    } yield own.toDouble / other
+    } yield ofNode.toDouble / other
     beside("read_bandwidth").map { wider =>
       if (wider > Clearly) MemoryTier.Faster
       else if (wider * Clearly < 1 || beside("read_latency").exists(_ > Clearly)) MemoryTier.Slower
@@ -52,11 +52,11 @@ final private[topology] class MemoryTiers(tree: SysTree) {
 
   /** The lower the number of a tier, the faster its memory. */
   private def byKernel(id: Int, cpus: Vector[Int]): Option[MemoryTier] = for {
-    own <- tierOf(id)
+    ofNode <- tierOf(id)
     other <- cpus.flatMap(tierOf).minOption
   } yield
-    if (own < other) MemoryTier.Faster
-    else if (own > other) MemoryTier.Slower
+    if (ofNode < other) MemoryTier.Faster
+    else if (ofNode > other) MemoryTier.Slower
     else MemoryTier.Alike
 
   private def tierOf(id: Int): Option[Int] = tiers.collectFirst {

@@ -3,7 +3,6 @@ package io.hearth.core.topology
 import java.nio.charset.StandardCharsets.UTF_8
 import java.nio.file.{Files, Path}
 
-import scala.jdk.CollectionConverters._
 import scala.util.{Try, Using}
 
 import io.hearth.core.procfs.ProcFs
@@ -37,10 +36,12 @@ final case class Neighbours(
     val applications = executors
       .groupBy(e => (e.appId, e.user))
       .toVector
-      .map { case ((app, user), own) => (app, user, own, IdSet.union(own.iterator.map(_.cpus))) }
+      .map { case ((app, user), executors) =>
+        (app, user, executors, IdSet.union(executors.iterator.map(_.cpus)))
+      }
       .sortBy { case (app, user, _, cpus) => (-cpus.size, app, user) }
-    val named = applications.take(Neighbours.Named).map { case (app, user, own, cpus) =>
-      s"$app of $user (process ${own.map(_.pid).min}) on CPUs $cpus"
+    val named = applications.take(Neighbours.Named).map { case (app, user, executors, cpus) =>
+      s"$app of $user (process ${executors.map(_.pid).min}) on CPUs $cpus"
     }
     val more = applications.size - named.size
     (named ++ Option.when(more > 0)(s"$more more applications")).mkString(", ")
@@ -51,6 +52,7 @@ final case class Neighbours(
 object Neighbours {
   val none: Neighbours = Neighbours(Vector.empty, None)
 
+  private val Nodes = "sys/devices/system/node"
   private val Named = 3
   private val Mark = "-Dhearth.bound="
 
@@ -60,46 +62,33 @@ object Neighbours {
   /** The first JVM option of a bound executor, which identifies it to others. */
   def mark(appId: String): String = Mark + appId
 
-  /** @param proc the root of procfs, `/proc` on a live machine */
-  def running(proc: Path): Neighbours = {
+  /** @param root where procfs and sysfs are: `/` on a live machine */
+  def running(root: Path): Neighbours = {
+    val proc = root.resolve("proc")
+    val tree = new SysTree(root)
     val executors =
       ProcFs.existingIds(proc).flatMap(pid => executor(proc.resolve(s"$pid"), pid))
-    Neighbours(executors.sortBy(_.pid), hiddenIn(proc), availableIn(proc), availableOn(proc))
+    val availableMb = memory(tree, "proc/meminfo").get("MemAvailable").map(_ >> 20)
+    Neighbours(executors.sortBy(_.pid), hiddenIn(proc), availableMb, availableOn(tree))
   }
 
   /** What is free of each node, and what is cached of files there; the kernel has no MemAvailable for nodes. */
-  private def availableOn(proc: Path): Map[Int, Long] = {
-    val nodes = proc.resolveSibling("sys/devices/system/node")
-    (for {
-      id <- nodeIds(nodes)
-      text <- Try(Files.readString(nodes.resolve(s"node$id/meminfo"))).toOption
-      fields = text.linesIterator.collect { case s"Node $_ $name:$value kB" =>
-        name -> value.trim.toLongOption.getOrElse(0L)
-      }.toMap
-      free <- fields.get("MemFree")
-    } yield {
-      def kilobytes(name: String) = fields.getOrElse(name, 0L)
-      val files = math.max(0L, kilobytes("FilePages") - kilobytes("Shmem"))
-      id -> (free + files + kilobytes("SReclaimable")) * 1024
-    }).toMap
-  }
+  private def availableOn(tree: SysTree): Map[Int, Long] = (for {
+    id <- tree.ids(Nodes, "node").iterator
+    bytes = memory(tree, s"$Nodes/node$id/meminfo").withDefaultValue(0L)
+    if bytes.contains("MemFree")
+    files = math.max(0L, bytes("FilePages") - bytes("Shmem"))
+  } yield id -> (bytes("MemFree") + files + bytes("SReclaimable"))).toMap
 
-  private def nodeIds(nodes: Path): Vector[Int] = Try(
-    Using.resource(Files.list(nodes))(
-      _.iterator.asScala
-        .map(_.getFileName.toString)
-        .collect { case s"node$id" => id.toIntOption }
-        .flatten
-        .toVector
-    )
-  ).getOrElse(Vector.empty)
-
-  private def availableIn(proc: Path): Option[Long] =
-    for {
-      text <- Try(Files.readString(proc.resolve("meminfo"))).toOption
-      value <- text.linesIterator.collectFirst { case s"MemAvailable:$value kB" => value.trim }
-      kilobytes <- value.toLongOption
-    } yield kilobytes >> 10
+  /** The lines of a `meminfo`, in bytes. */
+  private def memory(tree: SysTree, path: String): Map[String, Long] =
+    tree.text(path).fold(Map.empty[String, Long]) {
+      _.linesIterator
+        .collect { case s"$name:$value kB" =>
+          name.split(' ').last -> value.trim.toLongOption.fold(0L)(_ << 10)
+        }
+        .toMap
+    }
 
   /** Absent for any other process, and for one that ends meanwhile or cannot be read. */
   private def executor(dir: Path, pid: Long): Option[Neighbour] =

@@ -11,11 +11,11 @@ final private[topology] class NodeReader(tree: SysTree, online: IdSet, warnings:
   def read(): MachineMemory = {
     val ids = nodeIds
     val sets = cpuSets(ids)
-    val kept = ids.toVector.filter(sets.contains)
-    if (kept.isEmpty) MachineMemory(Vector(wholeMachine), None, None)
-    else if (kept.size < ids.size) MachineMemory(nodes(ids, kept, sets), None, None)
+    val used = ids.toVector.filter(sets.contains)
+    if (used.isEmpty) MachineMemory(Vector(wholeMachine), None, None)
+    else if (used.size < ids.size) MachineMemory(nodes(ids, used, sets), None, None)
     else {
-      val read = nodes(ids, kept, sets)
+      val read = nodes(ids, used, sets)
       def zones = tree.text("proc/zoneinfo").getOrElse("")
       val memory =
         MachineMemory.settled(
@@ -29,8 +29,8 @@ final private[topology] class NodeReader(tree: SysTree, online: IdSet, warnings:
     }
   }
 
-  private def nodes(ids: IdSet, kept: Vector[Int], sets: Map[Int, IdSet]): Vector[NumaNode] = {
-    val nodes = tiers.judged(kept.map(id => node(id, sets(id), ids.toVector, kept)))
+  private def nodes(ids: IdSet, used: Vector[Int], sets: Map[Int, IdSet]): Vector[NumaNode] = {
+    val nodes = tiers.judged(used.map(id => node(id, sets(id), ids.toVector, used)))
     val homeless = online &~ IdSet.union(nodes.map(_.cpus))
     if (homeless.nonEmpty) warnings.add(s"CPUs $homeless belong to no NUMA node")
     nodes
@@ -78,16 +78,16 @@ final private[topology] class NodeReader(tree: SysTree, online: IdSet, warnings:
   private def rawCpus(id: Int): Option[IdSet] =
     tree.mask(s"$base/node$id/cpumap").orElse(tree.list(s"$base/node$id/cpulist"))
 
-  private def node(id: Int, cpus: IdSet, ids: Vector[Int], kept: Vector[Int]): NumaNode = {
+  private def node(id: Int, cpus: IdSet, ids: Vector[Int], used: Vector[Int]): NumaNode = {
     val memory = MemInfo.read(tree, s"$base/node$id/meminfo")
-    val total = memory.total.orElse(Option.when(kept.size == 1)(machineMemory.total).flatten)
+    val total = memory.total.orElse(Option.when(used.size == 1)(machineMemory.total).flatten)
     if (total.isEmpty) warnings.add(s"NUMA node $id has no readable memory size: 0 is assumed")
     NumaNode(
       id,
       cpus,
       total.getOrElse(0L),
       memory.free,
-      distances(id, ids, kept.toSet),
+      distances(id, ids, used.toSet),
       gpuNodes.contains(id),
       math.min(hugePages(id, memory), total.getOrElse(0L))
     )
@@ -112,7 +112,7 @@ final private[topology] class NodeReader(tree: SysTree, online: IdSet, warnings:
    * The kernel writes one value for each online node, in id order, without gaps. A row of another
    * length belongs to other nodes: those present, those possible, or all up to the largest id.
    */
-  private def distances(id: Int, ids: Vector[Int], kept: Set[Int]): Map[Int, Int] = {
+  private def distances(id: Int, ids: Vector[Int], used: Set[Int]): Map[Int, Int] = {
     val values = tree.line(s"$base/node$id/distance").fold(Vector.empty[Option[Int]]) {
       _.split(' ').iterator.filter(_.nonEmpty).map(_.toIntOption).toVector
     }
@@ -133,7 +133,7 @@ final private[topology] class NodeReader(tree: SysTree, online: IdSet, warnings:
         case Some(columns) =>
           val all = columns.zip(values.flatten).toMap
           warnOfDistances(id, all.filter { case (to, _) => ids.contains(to) })
-          all.filter { case (to, _) => kept(to) }
+          all.filter { case (to, _) => used(to) }
       }
   }
 

@@ -31,6 +31,6 @@ object TaskLimits {
         ("the user's limit of processes (ulimit -u)", "raise it (limits.conf(5))")
       case kernels => (kernels, "raise it (sysctl(8))")
     }
-    s"$name is ${limit.most}${limit.current.fold("")(n => s" ($n in use now)")}: $remedy"
+    s"$name is ${limit.max}${limit.current.fold("")(n => s" ($n in use now)")}: $remedy"
   }
 }

@@ -16,8 +16,8 @@ private[topology] trait TreeFiles {
   /** Whether this is the running machine itself, not a capture. */
   def isLive: Boolean
 
-  /** The first bytes of a file, `most` at most; `None` where it is absent or cannot be read. */
-  def bytes(path: String, most: Int): Option[Array[Byte]]
+  /** The first bytes of a file, `max` at most; `None` where it is absent or cannot be read. */
+  def bytes(path: String, max: Int): Option[Array[Byte]]
 
   def exists(path: String): Boolean
 
@@ -38,9 +38,9 @@ final private[topology] class DirectoryFiles(root: Path) extends TreeFiles {
 
   override val isLive: Boolean = Option(real.getParent).isEmpty
 
-  override def bytes(path: String, most: Int): Option[Array[Byte]] =
+  override def bytes(path: String, max: Int): Option[Array[Byte]] =
     inside(path).filter(Files.isRegularFile(_)).flatMap { file =>
-      try Some(Using.resource(Files.newInputStream(file))(_.readNBytes(most)))
+      try Some(Using.resource(Files.newInputStream(file))(_.readNBytes(max)))
       catch { case _: IOException => None }
     }
 

@@ -16,13 +16,11 @@ class BoundsTest extends AnyFunSuite with Planning {
 
   private def tasks(
       machine: Topology,
-      most: Long,
+      max: Long,
       current: Option[Long],
       name: String = "pids.max"
   ) =
-    machine.copy(allowed =
-      machine.allowed.copy(taskLimits = Vector(TaskLimit(name, most, current)))
-    )
+    machine.copy(allowed = machine.allowed.copy(taskLimits = Vector(TaskLimit(name, max, current))))
 
   private def limits(executors: Option[Int], cores: Option[Int], conf: (String, String)*) =
     Limits(executors, cores, None, conf.toMap)

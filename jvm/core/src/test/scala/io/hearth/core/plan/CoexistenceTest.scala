@@ -13,9 +13,7 @@ class CoexistenceTest extends AnyFunSuite {
       leases: Leases,
       on: Topology = machine,
       neighbours: Neighbours = Neighbours.none
-  ): Fitted = Coexistence
-    .fit(on, Workload.unknown, limits, IdSet.empty, Others(neighbours, leases), None)
-    .fold(unfit => fail(unfit.message), identity)
+  ): Fitted = new Fitting(on, Workload.unknown, limits, neighbours, None).beside(leases)
 
   private def beside(limits: Limits, theirs: IdSet, hidden: Option[String]): Plan = {
     val executors = Vector(Neighbour(77, "app-1", "alice", theirs)).filter(_ => theirs.nonEmpty)

@@ -457,7 +457,7 @@ class PlannerTest extends AnyFunSuite with Planning {
     )
     val tmpfs = Some(Scratch("/dev/shm", freeMb = 100000))
     def chosen(gigabytes: Int) =
-      ScratchChoice.of(Workload(None, Some(gigabytes * gigabyte)), spareMb = 10 * 1024, tmpfs).path
+      ScratchChoice.byInput(Workload(None, Some(gigabytes * gigabyte)), 10 * 1024, tmpfs).value
     assert(chosen(2).contains("/dev/shm") && chosen(3).isEmpty, "twice 3 GB is over half of 10 GB")
     val uneven = (t: Topology) =>
       t.copy(nodes = t.nodes.map(n => if (n.id == 1) n.copy(memoryBytes = 40 * gigabyte) else n))
@@ -475,7 +475,7 @@ class PlannerTest extends AnyFunSuite with Planning {
     assert(plan(power8).executors.map(_.host).distinct.size == 4)
     val one = plan("1 node of 256 GB, 32 cores").executors.map(_.host)
     assert(one.distinct.size == one.size && one.forall(_.startsWith("127.78.")))
-    val names = Hosts.of(Vector.range(0, 600), shared = false).names
+    val names = Hosts.of(Vector.range(0, 600), shared = false).value
     assert(names.forall(h => !h.endsWith(".0") && !h.endsWith(".255")))
     assert(names.distinct.size == 600)
   }

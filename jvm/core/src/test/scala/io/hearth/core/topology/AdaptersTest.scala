@@ -98,15 +98,15 @@ class AdaptersTest extends AnyFunSuite {
     val lost = Machines.twoNodes
       .set(s"$bus/0000:81:00.0/numa_node", "-1")
       .set(s"$bus/0000:81:00.0/local_cpulist", "0-15")
-    def place(found: Vector[Adapter]) = found.head.place.toScala
-    linked(lost)(found => assert(place(found).isEmpty))
+    def locality(found: Vector[Adapter]) = found.head.locality.toScala
+    linked(lost)(found => assert(locality(found).isEmpty))
     linked(lost.set(s"$bus/numa_node", "1")) { found =>
-      assert(place(found).exists(_.nodes.toString == "{1}"))
-      assert(place(found).exists(_.source == "numa_node of the bus above, 0000:80:02.0"))
+      assert(locality(found).exists(_.nodes.toString == "{1}"))
+      assert(locality(found).exists(_.source == "numa_node of the bus above, 0000:80:02.0"))
     }
     val byRoot = lost.set("sys/devices/pci0000:80/pci_bus/0000:80/cpulistaffinity", "4-7,12-15")
     linked(byRoot)(found =>
-      assert(place(found).exists(_.cpus == IdSet.parse("4-7,12-15").fold(fail(_), _.toBitSet)))
+      assert(locality(found).exists(_.cpus == IdSet.parse("4-7,12-15").fold(fail(_), _.toBitSet)))
     )
   }
 
@@ -144,8 +144,8 @@ class AdaptersTest extends AnyFunSuite {
         val read = TopologyReader.adapters(Some(capture), TopologyReader.load(Some(capture)))
         assert(read.map(_.name) == Vector("bond0", "enx-0", "eth0"))
         assert(read.head.defaultRoute && read.head.below.asScala.toSet == Set("enx-0", "eth0"))
-        val own = TopologyReader.adapters(Some(root.toString), f.read()).map(_.place).toSet
-        assert(read.map(_.place).toSet == own)
+        val own = TopologyReader.adapters(Some(root.toString), f.read()).map(_.locality).toSet
+        assert(read.map(_.locality).toSet == own)
         val unpacked = directory.resolve("u")
         java.nio.file.Files.createDirectory(unpacked)
         io.hearth.core.testing.Child.run(Vector("tar", "-xf", capture, "-C", unpacked.toString))

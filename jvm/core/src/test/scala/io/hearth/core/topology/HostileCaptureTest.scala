@@ -132,7 +132,7 @@ class HostileCaptureTest extends AnyFunSuite {
       }
       out.close()
     }
-    val small = Archive.Limits(unpacked = 10 << 20, kept = 1 << 20)
+    val small = Archive.Limits(unpacked = 10 << 20, memory = 1 << 20)
     def refused(bytes: Array[Byte]) = Temporary.directory { directory =>
       val file = Files.write(directory.resolve("bomb"), bytes)
       intercept[UserError](Archive.read(file, "bomb", small)).getMessage

@@ -46,10 +46,10 @@ class LargeMachineTest extends AnyFunSuite {
     cost(1024) // compiles
     // What else runs takes the caches, which can only make a cost larger.
     var costs = Vector((cost(2048), cost(16384)))
-    def least = (costs.map(_._1).min, costs.map(_._2).min)
-    def proportional = least._2 < 24 * least._1
+    def min = (costs.map(_._1).min, costs.map(_._2).min)
+    def proportional = min._2 < 24 * min._1
     while (!proportional && costs.size < 12) costs :+= ((cost(2048), cost(16384)))
-    info(f"2,048 CPUs: ${least._1}%.2f s; 16,384 CPUs: ${least._2}%.2f s")
+    info(f"2,048 CPUs: ${min._1}%.2f s; 16,384 CPUs: ${min._2}%.2f s")
     assert(proportional, "eight times as many CPUs, and the square of eight is 64")
   }
 }

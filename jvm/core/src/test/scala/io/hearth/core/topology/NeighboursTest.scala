@@ -12,13 +12,13 @@ class NeighboursTest extends AnyFunSuite {
   /** A tree with process 1 and these: id, words of the command line, `Cpus_allowed_list`. */
   private def withProc(processes: (Int, Seq[String], String)*)(check: Path => Unit): Unit =
     Temporary.directory { root =>
-      Files.createDirectory(root.resolve("sys"))
+      val proc = Files.createDirectory(root.resolve("proc"))
       ((1, Seq("/sbin/init"), "0-7") +: processes).foreach { case (pid, words, cpus) =>
-        val dir = Files.createDirectory(root.resolve(s"$pid"))
+        val dir = Files.createDirectory(proc.resolve(s"$pid"))
         Files.writeString(dir.resolve("cmdline"), words.map(_ + "\u0000").mkString)
         Files.writeString(dir.resolve("status"), s"Name:\tx\nCpus_allowed_list:\t$cpus\n")
       }
-      check(root)
+      check(proc)
     }
 
   private def java(app: String) = Seq("/usr/bin/java", Neighbours.mark(app), "-Xmx1g", "-cp", "x")
@@ -32,7 +32,7 @@ class NeighboursTest extends AnyFunSuite {
       (32, Seq("setsid", "java", Neighbours.mark("app-1")), "0-7"),
       (33, Seq.empty, "0-7")
     ) { proc =>
-      val found = Neighbours.running(proc)
+      val found = Neighbours.running(proc.getParent)
       assert(found.executors.map(e => (e.pid, e.appId)) == Vector(10L -> "app-1", 20L -> "app-2"))
       assert(found.cpus.toString == "0-1,4-5" && found.hidden.isEmpty)
       assert(found.executors.map(_.user).forall(_ == System.getProperty("user.name")))
@@ -50,7 +50,7 @@ class NeighboursTest extends AnyFunSuite {
       Files.delete(proc.resolve("6/status"))
       Files.createSymbolicLink(proc.resolve("7"), Path.of("7"))
       Files.createDirectory(proc.resolve("99999999999999999999"))
-      val found = Neighbours.running(proc)
+      val found = Neighbours.running(proc.getParent)
       assert(found.cpus.toString == "3,7")
       assert(found.executors.head.appId == "a?[2Jb" + "c" * 54 && found.executors(1).appId == "?")
       assert(found.who.length < 200 && !found.who.exists(_ < ' '))
@@ -60,20 +60,20 @@ class NeighboursTest extends AnyFunSuite {
 
   test("of many applications a few are named") {
     withProc((2 to 40).map(pid => (pid, java(s"app-$pid"), s"$pid")): _*) { proc =>
-      assert(Neighbours.running(proc).who.endsWith(", 36 more applications"))
+      assert(Neighbours.running(proc.getParent).who.endsWith(", 36 more applications"))
     }
   }
 
   test("where processes of others are hidden, that is said") {
     withProc((7, java("mine"), "0")) { proc =>
       Files.delete(proc.resolve("1/cmdline"))
-      val found = Neighbours.running(proc)
+      val found = Neighbours.running(proc.getParent)
       assert(found.cpus == IdSet(0) && found.hidden.exists(_.contains("hidepid")))
     }
   }
 
   test("the live machine can be read") {
-    assert(Neighbours.running(Path.of("/proc")).executors.forall(_.cpus.nonEmpty))
+    assert(Neighbours.running(Path.of("/")).executors.forall(_.cpus.nonEmpty))
   }
 
   test(
@@ -92,7 +92,7 @@ class NeighboursTest extends AnyFunSuite {
           "SReclaimable" -> 7
         ).map { case (name, kb) => s"Node 1 $name:    $kb kB\n" }.mkString
       )
-      assert(Neighbours.running(root.resolve("proc")).availableOn == Map(1 -> 137L * 1024))
+      assert(Neighbours.running(root).availableOn == Map(1 -> 137L * 1024))
     }
   }
 }

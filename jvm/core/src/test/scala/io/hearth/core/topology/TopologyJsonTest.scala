@@ -55,7 +55,7 @@ class TopologyJsonTest extends AnyFunSuite {
       intercept[UserError](TopologyJson.read(copy)).getMessage
     }
     assert(changed(_.remove("nodes")).contains("no usable 'nodes': it is absent"))
-    assert(changed(_.put("schema", "hearth/plan/1")).contains("schema is 'hearth/plan/1'"))
+    assert(changed(_.put("schema", "hearth/plan/1")).contains("it is 'hearth/plan/1'"))
     assert(changed(_.put("cores", "x")).contains("'cores': it is not a list"))
     val node = (root: ObjectNode) => root.get("nodes").get(0).asInstanceOf[ObjectNode]
     assert(changed(node(_).put("cpus", "1-x")).contains("the topology.nodes[0]"))

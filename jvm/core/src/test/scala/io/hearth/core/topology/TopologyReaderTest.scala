@@ -60,8 +60,8 @@ class TopologyReaderTest extends AnyFunSuite {
     assert(t.cpus.toString == "0-1535" && t.nodes.size == 96 && t.cores.size == 768)
     assert(t.node(95).exists(_.cpus.toString == "1520-1535"))
     // As many as Linux knows, all in one package: a cost that grows with their square shows here.
-    val most = Fixture((0 until 8192).map(c => s"$Cpu/cpu$c/online" -> "1").toMap).read()
-    assert(most.cpus.size == 8192 && most.packages.map(_.cpus) == Vector(most.cpus))
+    val largest = Fixture((0 until 8192).map(c => s"$Cpu/cpu$c/online" -> "1").toMap).read()
+    assert(largest.cpus.size == 8192 && largest.packages.map(_.cpus) == Vector(largest.cpus))
   }
 
   test("an old kernel's masks and per-CPU files are enough") {

@@ -12,7 +12,7 @@ import org.apache.spark.shuffle._
 import org.apache.spark.shuffle.sort.SortShuffleManager
 import org.apache.spark.storage.{BlockId, BlockManagerId, HostLocalDirManager}
 
-import io.hearth.spark.{BestEffort, LocalDirsRegistry}
+import io.hearth.driver.{BestEffort, LocalDirsRegistry}
 
 /**
  * Spark's sort shuffle, reading the output of every executor on this machine from the file.
@@ -141,7 +141,7 @@ private class RegisteredLocalDirs(registry: LocalDirsRegistry)
       SparkEnv.get.blockManager.blockStoreClient
     ) {
 
-  override def getCachedHostLocalDirs: Map[String, Array[String]] = registry.found
+  override def getCachedHostLocalDirs: Map[String, Array[String]] = registry.all
 
   override def getCachedHostLocalDirsFor(executorId: String): Option[Array[String]] =
     registry.dirsOf(executorId)

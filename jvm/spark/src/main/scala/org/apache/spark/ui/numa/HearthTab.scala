@@ -11,7 +11,7 @@ import jakarta.servlet.http.HttpServletRequest
 import org.apache.spark.SparkContext
 import org.apache.spark.ui.{SparkUI, SparkUITab, UIUtils, WebUIPage}
 
-import io.hearth.spark.{Log, UiTable}
+import io.hearth.driver.{Log, UiTable}
 
 /** The tab "hearth" of a driver's UI: tables, in Spark's own page. */
 private[spark] class HearthTab(ui: SparkUI) extends SparkUITab(ui, HearthTab.Prefix) {

@@ -4,7 +4,7 @@ import scala.xml.{NodeSeq, XML}
 
 import org.scalatest.funsuite.AnyFunSuite
 
-import io.hearth.spark.UiTable
+import io.hearth.driver.UiTable
 
 class HearthTabSuite extends AnyFunSuite {
 

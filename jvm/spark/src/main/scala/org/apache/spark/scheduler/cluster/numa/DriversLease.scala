@@ -6,33 +6,41 @@ import org.apache.spark.rpc.{RpcEndpoint, RpcEnv}
 import io.hearth.core.Redaction
 import io.hearth.core.affinity.{BindingRefused, LinuxScheduling}
 import io.hearth.core.leases.{Lease, LeaseRegistry, Leases}
-import io.hearth.core.plan.{Fitted, HearthKeys, Plan}
-import io.hearth.core.topology.IdSet
-import io.hearth.spark.{BestEffort, DriverJvm, Leased, Leasing}
+import io.hearth.core.plan.{Fitting, HearthKeys, Plan}
+import io.hearth.driver.{BestEffort, DriverJvm, Leased, Leasing}
 
 /** The lease of an application, taken with its plan in its driver. */
 private[spark] object DriversLease {
 
-  /** @throws io.hearth.core.UserError as [[DriversPlan.planFor]], or where nothing is free and that is refused */
+  /** @throws io.hearth.core.UserError as [[DriversPlan]], or where nothing fits, or is free and that is refused */
   def take(sc: SparkContext, master: String, appId: String): Leased = {
-    val fit = DriversPlan.fitting(sc.conf, master, sys.props.toMap)
-    if (HearthKeys.Neighbours.in(sc.conf.getOption) == "ignore") unleased(fit)
-    else {
-      // One for each application: a notebook's second context is warned, too.
-      val bestEffort = new BestEffort(Leasing.NotSeen, DriversLog.warn)
-      val leasing = new Leasing(
-        () => LeaseRegistry.here(sys.env.get),
-        HearthKeys.WhenFull.in(sc.conf.getOption),
-        describe(sc, appId),
-        bestEffort,
-        DriversLog
-      )
-      val leased = leasing.take(fit)
-      releaseWith(sc.env.rpcEnv, leased, bestEffort)
-      try place(sc.conf, leased)
+    val plans = new DriversPlan(sc.conf, master, sys.props.toMap)
+    val counts = HearthKeys.Neighbours.in(sc.conf.getOption) != "ignore"
+    val leased = if (counts) beside(sc, plans.fitting, appId) else alone(plans.fitting)
+    plans.settle(leased.plan)
+    if (counts)
+      try bindDriver(sc.conf, leased.plan)
       catch { case e: BindingRefused => DriversLog.warn(e.getMessage) }
-      leased
-    }
+    leased
+  }
+
+  private def alone(fitting: Fitting): Leased = {
+    val fitted = fitting.beside(Leases.none)
+    Leased(fitted.plan, None, fitted.unbound)
+  }
+
+  private def beside(sc: SparkContext, fitting: Fitting, appId: String): Leased = {
+    // One for each application: a notebook's second context is warned, too.
+    val bestEffort = new BestEffort(Leasing.NotSeen, DriversLog.warn)
+    val leased = new Leasing(
+      () => LeaseRegistry.here(sys.env.get),
+      HearthKeys.WhenFull.in(sc.conf.getOption),
+      describe(sc, appId),
+      bestEffort,
+      DriversLog
+    ).take(fitting)
+    releaseWith(sc.env.rpcEnv, leased, bestEffort)
+    leased
   }
 
   /**
@@ -50,20 +58,12 @@ private[spark] object DriversLease {
     ()
   }
 
-  private def unleased(fit: Leases => Fitted): Leased = {
-    val fitted = fit(Leases.none)
-    Leased(fitted.plan, None, fitted.unbound)
-  }
-
-  /** `hearth submit` has bound this driver by the plan that it made; another plan has another place. */
-  private def place(conf: SparkConf, leased: Leased): Unit =
+  /** `hearth submit` has bound this driver by the plan that it made; another plan binds it elsewhere. */
+  private def bindDriver(conf: SparkConf, plan: Plan): Unit =
     DriversPlan.allowed(conf).foreach { all =>
-      val wanted = placeOf(leased.plan, all)
-      if (wanted != LinuxScheduling.cpusOfThread()) LinuxScheduling.bindProcessToCpus(wanted)
+      val cpus = if (plan.driver.bound) plan.driver.cpus else all
+      if (cpus != LinuxScheduling.cpusOfThread()) LinuxScheduling.bindProcessToCpus(cpus)
     }
-
-  private def placeOf(plan: Plan, all: IdSet): IdSet =
-    if (plan.driver.bound) plan.driver.cpus else all
 
   private def describe(sc: SparkContext, appId: String): Lease = {
     val jvm = DriverJvm.here()

@@ -2,7 +2,7 @@ package org.apache.spark.scheduler.cluster.numa
 
 import org.apache.spark.internal.Logging
 
-import io.hearth.spark.Log
+import io.hearth.driver.Log
 
 /** What hearth says in the driver's log, by Spark's own logging. */
 private[spark] object DriversLog extends Log with Logging {

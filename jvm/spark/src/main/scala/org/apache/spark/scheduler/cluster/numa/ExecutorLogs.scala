@@ -9,7 +9,7 @@ import jakarta.servlet.http.HttpServletRequest
 import org.apache.spark.SparkContext
 import org.apache.spark.ui.WebUIPage
 
-import io.hearth.spark.ExitStatus
+import io.hearth.driver.ExitStatus
 
 /**
  * Serves the executors' standard output and error on the driver's UI, for its links on the Executors page.

@@ -11,7 +11,7 @@ import org.apache.spark.resource.{ResourceInformation, ResourceProfile, Resource
 import io.hearth.core.UserError
 import io.hearth.core.plan.ExecutorPlan
 import io.hearth.core.topology.GpuNodes
-import io.hearth.spark.ResourceShares
+import io.hearth.driver.ResourceShares
 
 /**
  * Custom resources (`spark.executor.resource.*`), divided among the plan's places as a standalone worker
@@ -60,7 +60,7 @@ private[spark] class ExecutorResources(
   private def divide(): Map[Int, Map[String, ResourceInformation]] = {
     val profile = ResourceProfile.getOrCreateDefaultProfile(conf)
     val wanted = profile.getCustomExecutorResources()
-    val found =
+    val discovered =
       if (wanted.isEmpty) Map.empty[String, ResourceInformation]
       else
         ResourceUtils.getOrDiscoverAllResourcesForResourceProfile(
@@ -71,7 +71,7 @@ private[spark] class ExecutorResources(
         )
     val parts = for {
       (name, request) <- wanted.toVector
-      addresses = found(name).addresses.toVector
+      addresses = discovered(name).addresses.toVector
       (place, mine) <-
         ResourceShares.divide(
           s"$SPARK_EXECUTOR_PREFIX.resource.$name.amount",

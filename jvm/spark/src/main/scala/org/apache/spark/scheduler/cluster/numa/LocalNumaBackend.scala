@@ -21,7 +21,7 @@ import org.apache.spark.scheduler.cluster.CoarseGrainedClusterMessages.{
 import org.apache.spark.scheduler.cluster.CoarseGrainedSchedulerBackend
 import org.apache.spark.util.ShutdownHookManager
 
-import io.hearth.spark._
+import io.hearth.driver._
 
 /**
  * Between Spark's scheduler and the parts of an application: passes on what Spark asks for and what is to

@@ -25,7 +25,7 @@ import io.hearth.core.plan.{
 }
 import io.hearth.core.plan.ShufflePartitions
 import io.hearth.logging.LocalCheckpoints
-import io.hearth.spark.{
+import io.hearth.driver.{
   ApplicationId,
   ApplicationTables,
   ApplicationToken,

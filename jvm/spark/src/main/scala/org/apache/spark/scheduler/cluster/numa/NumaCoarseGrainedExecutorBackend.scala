@@ -5,7 +5,7 @@ import org.apache.spark.executor.CoarseGrainedExecutorBackend
 import org.apache.spark.resource.ResourceProfile
 import org.apache.spark.rpc.RpcEnv
 
-import io.hearth.spark.{ApplicationToken, ExecutorLaunch, ExecutorLease}
+import io.hearth.driver.{ApplicationToken, ExecutorLaunch, ExecutorLease}
 
 /**
  * The executor's main program: Spark's own, after a look at whose driver it is that answers.

@@ -72,7 +72,7 @@ private[spark] object TaskProfiles {
 
   private def custom(profile: ResourceProfile): Vector[(String, Double)] =
     profile.taskResources.toVector.collect {
-      case (name, asked) if name != CPUS => name -> asked.amount
+      case (name, request) if name != CPUS => name -> request.amount
     }
 
   private def number(amount: Double): String =

@@ -28,7 +28,7 @@ import io.hearth.core.plan.{BindingMode, ExecutorPlan, FreeMemory, HandOverMode}
 import io.hearth.core.plan.{HearthKeys, HostNames, Launcher, PlanJson}
 import io.hearth.core.topology.{GpuNodes, SysTree, TaskLimits, TopologyReader}
 import io.hearth.lending.{ApplicationLending, CoreLending, LiveThreadMasks, OpenGrants}
-import io.hearth.spark._
+import io.hearth.driver._
 
 /**
  * Makes the parts of an application under `local-numa` and gives each what it needs of the others, of the
@@ -81,8 +81,7 @@ private[numa] class Wiring(
       s"says (${runsChosen.getOrElse("left at its default")})",
     log.warn
   )
-  private val reaper = new ReaperClient(
-    () => Reaper.start(),
+  private val reaper = new Reaper(
     new BestEffort(
       "If this driver is killed, its temporary directories stay until the next application here " +
         "removes them",
@@ -154,15 +153,13 @@ private[numa] class Wiring(
   private val starter = new ExecutorStarter(
     ExecutorSettings(
       launch.copy(sparkOptions = launch.sparkOptions ++ sockets.map(PythonSockets.option)),
-      binding,
       hostOf,
       resources.writeFile,
       resources.gpus,
       startsIn,
       logs.urlFor
     ),
-    jvms,
-    kernel,
+    new PlacementLauncher(binding, jvms, kernel, log),
     scratch,
     run,
     archive,
@@ -307,13 +304,13 @@ private[numa] class Wiring(
   /** In words, with the file that tells more where its JVM has crashed. */
   private def explain(executorId: String, code: Int): String = {
     val logs = run.logsOf(executorId)
-    def usual =
+    def plain =
       if (Wiring.SparkExitCodes.contains(code))
         s"exit $code: ${ExecutorExitCode.explainExitCode(code)}"
       else
         ExitStatus.explain(code) +
           ExitStatus.crashReport(logs).fold("")(file => s"; its report is $file")
-    ExitStatus.withoutThreads(code, logs, taskLimits()).getOrElse(usual)
+    ExitStatus.withoutThreads(code, logs, taskLimits()).getOrElse(plain)
   }
 
   private def taskLimits(): String = launcher match {

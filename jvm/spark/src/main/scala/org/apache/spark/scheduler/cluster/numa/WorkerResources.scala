@@ -14,7 +14,7 @@ import org.apache.spark.util.Utils
 import io.hearth.core.UserError
 import io.hearth.core.files.OwnFiles
 import io.hearth.core.plan.ExecutorPlan
-import io.hearth.spark.ResourceShares
+import io.hearth.driver.ResourceShares
 
 /**
  * Custom resources of Workers (`spark.worker.resource.*`): found once, as Spark's own Worker does, by the user's
@@ -37,13 +37,13 @@ object WorkerResources {
   ): Map[Int, Vector[String]] = {
     val conf = settings(javaOptions)
     val parts = for {
-      (name, found) <- discovered(conf).toVector
+      (name, information) <- discovered(conf).toVector
       amount = s"$SPARK_WORKER_PREFIX.resource.$name.amount"
       (place, mine) <- ResourceShares
         .divide(
           amount,
           "--executors",
-          found.addresses.toVector,
+          information.addresses.toVector,
           conf.getInt(amount, 0),
           places,
           nodeOf

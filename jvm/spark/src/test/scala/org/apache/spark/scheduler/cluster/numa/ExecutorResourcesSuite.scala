@@ -9,7 +9,7 @@ import org.scalatest.BeforeAndAfterAll
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.hearth.core.topology.{GpuNodes, SysTree}
-import io.hearth.spark.testing.{Places, Temporary}
+import io.hearth.driver.testing.{Places, Temporary}
 
 class ExecutorResourcesSuite extends AnyFunSuite with BeforeAndAfterAll {
   private val folder = Files.createTempDirectory("resources")

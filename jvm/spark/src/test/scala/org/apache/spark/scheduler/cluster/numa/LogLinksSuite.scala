@@ -6,8 +6,8 @@ import org.apache.spark.executor.ExecutorLogUrlHandler
 
 import org.scalatest.funsuite.AnyFunSuite
 
-import io.hearth.spark.{ExecutorLaunch, ExecutorSuite}
-import io.hearth.spark.testing.Places
+import io.hearth.driver.{ExecutorLaunch, ExecutorSuite}
+import io.hearth.driver.testing.Places
 
 /** Links to executors' logs, as a history server makes them of an executor's attributes. */
 class LogLinksSuite extends AnyFunSuite {

@@ -10,9 +10,10 @@ import org.apache.spark.launcher.JavaModuleOptions
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.hearth.core.json.Json
+import io.hearth.core.leases.Leases
 import io.hearth.core.plan._
 import io.hearth.core.topology.{IdSet, MachineSpec}
-import io.hearth.spark.ApplicationToken
+import io.hearth.driver.ApplicationToken
 
 /** Code over command line over files, as Spark has it; what hearth derived is below all of them. */
 class PrecedenceSuite extends AnyFunSuite {
@@ -50,7 +51,9 @@ class PrecedenceSuite extends AnyFunSuite {
   }
 
   private def applied(conf: SparkConf, before: Map[String, String], master: String): Plan = {
-    val plan = DriversPlan.planFor(conf, master, before)
+    val plans = new DriversPlan(conf, master, before)
+    val plan = plans.fitting.beside(Leases.none).plan
+    plans.settle(plan)
     LocalNumaClusterManager.applySettings(conf, plan)
     plan
   }

@@ -8,9 +8,9 @@ import org.scalatest.funsuite.AnyFunSuite
 import io.hearth.core.UserError
 import io.hearth.core.json.Json
 import io.hearth.core.leases.{Lease, LeaseState, Leases, LiveLease}
-import io.hearth.core.plan.{HearthKeys, HostNames, PlanJson, PlanLease}
+import io.hearth.core.plan.{HearthKeys, HostNames, Plan, PlanJson, PlanLease}
 import io.hearth.core.topology.{IdSet, TopologyReader}
-import io.hearth.spark._
+import io.hearth.driver._
 
 /** What the user asks for by master and settings is understood, or refused by name before anything starts. */
 class SettingsSuite extends AnyFunSuite {
@@ -19,7 +19,10 @@ class SettingsSuite extends AnyFunSuite {
     new SparkConf(false).set("spark.hearth.neighbours", "ignore").setAll(pairs)
 
   private def refusal(master: String, pairs: (String, String)*): String =
-    intercept[RuntimeException](DriversPlan.planFor(conf(pairs: _*), master, Map.empty)).getMessage
+    intercept[RuntimeException](planned(conf(pairs: _*), master)).getMessage
+
+  private def planned(conf: SparkConf, master: String): Plan =
+    new DriversPlan(conf, master, Map.empty).fitting.beside(Leases.none).plan
 
   test("what cannot be done is refused by name") {
     assert(refusal("local-numa[0]").contains("master 'local-numa[0]' is not supported"))
@@ -80,12 +83,12 @@ class SettingsSuite extends AnyFunSuite {
     "a plan made earlier holds while what it takes is free, else it is made anew around who took it"
   ) {
     val file = Files.createTempFile("hearth-plan", ".json")
-    val made = DriversPlan.planFor(conf(), "local-numa[1x1]", Map.empty)
+    val made = planned(conf(), "local-numa[1x1]")
     Files.writeString(file, Json.pretty(PlanJson.write(made)))
     val set = conf("spark.hearth.plan" -> file.toString)
       .setAll(made.conf)
       .set("spark.hearth.internal.cpus", made.driver.cpus.toString + "," + PlanLease.cpus(made))
-    val fit = DriversPlan.fitting(set, made.master, set.getAll.toMap)
+    val fitting = new DriversPlan(set, made.master, set.getAll.toMap).fitting
     def leased(cpus: IdSet) = Leases(
       Vector(
         LiveLease(
@@ -95,12 +98,12 @@ class SettingsSuite extends AnyFunSuite {
         )
       )
     )
-    assert(fit(Leases.none).plan == made)
-    assert(fit(leased(IdSet(65000))).plan == made)
-    val anew = fit(leased(PlanLease.cpus(made)))
+    assert(fitting.beside(Leases.none).plan == made)
+    assert(fitting.beside(leased(IdSet(65000))).plan == made)
+    val anew = fitting.beside(leased(PlanLease.cpus(made)))
     assert(anew.unbound || !PlanLease.cpus(anew.plan).intersects(PlanLease.cpus(made)))
     assert(anew.plan.reasons.exists(_.because.contains("app-7 of bob")))
-    assert(fit(leased(TopologyReader.load(None).cpus)).unbound)
+    assert(fitting.beside(leased(TopologyReader.load(None).cpus)).unbound)
     Files.delete(file)
   }
 

@@ -5,7 +5,7 @@ import org.apache.spark.resource.{ResourceProfile, TaskResourceRequests, TaskRes
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.hearth.core.plan.ExecutorPlan
-import io.hearth.spark.testing.Places
+import io.hearth.driver.testing.Places
 
 /** How many tasks of a stage run at once, by what each takes. */
 class TaskProfilesSuite extends AnyFunSuite {

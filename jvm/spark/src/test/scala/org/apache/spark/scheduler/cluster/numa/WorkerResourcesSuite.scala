@@ -8,7 +8,7 @@ import org.scalatest.BeforeAndAfterAll
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.hearth.core.UserError
-import io.hearth.spark.testing.{Places, Temporary}
+import io.hearth.driver.testing.{Places, Temporary}
 
 class WorkerResourcesSuite extends AnyFunSuite with BeforeAndAfterAll {
   private val folder = Files.createTempDirectory("resources")

@@ -1,0 +1,43 @@
+package io.hearth.driver
+
+import java.util.concurrent.{ScheduledExecutorService, TimeUnit}
+
+/**
+ * Removes what executors wrote that have ended. Spark drops their outputs then, but tasks that run already may know
+ * these still, and read the files: they are waited for.
+ *
+ * @param thread ends with this
+ */
+final class EndedExecutors(scratch: ScratchDirectories, thread: ScheduledExecutorService, log: Log)
+    extends AutoCloseable {
+  import EndedExecutors._
+
+  private val unattended = new Unattended("What ended executors wrote could not be removed", log)
+  @volatile private var closed = false
+
+  /** @param runningTasks ids of the application's tasks that run now */
+  def ended(executorId: String, runningTasks: () => Set[Long]): Unit =
+    later(removeUnread(executorId, runningTasks(), runningTasks))
+
+  private def removeUnread(id: String, readers: Set[Long], runningTasks: () => Set[Long]): Unit =
+    if (readers.exists(runningTasks())) later(removeUnread(id, readers, runningTasks))
+    else scratch.removeOf(id)
+
+  /** Spark has handled the loss by then: tasks that it starts later know nothing of these outputs. */
+  private def later(work: => Unit): Unit = if (!closed) {
+    val _ = thread.schedule(
+      (() => if (!closed) unattended(work)): Runnable,
+      PauseSeconds,
+      TimeUnit.SECONDS
+    )
+  }
+
+  override def close(): Unit = {
+    closed = true
+    thread.shutdown()
+  }
+}
+
+private object EndedExecutors {
+  val PauseSeconds = 5L
+}
