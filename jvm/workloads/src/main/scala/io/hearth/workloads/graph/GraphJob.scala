@@ -5,16 +5,11 @@ import org.apache.spark.SparkConf
 import org.apache.spark.graphx.{Graph, GraphLoader, GraphXUtils, VertexRDD}
 import org.apache.spark.storage.StorageLevel
 
-import io.hearth.workloads.{Family, Input, Job, JobRun, Json, Parameter}
-
-/** The jobs of GraphX. */
-object GraphJobs {
-  val all: Seq[Job] = Seq(PageRank, ConnectedComponents, TriangleCount)
-}
+import io.hearth.workloads.{Input, Job, JobRun, Json, Parameter}
 
 /** What the jobs on a graph share: its files, its partitions, how Spark writes its classes. */
 private[graph] trait GraphJob extends Job {
-  val family: Family = Family.Graph
+  val family = "graph"
   val inputs: Seq[Input] = Seq(Input("graph", "graph"))
 
   protected val partitions: Parameter = Parameter.whole(
@@ -40,11 +35,10 @@ private[graph] trait GraphJob extends Job {
   /** The graph of the edge files, cached: memory first, then disk. */
   protected def load(run: JobRun): Graph[Int, Int] = {
     val context = run.session.sparkContext
-    val wanted = run.settings.int("partitions")
     val graph = GraphLoader.edgeListFile(
       context,
       run.input("graph"),
-      numEdgePartitions = if (wanted > 0) wanted else context.defaultParallelism,
+      numEdgePartitions = run.settings.chosen("partitions").getOrElse(context.defaultParallelism),
       edgeStorageLevel = StorageLevel.MEMORY_AND_DISK,
       vertexStorageLevel = StorageLevel.MEMORY_AND_DISK
     )

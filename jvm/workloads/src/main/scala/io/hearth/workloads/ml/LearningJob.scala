@@ -5,17 +5,11 @@ import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.functions.col
 import org.apache.spark.storage.StorageLevel
 
-import io.hearth.workloads.{Family, Job, JobRun, Parameter}
-
-/** The jobs of MLlib. */
-object LearningJobs {
-  val all: Seq[Job] =
-    Seq(KMeans, GaussianMixture, SparseNaiveBayes, LinearSvm, LogisticRegression)
-}
+import io.hearth.workloads.{Job, JobRun, Parameter}
 
 /** What the MLlib jobs share: reading inputs, and common settings. */
 private[ml] trait LearningJob extends Job {
-  val family: Family = Family.Learning
+  val family = "ml"
 
   protected val api: Parameter = Parameter.choice(
     "api",
@@ -45,11 +39,10 @@ private[ml] trait LearningJob extends Job {
 
   /** Repartitions if the user asks for it, and fills the cache. */
   protected def cached(run: JobRun, frame: DataFrame): DataFrame = {
-    val wanted = run.settings.int("partitions")
-    val kept = if (wanted > 0) frame.repartition(wanted) else frame
-    kept.persist(StorageLevel.MEMORY_AND_DISK)
-    kept.count()
-    kept
+    val parted = run.settings.chosen("partitions").fold(frame)(frame.repartition(_))
+    parted.persist(StorageLevel.MEMORY_AND_DISK)
+    parted.count()
+    parted
   }
 
   /** Of the rows with columns `label` and `prediction`, the share in which both are equal. */
