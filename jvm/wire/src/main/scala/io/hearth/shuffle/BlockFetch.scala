@@ -1,7 +1,7 @@
 package io.hearth.shuffle
 
 import java.nio.ByteBuffer
-import java.util.concurrent.{CompletionException, ConcurrentSkipListMap, Executor}
+import java.util.concurrent.{ConcurrentSkipListMap, Executor}
 import java.util.concurrent.atomic.{AtomicBoolean, AtomicInteger}
 
 import scala.jdk.CollectionConverters._
@@ -41,8 +41,6 @@ final private[shuffle] class BlockFetch(
     workers: Executor,
     traffic: Traffic
 ) {
-  import BlockFetch._
-
   require(
     blocks.nonEmpty && blocks.size <= FetchRequest.MaxBlocks,
     s"${blocks.size} blocks at once"
@@ -89,7 +87,7 @@ final private[shuffle] class BlockFetch(
 
   private def answered(from: Long, touched: Range, outcome: Either[Throwable, Message]): Unit = {
     outcome match {
-      case Left(trouble) => fail(cause(trouble))
+      case Left(trouble) => fail(ExecutorConnections.cause(trouble))
       case Right(message) => attempt(land(message, from, touched))
     }
     goOn()
@@ -258,9 +256,4 @@ private[shuffle] object BlockFetch {
    * @param timeoutNs for each
    */
   final case class Limits(chunkBytes: Int, parallel: Int, timeoutNs: Long)
-
-  private def cause(trouble: Throwable): Throwable = trouble match {
-    case wrapped: CompletionException if wrapped.getCause != null => wrapped.getCause
-    case other => other
-  }
 }

@@ -48,13 +48,13 @@ final private[shuffle] class BlockServer(
       catch {
         case e: WireException if e.kind == WireException.Kind.BUSY => serveLater(request, wanted)
         // Also an Error: whoever requested it waits for an answer, and these threads' pool would keep it to itself.
-        case trouble: Throwable => request.fail(BlockServer.line(trouble))
+        case trouble: Throwable => request.fail(ExecutorConnections.line(trouble))
       }
 
   private def serveLater(request: Request, wanted: () => Wanted): Unit = {
     val again: Runnable = () => serve(request, wanted)
     try workers.schedule(again, BlockServer.AgainMs, TimeUnit.MILLISECONDS)
-    catch { case trouble: Throwable => request.fail(BlockServer.line(trouble)) }
+    catch { case trouble: Throwable => request.fail(ExecutorConnections.line(trouble)) }
     ()
   }
 
@@ -81,7 +81,7 @@ final private[shuffle] class BlockServer(
           buffer.close()
           throw trouble
       }
-    traffic.served(count.toLong)
+    traffic.servedBytes.add(count.toLong)
     request.respond(buffer, files.asJava)
   }
 }
@@ -95,9 +95,6 @@ private[shuffle] object BlockServer {
 
   /** Of a block on average, for a file to be sent as it is: shorter ones cost more calls than copies. */
   private val MinFileBytes = 64L << 10
-
-  private def line(trouble: Throwable): String =
-    Option(trouble.getMessage).getOrElse(trouble.toString).linesIterator.nextOption().getOrElse("")
 
   /** Of these bytes, as if the segments lay one after the other, the segments that hold them. */
   private def touched(

@@ -114,11 +114,14 @@ private[shuffle] object ExecutorConnections {
 
   final private case class Known(way: Either[String, Connection], untilNs: Long)
 
+  def cause(trouble: Throwable): Throwable = trouble match {
+    case wrapped: CompletionException if wrapped.getCause != null => wrapped.getCause
+    case other => other
+  }
+
+  /** The first line of what it says. */
   def line(trouble: Throwable): String = {
-    val inner = trouble match {
-      case wrapped: CompletionException if wrapped.getCause != null => wrapped.getCause
-      case other => other
-    }
+    val inner = cause(trouble)
     Option(inner.getMessage).getOrElse(inner.toString).linesIterator.nextOption().getOrElse("")
   }
 }

@@ -4,34 +4,23 @@ import java.util.concurrent.atomic.LongAdder
 
 /** What has been carried so far. Any thread may use it. */
 final class Traffic {
-  private val ucx = new Traffic.Way
-  private val tcp = new Traffic.Way
-  private val others = new LongAdder
-  private val toPeers = new LongAdder
-
-  private def way(transport: String): Traffic.Way = if (transport == "ucx") ucx else tcp
-
-  def fetched(transport: String, bytes: Long): Unit = way(transport).add(bytes)
-  def handedOver(blocks: Int): Unit = others.add(blocks.toLong)
-  def served(bytes: Long): Unit = toPeers.add(bytes)
-
-  def fetchedBytes(transport: String): Long = way(transport).bytes.sum
-  def fetchedBlocks(transport: String): Long = way(transport).blocks.sum
+  val servedBytes = new LongAdder
 
   /** Blocks that were asked for over Spark's own transfer instead. */
-  def handedOverBlocks: Long = others.sum
-  def servedBytes: Long = toPeers.sum
+  val handedOverBlocks = new LongAdder
+
+  /** By transport. */
+  val fetchedBytes: Map[String, LongAdder] = Traffic.byTransport
+  val fetchedBlocks: Map[String, LongAdder] = Traffic.byTransport
+
+  def fetched(transport: String, bytes: Long): Unit = {
+    fetchedBytes(transport).add(bytes)
+    fetchedBlocks(transport).increment()
+  }
 }
 
-private object Traffic {
+object Traffic {
+  val Transports: Seq[String] = Seq("ucx", "tcp")
 
-  final private class Way {
-    val bytes = new LongAdder
-    val blocks = new LongAdder
-
-    def add(more: Long): Unit = {
-      bytes.add(more)
-      blocks.increment()
-    }
-  }
+  private def byTransport: Map[String, LongAdder] = Transports.map(_ -> new LongAdder).toMap
 }

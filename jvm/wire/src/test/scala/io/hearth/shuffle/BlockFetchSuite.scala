@@ -64,10 +64,12 @@ class BlockFetchSuite extends AnyFunSuite {
     val sizes = Vector(40 << 20, 10)
     Using.resource(new Exchange(sizes, BlockFetch.Limits(1 << 20, 4, 20 * Second))) { exchange =>
       assertAll(exchange, exchange.fetch())
-      assert(exchange.traffic.servedBytes == sizes.sum)
-      assert(exchange.traffic.fetchedBytes("tcp") == sizes.sum)
+      assert(exchange.traffic.servedBytes.sum == sizes.sum)
+      assert(exchange.traffic.fetchedBytes("tcp").sum == sizes.sum)
       assert(
-        exchange.traffic.fetchedBlocks("tcp") == 2 && exchange.traffic.fetchedBytes("ucx") == 0
+        exchange.traffic.fetchedBlocks("tcp").sum == 2 && exchange.traffic
+          .fetchedBytes("ucx")
+          .sum == 0
       )
       exchange.allMemoryIsBack()
     }

@@ -17,7 +17,7 @@ import org.apache.spark.storage.{BlockId, BlockManager, ShuffleBlockBatchId, Shu
 import org.apache.spark.util.RpcUtils
 import org.slf4j.LoggerFactory
 
-import io.hearth.shuffle.{Segment, ShuffleWire}
+import io.hearth.shuffle.{Segment, ShuffleWire, Traffic}
 import io.hearth.transport.Secret
 
 /** The wire of this executor, put in the place of Spark's own transfer; made from what Spark has made. */
@@ -131,12 +131,12 @@ private class WireSource(wire: ShuffleWire) extends Source {
     ()
   }
 
-  for (transport <- Seq("ucx", "tcp")) {
-    gauge(s"$transport.fetchedBytes")(wire.traffic.fetchedBytes(transport))
-    gauge(s"$transport.fetchedBlocks")(wire.traffic.fetchedBlocks(transport))
+  for (transport <- Traffic.Transports) {
+    gauge(s"$transport.fetchedBytes")(wire.traffic.fetchedBytes(transport).sum)
+    gauge(s"$transport.fetchedBlocks")(wire.traffic.fetchedBlocks(transport).sum)
   }
-  gauge("servedBytes")(wire.traffic.servedBytes)
-  gauge("handedOverBlocks")(wire.traffic.handedOverBlocks)
+  gauge("servedBytes")(wire.traffic.servedBytes.sum)
+  gauge("handedOverBlocks")(wire.traffic.handedOverBlocks.sum)
   gauge("connections")(wire.counters.connections.toLong)
   gauge("memoryBytes")(wire.counters.reservedBytes)
 }

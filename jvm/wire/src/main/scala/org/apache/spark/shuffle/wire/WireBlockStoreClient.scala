@@ -43,7 +43,7 @@ final private[spark] class WireBlockStoreClient(sparks: BlockStoreClient, wire: 
       toDisk: DownloadFileManager
   ): Unit = {
     def overSparks(missing: IndexedSeq[String]): Unit = {
-      wire.traffic.handedOver(missing.size)
+      wire.traffic.handedOverBlocks.add(missing.size.toLong)
       sparks.fetchBlocks(host, port, executor, missing.toArray, listener, toDisk)
     }
     def over(way: Either[String, Connection]): Unit = way match {
