@@ -10,6 +10,9 @@ from pathlib import Path
 
 from hearth.base.errors import UserError
 
+#: What `spark.shuffle.manager` names to shuffle over the wire; it is in `wire_jar()`.
+WIRE_SHUFFLE_MANAGER = "org.apache.spark.shuffle.wire.WireShuffleManager"
+
 
 def hearth_jar() -> Path:
     """Return the jar that Spark needs for `local-numa`."""

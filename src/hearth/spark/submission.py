@@ -32,7 +32,6 @@ from hearth.spark.submit_args import Option, SubmitLine, SubmitOptions, late_opt
 
 #: What stands for Spark's own programs where an application is named.
 _NO_FILES = ("pyspark-shell", "spark-internal", "spark-shell", "sparkr-shell")
-_WIRE = "org.apache.spark.shuffle.wire.WireShuffleManager"
 _WHEN_FULL = "spark.hearth.lease.whenFull"
 _LATER = (
     "Spark will start faster next time: hearth makes class-data archives when this application is "
@@ -123,7 +122,8 @@ def _planned(
     check_application(line.application[0])
     show_plan(plan)
     additions = _additions(line.asked, settings, plan)
-    wire = paths.wire_jar() if settings.get("spark.shuffle.manager") == _WIRE else None
+    is_wired = settings.get("spark.shuffle.manager") == paths.WIRE_SHUFFLE_MANAGER
+    wire = paths.wire_jar() if is_wired else None
     jar = paths.hearth_jar() if plan.needs_jar or wire else None
     # `local[n]` starts from plain Spark's archive, which has the classes of tasks as well.
     first = jar if plan.master.startswith("local-numa") else None
