@@ -25,7 +25,7 @@ from harness import Benchmark, Turn
 from results import Row, arm_table, runs
 from rpc_latency import LIMIT_S, LOGGING, PLAIN, SERVERS, awaited, started, write_site
 
-from hearth.machine.paths import affinity_jar, hadoop_jar, spark_home
+from hearth.machine.paths import affinity_jar, spark_home, wire_jar
 
 PROTOCOLS = ("ClientNamenodeProtocolPB", "DatanodeProtocolPB", "NamenodeProtocolPB")
 ENGINE = {
@@ -91,7 +91,7 @@ def java(site: Path, arm: str, settings: dict[str, str], main_class: str, *words
     (site / "log4j2.properties").write_text(LOGGING)
     (servers,) = SERVERS.glob("hadoop-client-minicluster-*.jar")
     jars = [servers, f"{spark_home()}/jars/*"]
-    jars = [hadoop_jar(), JUCX, *jars] if engine else jars
+    jars = [wire_jar(), JUCX, *jars] if engine else jars
     agent = [f"-javaagent:{affinity_jar()}=policy={policy}"] if policy else []
     path = ":".join(map(str, [site, test_jar(), *jars]))
     return ["java", "-Xmx512m", *agent, "-cp", path, main_class, *words]

@@ -21,14 +21,14 @@ from pathlib import Path
 from harness import ROOT, Benchmark
 from results import Row, arm_table, names, of_case, whole
 
-from hearth.machine.paths import affinity_jar, hadoop_jar, spark_home
+from hearth.machine.paths import affinity_jar, spark_home, wire_jar
 
 JUCX = Path.home() / ".m2/repository/org/openucx/jucx/1.18.1/jucx-1.18.1.jar"
 PROTOCOL = "org.apache.hadoop.ipc.protocolPB.GenericRefreshProtocolPB"
 HADOOP = "hadoop"
 ARMS = {
     HADOOP: {f"rpc.engine.{PROTOCOL}": "org.apache.hadoop.ipc.ProtobufRpcEngine2"},
-    "tcp": {"hearth.rpc.carriers": "tcp"},
+    "tcp": {"hearth.rpc.transports": "tcp"},
     **{idle: {"hearth.rpc.idle": idle} for idle in ("busy", "back-off", "event")},
 }
 SIZES = {1: "1 B", 1024: "1 KB", 65536: "64 KB", 524288: "512 KB", 2097152: "2 MB"}
@@ -48,7 +48,7 @@ def main() -> None:
     policies = [policy for policy in options.policies.split(",") if policy]
     bench.arms += [f"{arm}+{policy}" for arm in bench.arms for policy in policies]
     if not JUCX.is_file():
-        sys.exit(f"hadoop_rpc: '{JUCX}' is not there: mvn -f jvm -pl hadoop -am test")
+        sys.exit(f"hadoop_rpc: '{JUCX}' is not there: mvn -f jvm -pl wire -am test")
     bench.begin()
     with tempfile.TemporaryDirectory(prefix="hearth-rpc-") as scratch:
         compile_echo(Path(scratch))
@@ -78,7 +78,7 @@ def measured(root: Path, arm: str, options: argparse.Namespace) -> dict[str, obj
         + "</configuration>"
     )
     (site / "log4j2.properties").write_text("rootLogger.level = off\n")
-    class_path = f"{site}:{root}:{hadoop_jar()}:{JUCX}:{spark_home()}/jars/*"
+    class_path = f"{site}:{root}:{wire_jar()}:{JUCX}:{spark_home()}/jars/*"
     agent = [f"-javaagent:{affinity_jar()}=policy={policy}"] if policy else []
     count = [] if options.calls is None else [f"-Dcalls={options.calls}"]
     java = ["java", "-Xmx1g", "-XX:+UseSerialGC", *agent, *count, "-cp", class_path, "HadoopRpc"]

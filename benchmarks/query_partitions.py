@@ -37,7 +37,7 @@ from results import Row, names, question_table, runs, spread, table, values
 
 from hearth.base.sizes import parse_bytes
 from hearth.machine.paths import cache_home, spark_home
-from hearth.workloads import tpch
+from hearth.workloads import datasets, tpch
 
 LIMIT_S = 1800
 #: Of these runs and of native_engines.py's: arm, baseline.
@@ -175,7 +175,7 @@ def written(
     """Write the application that runs these queries on data that are made where they are missing;
     return its words.
     """
-    tpch.ensure_tpch(scale, data)
+    datasets.ensure(tpch.TpchTables(scale), data)
     words, application = folder / "words.json", folder / "tpch.py"
     words.write_text(json.dumps([str(data), list(queries), tpch.TABLES, passes, functions]))
     application.write_text(APPLICATION)

@@ -24,14 +24,15 @@ from harness import Benchmark, Turn, settings
 from results import Row, arm_table
 
 from hearth import jar_path
+from hearth.machine.paths import wire_jar
 
 JUCX = Path.home() / ".m2/repository/org/openucx/jucx/1.18.1/jucx-1.18.1.jar"
 NETTY = "netty"
 WIRE = "org.apache.spark.shuffle.wire.WireShuffleManager"
 ARMS = {
     NETTY: {"spark.shuffle.manager": "sort"},
-    "ucx": {"spark.shuffle.manager": WIRE, "spark.hearth.shuffle.carriers": "ucx"},
-    "tcp": {"spark.shuffle.manager": WIRE, "spark.hearth.shuffle.carriers": "tcp"},
+    "ucx": {"spark.shuffle.manager": WIRE, "spark.hearth.shuffle.transports": "ucx"},
+    "tcp": {"spark.shuffle.manager": WIRE, "spark.hearth.shuffle.transports": "tcp"},
 }
 #: Map tasks (and as many readers), rows in all, characters in each.
 CASES = {"8m": (8, 4096, 131072), "64k": (64, 32768, 8192)}
@@ -49,7 +50,7 @@ def main() -> None:
     )
     bench.parse()
     if "ucx" in bench.arms and not JUCX.is_file():
-        sys.exit(f"shuffle: '{JUCX}' is not there: mvn -f jvm -pl transport test")
+        sys.exit(f"shuffle: '{JUCX}' is not there: mvn -f jvm -pl wire -am test")
     bench.begin()
     for number in bench.starts():
         with tempfile.TemporaryDirectory(prefix="hearth-shuffle-") as scratch:
@@ -72,7 +73,7 @@ def start(arm: str, cases: list[str], folder: Path) -> "subprocess.Popen[str]":
     """Start an arm's application, which reads a shuffle for each line of input."""
     folder.mkdir()
     conf = {
-        "spark.driver.extraClassPath": jar_path(),
+        "spark.driver.extraClassPath": f"{jar_path()}:{wire_jar()}",
         "spark.executor.extraClassPath": JUCX,
         "spark.executorEnv.UCX_LOG_LEVEL": "error",
         "spark.shuffle.readHostLocalDisk": "false",
@@ -82,7 +83,7 @@ def start(arm: str, cases: list[str], folder: Path) -> "subprocess.Popen[str]":
         "spark.hearth.neighbours": "ignore",
         "spark.hearth.binding": "off",
         "spark.hearth.classDataArchive": "false",
-        "spark.jars": jar_path(),
+        "spark.jars": f"{jar_path()},{wire_jar()}",
         "spark.ui.enabled": "false",
         "spark.local.dir": folder / "local",
         "spark.hearth.runs.dir": folder / "runs",

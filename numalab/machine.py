@@ -280,10 +280,11 @@ def pack_job(
                 archive.add(PROJECT / part, str(PROJECT / part).lstrip("/"), filter=_as_here)
         with tempfile.TemporaryDirectory(prefix="classes.") as classes:
             for program in sorted({PROGRAMS[case] for case in cases if case in PROGRAMS}):
-                _compile(PROJECT / "numalab" / "guest" / program, jar, Path(classes))
+                _compile(PROJECT / "numalab" / "guest" / program, Path(classes))
             archive.add(classes, "numalab/classes")
         if end:
             archive.add(jucx(), "numalab/jucx.jar")
+            archive.add(str(hearth_jar("wire")), "numalab/wire.jar")
         if (PROJECT / ".venv").is_symlink():  # a directory stands in the root disk already
             archive.add(PROJECT / ".venv", str(PROJECT / ".venv").lstrip("/"))
 
@@ -292,17 +293,17 @@ def jucx() -> Path:
     """UCX's library for the JVM, where the build has fetched it."""
     found = sorted((Path.home() / ".m2/repository/org/openucx/jucx").glob("*/jucx-*[0-9].jar"))
     if not found:
-        raise LabUnavailableError("numa-lab needs jucx: run `mvn -f jvm -pl transport package`")
+        raise LabUnavailableError("numa-lab needs jucx: run `mvn -f jvm -pl wire -am package`")
     return found[-1]
 
 
-def _compile(source: Path, jar: Path | None, target: Path) -> None:
+def _compile(source: Path, target: Path) -> None:
     javac = image.java_home() / "bin" / "javac"
     if not javac.is_file():
         raise LabUnavailableError(f"numa-lab needs a JDK: {javac} is missing")
     spark = image.site_packages(image.virtual_environment()) / "pyspark" / "jars" / "*"
-    class_path = ["-cp", f"{jar}:{spark}"] if jar else []
-    command = [str(javac), "--release", "17", *class_path, "-d", str(target), str(source)]
+    class_path = f"{hearth_jar()}:{hearth_jar('wire')}:{spark}"
+    command = [str(javac), "--release", "17", "-cp", class_path, "-d", str(target), str(source)]
     subprocess.run(command, check=True)
 
 

@@ -21,10 +21,10 @@ class LabUnavailableError(Exception):
     """The lab cannot run on this machine; the message says what is missing and what to do."""
 
 
-def hearth_jar() -> Path | None:
-    """The one jar that a user needs, where it has been built."""
-    built = [PROJECT / "src" / "hearth" / "jars", PROJECT / "jvm" / "bundle" / "target"]
-    return next((jar for path in built for jar in sorted(path.glob("hearth-spark_*.jar"))), None)
+def hearth_jar(name: str = "spark") -> Path | None:
+    """The one jar that a user needs, or that of the wire, where it has been built."""
+    built = [PROJECT / "src" / "hearth" / "jars", PROJECT / "jvm" / name / "target"]
+    return next((jar for path in built for jar in sorted(path.glob(f"hearth-{name}_*.jar"))), None)
 
 
 def find_tool(name: str) -> str | None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from hearth.base.errors import UserError
-from hearth.machine.paths import hearth_jar, spark_home
+from hearth.machine.paths import hearth_jar, spark_home, wire_jar
 from hearth.spark import jar_link
 from support import ROOT, Command, driver_settings, environment
 
@@ -32,17 +32,18 @@ def links(home: Path) -> dict[str, str]:
     return {link.name: str(link.readlink()) for link in (home / "jars").glob("hearth-*")}
 
 
-def test_install_links_the_jar_once_and_uninstall_takes_it_away(
+def test_install_links_the_jars_once_and_uninstall_takes_them_away(
     hearth: Command, spark: Path
 ) -> None:
-    jar = hearth_jar()
-    first = hearth("install", "--spark-home", str(spark))
-    assert (first.returncode, first.stderr) == (0, "")
-    assert first.stdout.startswith(f"linked {spark}/jars/{jar.name}: --master local-numa now works")
-    assert links(spark) == {jar.name: str(jar)}
-    assert "is already there" in hearth("install", "--spark-home", str(spark)).stdout
+    jars = [hearth_jar(), wire_jar()]
+    first, second = (spark / "jars" / jar.name for jar in jars)
+    done = hearth("install", "--spark-home", str(spark))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith(f"linked {first} and {second}: --master local-numa now works")
+    assert links(spark) == {jar.name: str(jar) for jar in jars}
+    assert "are already there" in hearth("install", "--spark-home", str(spark)).stdout
     assert hearth("install", "--undo", "--spark-home", str(spark)).stdout == (
-        f"removed {spark}/jars/{jar.name}\n"
+        f"removed {first}, {second}\n"
     )
     assert links(spark) == {}
     again = hearth("install", "--undo", "--spark-home", str(spark))
@@ -51,7 +52,7 @@ def test_install_links_the_jar_once_and_uninstall_takes_it_away(
 
 def test_an_older_link_is_replaced_and_named(spark: Path) -> None:
     (spark / "jars" / "hearth-spark_2.13-0.0.9.jar").symlink_to("/gone/hearth-spark_2.13-0.0.9.jar")
-    said = jar_link.install(spark, hearth_jar())
+    said = jar_link.install(spark, [hearth_jar()])
     assert "instead of the link to /gone/hearth-spark_2.13-0.0.9.jar" in said
     assert list(links(spark)) == [hearth_jar().name]
 
@@ -59,7 +60,7 @@ def test_an_older_link_is_replaced_and_named(spark: Path) -> None:
 def test_a_jar_that_somebody_put_there_is_left_to_him(spark: Path) -> None:
     own = spark / "jars" / "hearth-spark_2.13-0.0.9.jar"
     own.write_text("a jar")
-    for act in (lambda: jar_link.install(spark, hearth_jar()), lambda: jar_link.uninstall(spark)):
+    for act in (lambda: jar_link.install(spark, [hearth_jar()]), lambda: jar_link.uninstall(spark)):
         with pytest.raises(UserError, match=r"0\.0\.9\.jar' is not a link, so 'hearth install'"):
             act()
     assert own.read_text() == "a jar"
@@ -68,15 +69,15 @@ def test_a_jar_that_somebody_put_there_is_left_to_him(spark: Path) -> None:
 def test_another_users_link_stays_and_its_owner_is_named(
     spark: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    jar_link.install(spark, hearth_jar())
+    jar_link.install(spark, [hearth_jar()])
     newer = hearth_jar().with_name("hearth-spark_2.13-9.9.9.jar")
     monkeypatch.setattr(os, "geteuid", lambda: 4321)
-    for act in (lambda: jar_link.install(spark, newer), lambda: jar_link.uninstall(spark)):
+    for act in (lambda: jar_link.install(spark, [newer]), lambda: jar_link.uninstall(spark)):
         with pytest.raises(
             UserError, match=r"is a link to .* that belongs to root: keep using it, or ask root"
         ):
             act()
-    assert "is already there" in jar_link.install(spark, hearth_jar())
+    assert "is already there" in jar_link.install(spark, [hearth_jar()])
 
 
 def test_a_spark_that_cannot_be_written_is_said_with_what_to_do(
@@ -91,7 +92,7 @@ def test_a_spark_that_cannot_be_written_is_said_with_what_to_do(
     with pytest.raises(
         UserError, match=r"you cannot change .*/jars' .Permission denied.: ask root"
     ):
-        jar_link.install(spark, hearth_jar())
+        jar_link.install(spark, [hearth_jar()])
 
 
 def test_no_spark_and_another_spark_are_refused(hearth: Command, tmp_path: Path) -> None:
@@ -109,7 +110,7 @@ def test_no_spark_and_another_spark_are_refused(hearth: Command, tmp_path: Path)
 
 @pytest.mark.spark
 def test_where_hearth_is_installed_the_master_alone_is_enough(spark: Path, tmp_path: Path) -> None:
-    jar_link.install(spark, hearth_jar())
+    jar_link.install(spark, [hearth_jar()])
     words = ["--master", "local-numa[1x1]", "--conf", "spark.hearth.neighbours=ignore"]
     words += ["--conf", "spark.hearth.classDataArchive=false", str(SQL)]
     done = subprocess.run(

@@ -68,7 +68,7 @@ def test_the_wheel_alone_runs_a_job_on_bound_executors(tmp_path: Path) -> None:
 def test_packages_alone_brings_local_numa_to_a_spark(tmp_path: Path) -> None:
     built = call(ROOT / "tools" / "dist.sh", "maven", tmp_path / "dist")
     assert built.returncode == 0, built.stderr
-    (pom,) = tmp_path.glob("dist/maven/io/hearth/*/*/*.pom")
+    (pom,) = tmp_path.glob("dist/maven/io/hearth/hearth-spark_*/*/*.pom")
     version, name = pom.parent.name, pom.parent.parent.name
     words = ["--master", "local-numa[2x1]", *SMALL, "--conf", f"spark.jars.ivy={tmp_path}/ivy"]
     words += ["--repositories", f"file://{tmp_path}/dist/maven"]

@@ -65,7 +65,8 @@ def test_the_emulated_machines_run_again_after_a_change_of_what_they_ran_through
     }
 
     def now(**changed: str) -> str:
-        return passed.fingerprint(jar_of(tmp_path / "a.jar", **{**content, **changed}), tmp_path)
+        jar = jar_of(tmp_path / "a.jar", **{**content, **changed})
+        return passed.fingerprint(jar, project=tmp_path)
 
     before = now()
     (tmp_path / "numalab" / "README.md").write_text("words")

@@ -161,6 +161,14 @@ def test_one_jvm_has_hearths_rule_for_queries_unless_the_user_says_otherwise(
     assert ("hearth-spark_" in shown) == (sized or not one_jvm)
 
 
+def test_the_wires_jar_is_added_where_the_user_names_its_shuffle_manager(hearth: Command) -> None:
+    words = ["submit", "--dry-run", "--conf", "spark.hearth.neighbours=ignore", "job.py"]
+    manager = "spark.shuffle.manager=org.apache.spark.shuffle.wire.WireShuffleManager"
+    assert "hearth-wire_" not in hearth(*words).stdout
+    wired = hearth(*words[:2], "--conf", manager, *words[2:]).stdout
+    assert "hearth-wire_" in wired and "hearth-spark_" in wired
+
+
 def test_what_executors_are_to_be_bound_to_is_passed_on_or_refused_by_name(
     hearth: Command,
 ) -> None:

@@ -1,6 +1,7 @@
 #!/bin/sh
 # Builds what a release publishes: the wheel with the jars inside, and a Maven repository with the
-# jar, its sources and its documentation. docs/development.md#making-a-release says what follows.
+# jars for Spark and for the wire, their sources and their documentation.
+# docs/development.md#making-a-release says what follows.
 #
 # usage: tools/dist.sh all|wheel|maven [FOLDER]     `maven` leaves the documentation out
 set -eu
@@ -8,8 +9,6 @@ cd "$(dirname "$0")/.."
 wanted=${1:-all}
 out=${2:-dist}
 version=$(sed -n 's/^__version__ = "\(.*\)"/\1/p' src/hearth/__init__.py)
-name=hearth-spark_2.13
-folder=$out/maven/io/hearth/$name/$version
 
 manual() {
     mkdir -p build/man
@@ -25,32 +24,50 @@ wheel() {
     rm -rf build/lib build/bdist.*
 }
 
-# The jar needs nothing but Spark, so this POM names no dependency. The one that it is built with
-# names Spark's jars by their paths, which nobody else could resolve.
+# The jars need nothing but Spark, so their POM names no dependency. Those that they are built with
+# name Spark's jars by their paths, which nobody else could resolve.
 maven() {
     rm -rf "$out/maven"
-    mkdir -p "$folder"
-    cp "jvm/bundle/target/$name-$version.jar" "$folder/"
-    sed "s/@VERSION@/$version/" jvm/release-pom.xml >"$folder/$name-$version.pom"
-    jar --create --file "$folder/$name-$version-sources.jar" \
-        -C jvm/affinity/src/main/java . -C jvm/transport/src/main/java . \
-        -C jvm/core/src/main/scala . -C jvm/spark/src/main/scala . \
-        -C jvm/shuffle/src/main/scala .
+    artifact spark affinity core spark
+    artifact wire wire
+}
+
+# Usage: artifact NAME MODULE...: its jar, its POM and the modules' sources
+artifact() {
+    name=hearth-$1_2.13
+    file=$(folder "$1")/$name-$version
+    mkdir -p "$(folder "$1")"
+    cp "jvm/$1/target/$name-$version.jar" "$file.jar"
+    sed "s/@NAME@/$name/; s/@VERSION@/$version/" jvm/release-pom.xml >"$file.pom"
+    shift
+    for module in "$@"; do
+        for sources in "jvm/$module"/src/main/java "jvm/$module"/src/main/scala; do
+            [ ! -d "$sources" ] || set -- "$@" -C "$sources" .
+        done
+        shift
+    done
+    jar --create --file "$file-sources.jar" "$@"
+}
+
+folder() {
+    echo "$out/maven/io/hearth/hearth-$1_2.13/$version"
 }
 
 documentation() {
-    mvn -B -q -Dstyle.color=never -f jvm -pl affinity,transport,core,spark,shuffle compile scala:doc
-    rm -rf "$out/scaladocs"
-    mkdir "$out/scaladocs"
-    for module in core spark shuffle; do
-        cp -r "jvm/$module/target/site/scaladocs" "$out/scaladocs/$module"
+    mvn -B -q -Dstyle.color=never -f jvm -pl core,spark,wire -am compile scala:doc
+    for module in core spark wire; do
+        mkdir -p "$out/scaladocs/$module"
+        cp -r "jvm/$module/target/site/scaladocs/." "$out/scaladocs/$module"
     done
-    jar --create --file "$folder/$name-$version-javadoc.jar" -C "$out/scaladocs" .
+    (cd "$out/scaladocs" && jar --create --file spark.jar core spark && jar --create --file wire.jar wire)
+    for name in spark wire; do
+        mv "$out/scaladocs/$name.jar" "$(folder $name)/hearth-${name}_2.13-$version-javadoc.jar"
+    done
     rm -r "$out/scaladocs"
 }
 
 sums() {
-    for file in "$folder"/*; do
+    for file in "$out"/maven/io/hearth/*/*/*; do
         sha1sum "$file" | cut -d ' ' -f 1 >"$file.sha1"
     done
 }

@@ -133,7 +133,7 @@ spark_jars() {
 hearth_jars() {
     print=$(fingerprint jvm)
     fresh jar "$print" && ls src/hearth/jars/hearth-spark_*.jar src/hearth/jars/hearth-workloads_*.jar \
-        src/hearth/jars/hearth-affinity.jar src/hearth/jars/hearth-hadoop.jar >/dev/null 2>&1 && return 0
+        src/hearth/jars/hearth-wire_*.jar src/hearth/jars/hearth-affinity.jar >/dev/null 2>&1 && return 0
     say "building the jars (the first time Maven fetches its plug-ins)"
     # The first compiler alone: scalac does not run for long enough to earn what the second costs.
     if ! MAVEN_OPTS="-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m ${MAVEN_OPTS:-}" \
@@ -142,8 +142,8 @@ hearth_jars() {
         fail "the jars could not be built"
     fi
     mkdir -p src/hearth/jars
-    for jar in jvm/bundle/target/hearth-spark_2.13-*.jar jvm/workloads/target/hearth-workloads_2.13-*.jar \
-        jvm/affinity/target/hearth-affinity.jar jvm/hadoop/target/hearth-hadoop.jar; do
+    for jar in jvm/spark/target/hearth-spark_2.13-*.jar jvm/workloads/target/hearth-workloads_2.13-*.jar \
+        jvm/wire/target/hearth-wire_2.13-*.jar jvm/affinity/target/hearth-affinity.jar; do
         cp "$jar" "src/hearth/jars/.$(basename "$jar").part"
         name=$(basename "$jar")
         rm -f "src/hearth/jars/${name%%_*}"_*.jar

@@ -19,6 +19,7 @@ from numalab.guest import cable
 MASTER_PORT = 7077
 MASTER = f"spark://{cable.ADDRESSES[0]}:{MASTER_PORT}"
 JUCX = "/numalab/jucx.jar"
+WIRE = "/numalab/wire.jar"
 WORKERS = (1, 2)  # of each guest; the last of them finds no jucx
 LIMIT_SECONDS = 600.0
 DAEMON = "org.apache.spark.deploy"
@@ -87,8 +88,8 @@ def _submit(running: ExitStack, evidence: Path, jar: str) -> subprocess.Popen[by
         "spark.executor.memory": "512m",
         "spark.driver.memory": "512m",
         "spark.ui.enabled": "false",
-        "spark.driver.extraClassPath": jar,
-        "spark.executor.extraClassPath": f"{jar}:{JUCX}",
+        "spark.driver.extraClassPath": f"{jar}:{WIRE}",
+        "spark.executor.extraClassPath": f"{jar}:{WIRE}:{JUCX}",
         "spark.driver.extraJavaOptions": JAVA_OPTIONS,
         "spark.executor.extraJavaOptions": JAVA_OPTIONS,
         "spark.shuffle.manager": "org.apache.spark.shuffle.wire.WireShuffleManager",

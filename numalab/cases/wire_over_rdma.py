@@ -17,7 +17,7 @@ from numalab.guest import cable
 SIZES = (1, 1000, 100_000, 1_000_000)
 PORT = 7100
 LIMIT_SECONDS = 300.0
-#: By the index of the adapter's address, with the carriers that may be used.
+#: By the index of the adapter's address, with the transports that may be used.
 WAYS = (("reachable", "UCX"), ("unreachable", "ANY"))
 CLASSES = "/numalab/classes"
 
@@ -26,13 +26,13 @@ def collect(job: dict[str, object], evidence: Path) -> None:
     """The second guest asks the first, each way."""
     end = int(str(job["cable"]))
     with cable.both(end) as other:
-        for index, (way, carriers) in enumerate(WAYS):
+        for index, (way, transports) in enumerate(WAYS):
             directory = evidence / way
             directory.mkdir()
             before = cable.counters()
             if end == 1:
                 other.recv(1)
-            process = _echo(str(job["jar"]), end, index, carriers, directory)
+            process = _echo(end, index, transports, directory)
             try:
                 if end == 0:
                     _await_ready(directory / "out", process)
@@ -51,12 +51,10 @@ def collect(job: dict[str, object], evidence: Path) -> None:
             (directory / "counters.json").write_text(json.dumps(counted))
 
 
-def _echo(
-    jar: str, end: int, index: int, carriers: str, directory: Path
-) -> subprocess.Popen[bytes]:
+def _echo(end: int, index: int, transports: str, directory: Path) -> subprocess.Popen[bytes]:
     where = [cable.ADDRESSES[0], str(PORT + index)]
-    words = [("serve", "ask")[end], carriers, *where, *map(str, SIZES)]
-    class_path = f"{CLASSES}:{jar}:/numalab/jucx.jar"
+    words = [("serve", "ask")[end], transports, *where, *map(str, SIZES)]
+    class_path = f"{CLASSES}:/numalab/wire.jar:/numalab/jucx.jar"
     command = ["java", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]
     command += ["-cp", class_path, "Echo"]
     settings = {"UCX_LOG_LEVEL": "info", "UCX_IB_GID_INDEX": str(index)}

@@ -511,13 +511,13 @@ def test_a_damaged_manifest_or_result_is_named(tmp_path: Path) -> None:
     file = tmp_path / datasets.MANIFEST
     try_all(file, whole, of_json, lambda: int(datasets.manifest(tmp_path)["bytes"]))
     made = {"generator": "tpch", "version": "1", "parameters": {"scale": "1.0"},
-            "files": [{"name": "a", "bytes": 1}]}  # fmt: skip
+            "bytes": 1, "files": [{"path": "a", "bytes": 1}]}  # fmt: skip
     (tmp_path / "tpch").mkdir()
     file = tmp_path / "tpch" / datasets.MANIFEST
 
     def is_refused() -> None:
         with pytest.raises(UserError):
-            tpch._is_ready(1.0, tmp_path / "tpch")
+            datasets.ensure(tpch.TpchTables(1.0), tmp_path / "tpch")
 
     try_all(file, json.dumps(made).encode(), of_json, is_refused)
     whole = (EXAMPLES / "workload-result.json").read_bytes()

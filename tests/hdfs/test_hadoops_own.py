@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from hadoop_servers import FIRST_COMPILER
-from hearth.machine.paths import hadoop_jar
+from hearth.machine.paths import wire_jar
 from support import ROOT, require
 
 pytestmark = pytest.mark.spark
@@ -23,7 +23,7 @@ PROTOCOLS = (
     "TestProtoBufRpcServerHandoff$TestProtoBufRpcServerHandoffProtocol",
 )
 ALL = os.environ.get("HEARTH_HADOOP_TESTS") == "all"
-STRICT = {"hearth.rpc.fallback": "false", "hearth.rpc.tcp": "refuse"}
+STRICT = {"hearth.rpc.fallback": "false"}
 #: They wait for seconds: HEARTH_HADOOP_TESTS=all runs them (`make test-hadoop`).
 SLOW = (
     "TestRPC",
@@ -70,7 +70,7 @@ def failures(
     done = subprocess.run(
         [
             *("java", *options, f"-Dtest.build.data={folder}"),
-            *("-cp", f"{folder}:{hadoop_jar()}:{JUCX}:{JARS}/*"),
+            *("-cp", f"{folder}:{wire_jar()}:{JUCX}:{JARS}/*"),
             *("org.junit.platform.console.ConsoleLauncher", "execute", "--disable-banner"),
             *(f"--select-class=org.apache.hadoop.ipc.{name}", f"--reports-dir={folder}/reports"),
         ],

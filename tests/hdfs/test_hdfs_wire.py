@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from hadoop_servers import FIRST_COMPILER, Extra, Hdfs, hdfs_in
-from hearth.machine.paths import hadoop_jar
+from hearth.machine.paths import wire_jar
 from support import eventually
 
 #: Races of the wire show with both of the JVM's compilers.
@@ -36,14 +36,9 @@ def ucx_away_from_output() -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def wire() -> Extra:
-    """As docs/shuffle.md#hadoops-rpc says, and no call of these protocols goes over TCP.
-
-    A client that does not fall back fails where there is no wire; a server that refuses TCP
-    answers no client whose calls do not go over the wire.
-    """
-    jars = [hadoop_jar(), *([JUCX] if JUCX.is_file() else [])]
-    strict = {"hearth.rpc.fallback": "false", "hearth.rpc.tcp": "refuse"}
-    return Extra(["-Xmx512m"], jars, {**ENGINE, **strict})
+    """As docs/shuffle.md#hadoops-rpc says; a call that would go over TCP fails."""
+    jars = [wire_jar(), *([JUCX] if JUCX.is_file() else [])]
+    return Extra(["-Xmx512m"], jars, {**ENGINE, "hearth.rpc.fallback": "false"})
 
 
 @pytest.fixture(scope="module")
@@ -80,14 +75,6 @@ def test_without_a_place_for_ucxs_messages_the_wire_is_tcp_and_output_stays_the_
     assert run(hdfs.client("-cat", "/words", extra=wire)).stdout == b"words"
 
 
-def test_a_call_over_tcp_is_refused_where_it_must_not_be_so_these_tests_tell_the_wire_from_tcp(
-    hdfs: Hdfs,
-) -> None:
-    refused = run(hdfs.client("-ls", "/"))
-    assert refused.returncode != 0
-    assert b"hearth.rpc.tcp is 'refuse'" in refused.stderr
-
-
 def test_killed_clients_leave_the_namenode_nothing_and_the_next_is_served(
     hdfs: Hdfs, wire: Extra
 ) -> None:
@@ -114,9 +101,8 @@ def test_killed_clients_leave_the_namenode_nothing_and_the_next_is_served(
 def test_a_client_without_hearth_is_served_and_one_of_a_killed_namenode_ends_with_an_error(
     tmp_path: Path, wire: Extra
 ) -> None:
-    own = {"ipc.client.connect.max.retries": "1", "hearth.rpc.tcp": "serve"}
     options = [*wire.options, FIRST_COMPILER]  # races show in the servers of the other tests
-    quick = Extra(options, wire.jars, {**wire.settings, **own})
+    quick = Extra(options, wire.jars, {**wire.settings, "ipc.client.connect.max.retries": "1"})
     with ExitStack() as stack:
         hdfs = stack.enter_context(hdfs_in(tmp_path, quick, stores=False))
         assert run(hdfs.client("-mkdir", "/plain")).returncode == 0

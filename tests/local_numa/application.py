@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from hearth.machine.paths import hearth_jar, spark_home
+from hearth.machine.paths import hearth_jar, spark_home, wire_jar
 from support import PATIENCE_S, command, confs, driver_settings, environment, eventually
 
 APPS = Path(__file__).parent / "apps"
@@ -56,6 +56,9 @@ class Site:
         settings = {
             key: value for key, value in {**self.settings, **conf}.items() if value is not None
         }
+        if settings.get("spark.shuffle.manager", "").endswith("WireShuffleManager"):
+            settings["spark.jars"] += f",{wire_jar()}"
+            settings["spark.driver.extraClassPath"] += f":{wire_jar()}"
         return [*program, *confs(settings), str(APPS / app), *words]
 
     def start(

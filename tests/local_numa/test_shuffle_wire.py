@@ -15,7 +15,7 @@ import pytest
 from application import Outcome, Site
 
 from hadoop_servers import yarn_on
-from hearth.machine.paths import hearth_jar, spark_home
+from hearth.machine.paths import hearth_jar, spark_home, wire_jar
 from support import eventually, require
 
 pytestmark = pytest.mark.spark
@@ -71,7 +71,7 @@ def test_blocks_come_by_shared_memory_and_a_killed_executor_is_recovered(site: S
         **BOTH_COMPILERS,
         spark__executor__extraClassPath=str(JUCX),
         spark__executorEnv__UCX_LOG_LEVEL="error",
-        spark__hearth__shuffle__carriers="ucx",
+        spark__hearth__shuffle__transports="ucx",
         spark__authenticate="true",
         spark__authenticate__secret="a secret of tests",
         spark__io__encryption__enabled="true",
@@ -91,7 +91,7 @@ def test_map_outputs_of_a_decommissioned_executor_come_over_the_wire_from_where_
         site,
         "leave",
         **BOTH_COMPILERS,
-        spark__hearth__shuffle__carriers="tcp",
+        spark__hearth__shuffle__transports="tcp",
         spark__decommission__enabled="true",
         spark__storage__decommission__enabled="true",
         spark__storage__decommission__shuffleBlocks__enabled="true",
@@ -118,7 +118,7 @@ def test_an_executor_without_a_wire_is_read_over_sparks_own_transfer(site: Site)
         site,
         "brief",
         spark__hearth__hosts="machine",
-        spark__hearth__shuffle__carriers="tcp",
+        spark__hearth__shuffle__transports="tcp",
         spark__hearth__shuffle__port=str(port),
     )
     report = assert_right(outcome)
@@ -180,7 +180,7 @@ def test_a_standalone_cluster_on_two_hosts_shuffles_over_tcp(
         "brief",
         master=master,
         within=tuple(hosts[0]),
-        spark__executor__extraClassPath=f"{hearth_jar()}:{JUCX}",
+        spark__executor__extraClassPath=f"{hearth_jar()}:{wire_jar()}:{JUCX}",
         spark__executorEnv__UCX_LOG_LEVEL="error",
         spark__executor__memory="512m",
         spark__cores__max="2",  # without it a standalone cluster is waited for by nobody
@@ -212,7 +212,7 @@ def test_executors_on_yarn_shuffle_over_the_wire_and_a_killed_one_is_recovered(
             spark__yarn__jars=f"local:{jars}/*",
             spark__yarn__stagingDir=f"file:{site.root}/staging",
             spark__yarn__am__memory="256m",
-            spark__hearth__shuffle__carriers="tcp",
+            spark__hearth__shuffle__transports="tcp",
             spark__plugins="io.hearth.plugin.BindingPlugin",
             spark__executorEnv__HEARTH_LEASES=str(leases),
             spark__scheduler__minRegisteredResourcesRatio="1",

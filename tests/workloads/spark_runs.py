@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from hearth.machine import paths
-from hearth.workloads.catalogue import MAIN, workloads_jar
+from hearth.workloads.catalogue import MAIN
 from hearth.workloads.checks import FinishedRun
 from support import confs, driver_settings
 
@@ -24,7 +24,7 @@ def submitting(settings: dict[str, str], *options: str, master: str = "local[2]"
     home = paths.spark_home()
     quiet = {"spark.ui.enabled": "false", **driver_settings(home, None, *options), **settings}
     program = [str(home / "bin" / "spark-submit"), "--master", master, *confs(quiet)]
-    return [*program, "--class", MAIN, str(workloads_jar())]
+    return [*program, "--class", MAIN, str(paths.workloads_jar())]
 
 
 def submit(folder: Path, *words: str, timeout: int = 1800) -> subprocess.CompletedProcess[str]:
@@ -42,7 +42,7 @@ def submit(folder: Path, *words: str, timeout: int = 1800) -> subprocess.Complet
 
 def plain_java(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     """What the main class says before it comes to a Spark session."""
-    path = f"{workloads_jar()}:{paths.spark_home() / 'jars'}/*"
+    path = f"{paths.workloads_jar()}:{paths.spark_home() / 'jars'}/*"
     command = [str(paths.java()), "-XX:TieredStopAtLevel=1", "-cp", path, MAIN, *words]
     return subprocess.run(
         command, cwd=folder, timeout=240, text=True, capture_output=True, check=False

@@ -17,11 +17,12 @@ from hearth.machine.paths import spark_home
 from hearth.spark import cds
 from hearth.workloads import datasets
 from hearth.workloads.catalogue import Catalogue, Generator, Input, Job, Parameter
-from hearth.workloads.datasets import MANIFEST, Wanted, ensure, wanted_by
+from hearth.workloads.datasets import MANIFEST, Generated, ensure, wanted_by
+from hearth.workloads.tpch import TpchTables
 from support import eventually
 
 TEXT = Generator("text", 2, "words", ())
-WANTED = Wanted(TEXT, 1 << 20, 7, (("vocabulary", "1000"),))
+WANTED = Generated(TEXT, 1 << 20, 7, (("vocabulary", "1000"),))
 MANIFEST_OF_WANTED = {
     "generator": "text",
     "version": 2,
@@ -46,12 +47,12 @@ def test_a_finished_data_set_is_used_as_it_is(tmp_path: Path) -> None:
 
 def test_the_name_changes_with_all_that_decides_the_bytes() -> None:
     others = [
-        Wanted(Generator("text", 3, "words", ()), 1 << 20, 7, WANTED.parameters),
-        Wanted(Generator("tags", 2, "words", ()), 1 << 20, 7, WANTED.parameters),
-        Wanted(TEXT, 2 << 20, 7, WANTED.parameters),
-        Wanted(TEXT, 1 << 20, 8, WANTED.parameters),
-        Wanted(TEXT, 1 << 20, 7, (("vocabulary", "2000"),)),
-        Wanted(TEXT, 1 << 20, 7),
+        Generated(Generator("text", 3, "words", ()), 1 << 20, 7, WANTED.parameters),
+        Generated(Generator("tags", 2, "words", ()), 1 << 20, 7, WANTED.parameters),
+        Generated(TEXT, 2 << 20, 7, WANTED.parameters),
+        Generated(TEXT, 1 << 20, 8, WANTED.parameters),
+        Generated(TEXT, 1 << 20, 7, (("vocabulary", "2000"),)),
+        Generated(TEXT, 1 << 20, 7),
     ]
     assert len({wanted.name for wanted in [WANTED, *others]}) == 7
     assert WANTED.name == "text_v2_1048576b_seed-7_vocabulary-1000"
@@ -145,7 +146,7 @@ def test_a_jobs_setting_reaches_the_generator_that_shares_it() -> None:
     job = Job("k-means", "ml", "", "", "", settings, inputs, None)
     offer = Catalogue((job,), (clusters,))
     default = wanted_by(offer, job, {"iterations": "9"}, 5 << 20, 3)
-    assert default == {"points": Wanted(clusters, 5 << 20, 3, (("dimensions", "20"),))}
+    assert default == {"points": Generated(clusters, 5 << 20, 3, (("dimensions", "20"),))}
     chosen = wanted_by(offer, job, {"dimensions": "7"}, None, 3)["points"]
     assert chosen.parameters == (("dimensions", "7"),)
     assert chosen.size_bytes > 0
@@ -195,5 +196,5 @@ def test_the_size_of_tpch_is_its_scale_unless_the_user_names_one() -> None:
     job = Job("tpch", "sql", "", "", "", (scale,), (Input("tpch", "tpch", ()),), None)
     offer = Catalogue((job,), ())
     by_size = wanted_by(offer, job, {}, 2 << 30, 1)["tpch"]
-    assert by_size == datasets.WantedTpch(2.0)
+    assert by_size == TpchTables(2.0)
     assert wanted_by(offer, job, {"scale": "0.5"}, 2 << 30, 1)["tpch"].name == "tpch_scale-0.5"

@@ -25,7 +25,8 @@ from hearth.workloads import tpch
 from hearth.workloads.checks import FinishedRun, Verdict, sql
 from hearth.workloads.checks.registry import check
 from hearth.workloads.checks.sql import TPCH_AT_SCALE_1, Table, difference, equal, standard_problem
-from hearth.workloads.tpch import ensure_tpch, scale_of
+from hearth.workloads.datasets import MANIFEST, ensure
+from hearth.workloads.tpch import TpchTables, scale_of
 from support import PATIENCE_S, check_golden, eventually
 
 pytestmark = pytest.mark.spark
@@ -49,7 +50,7 @@ def verdict_on(run: FinishedRun, folder: Path, part: str, query: str) -> Verdict
 
 @pytest.fixture(scope="module")
 def tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return ensure_tpch(SCALE, tmp_path_factory.mktemp("data") / "tpch")
+    return ensure(TpchTables(SCALE), tmp_path_factory.mktemp("data") / "tpch")
 
 
 @pytest.fixture(scope="module")
@@ -96,7 +97,7 @@ def runs(tables: Path, shop: Path, pairs: Path, tmp_path_factory: pytest.TempPat
     """All jobs in one Spark application."""
     folder = tmp_path_factory.mktemp("runs")
     # At this scale no part is of Q17's brand, container and quantity.
-    small = ensure_tpch(0.01, folder / "data" / "tpch")
+    small = ensure(TpchTables(0.01), folder / "data" / "tpch")
     plans = {
         "queries": ("tpch", {"tpch": tables}, {}),
         "empty": ("tpch", {"tpch": small}, {"queries": "11,17"}),
@@ -271,45 +272,49 @@ def test_rows_that_the_order_leaves_equal_may_come_in_any_order() -> None:
 
 
 def test_a_data_set_of_tpch_says_what_it_is_and_is_made_once(tables: Path) -> None:
-    document = json.loads((tables / tpch.MANIFEST).read_text())
+    document = json.loads((tables / MANIFEST).read_text())
     assert document["parameters"] == {"scale": "0.1"}
     assert document["rows"] == 600572 + 150000 + 80000 + 20000 + 15000 + 1000 + 25 + 5
     assert document["bytes"] == sum(f.stat().st_size for f in tables.glob("*/*.parquet"))
     assert document["bytes"] < SCALE * tpch.PARQUET_BYTES_PER_SCALE
     files = sorted(tables.glob("*/*.parquet"))
     assert tpch.parquet_rows(files) == document["rows"]
-    before = (tables / tpch.MANIFEST).stat().st_mtime_ns
-    assert ensure_tpch(SCALE, tables) == tables
-    assert (tables / tpch.MANIFEST).stat().st_mtime_ns == before
+    before = (tables / MANIFEST).stat().st_mtime_ns
+    assert ensure(TpchTables(SCALE), tables) == tables
+    assert (tables / MANIFEST).stat().st_mtime_ns == before
 
 
 def test_a_folder_of_another_scale_or_with_a_damaged_file_is_refused(
     tables: Path, tmp_path: Path
 ) -> None:
-    with pytest.raises(UserError, match=r"at scale 0\.1, not .* at scale 0\.2"):
-        ensure_tpch(0.2, tables)
+    with pytest.raises(UserError, match=r"holds data with scale 0\.1, not 0\.2"):
+        ensure(TpchTables(0.2), tables)
     copy = shutil.copytree(tables, tmp_path / "copy")
     (copy / "nation" / "nation.1.parquet").write_bytes(b"")
     with pytest.raises(UserError, match=r"nation\.1\.parquet' is missing or damaged"):
-        ensure_tpch(SCALE, copy)
+        ensure(TpchTables(SCALE), copy)
 
 
 def test_a_size_is_the_raw_size_and_too_small_or_too_large_ones_are_refused(tmp_path: Path) -> None:
     assert scale_of(2 << 30) == 2.0
     with pytest.raises(UserError, match="scale factor"):
         scale_of(1000)
-    with pytest.raises(UserError, match="are free in"):
-        ensure_tpch(100_000, tmp_path / "large")
+    with pytest.raises(UserError, match="does not fit"):
+        ensure(TpchTables(100_000), tmp_path / "large")
     assert not (tmp_path / "large").exists()
 
 
-_MAKE = "import sys; from pathlib import Path; from hearth.workloads.tpch import ensure_tpch; "
+_MAKE = """
+from pathlib import Path
+from hearth.workloads.datasets import ensure
+from hearth.workloads.tpch import TpchTables
+"""
 
 
 @pytest.mark.parametrize("victim", ["generator", "parent"])
 def test_nothing_of_a_killed_generator_is_trusted(tmp_path: Path, victim: str) -> None:
     place = tmp_path / "tpch"
-    code = _MAKE + f"ensure_tpch(3.0, Path({str(place)!r}))"
+    code = _MAKE + f"ensure(TpchTables(3.0), Path({str(place)!r}))"
     parent = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.PIPE, text=True)
     begun = ".tpch.tpch-*/data/*/*.inprogress"
     eventually("the generator starts", lambda: list(tmp_path.glob(begun)), look_s=0.01)
@@ -318,9 +323,9 @@ def test_nothing_of_a_killed_generator_is_trusted(tmp_path: Path, victim: str) -
     assert not place.exists()
     if victim == "generator":
         assert "tpchgen-cli ended with -9" in error
-    eventually("what it made is gone", lambda: files_under(tmp_path) <= {".tpch.tpch-lock"})
-    made = ensure_tpch(0.002, place)
-    assert (made / tpch.MANIFEST).is_file()
+    eventually("what it made is gone", lambda: files_under(tmp_path) <= {".tpch.lock"})
+    made = ensure(TpchTables(0.002), place)
+    assert (made / MANIFEST).is_file()
 
 
 def files_under(folder: Path) -> set[str]:

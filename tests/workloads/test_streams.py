@@ -23,7 +23,7 @@ from spark_runs import damaged, submitting
 from hearth.machine import paths as places
 from hearth.report.terminal.workloads import line
 from hearth.workloads import catalogue
-from hearth.workloads.catalogue import MAIN, workloads_jar
+from hearth.workloads.catalogue import MAIN
 from hearth.workloads.checks import FinishedRun
 from hearth.workloads.checks.registry import check
 from hearth.workloads.logs import reason
@@ -70,7 +70,7 @@ LIMIT_S = 240
 def shell_words(folder: Path) -> list[str]:
     """Of a driver without a program, which has the jobs on its class path."""
     settings = driver_settings(places.spark_home(), None)
-    own = [settings.get("spark.driver.extraClassPath"), str(workloads_jar())]
+    own = [settings.get("spark.driver.extraClassPath"), str(places.workloads_jar())]
     settings |= {
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",

@@ -5,7 +5,8 @@ from pathlib import Path
 
 from hearth.base.errors import UserError
 from hearth.base.sizes import show_bytes
-from hearth.workloads.tpch import ensure_tpch, query_text
+from hearth.workloads.datasets import ensure
+from hearth.workloads.tpch import TpchTables, query_text
 
 #: Present on every Debian and Debian-like system (package base-files).
 LICENCES = Path("/usr/share/common-licenses")
@@ -25,7 +26,7 @@ def generate(folder: Path, scale: float) -> str:
 
 def generate_tables(scale: float, folder: Path) -> int:
     """Make TPC-H's eight tables at a scale factor, a folder of Parquet files each; their bytes."""
-    ensure_tpch(scale, folder)
+    ensure(TpchTables(scale), folder)
     return sum(file.stat().st_size for file in folder.glob("*/*.parquet"))
 
 

@@ -10,37 +10,40 @@ from pathlib import Path
 
 from hearth.base.errors import UserError
 
+#: What `spark.shuffle.manager` names to shuffle over the wire; it is in `wire_jar()`.
+WIRE_SHUFFLE_MANAGER = "org.apache.spark.shuffle.wire.WireShuffleManager"
+
 
 def hearth_jar() -> Path:
-    """Return the one jar of hearth, shipped inside the Python package."""
-    folder = Path(__file__).parents[1] / "jars"
-    jars = sorted(folder.glob("hearth-spark_*.jar"))
-    if len(jars) != 1:
-        found = f"{len(jars)} jars" if jars else "no jar"
-        raise UserError(
-            f"{found} of hearth in {folder}: exactly one is needed; install hearth's wheel again, "
-            "or run 'make setup' in a checkout"
-        )
-    return jars[0]
+    """Return the jar that Spark needs for `local-numa`."""
+    return _shipped("hearth-spark_*.jar")
+
+
+def wire_jar() -> Path:
+    """Return the jar of the wire: a shuffle manager of Spark, and an RPC engine of Hadoop."""
+    return _shipped("hearth-wire_*.jar")
+
+
+def workloads_jar() -> Path:
+    """Return the jar of the workloads' jobs and generators."""
+    return _shipped("hearth-workloads_*.jar")
 
 
 def affinity_jar() -> Path:
-    """Return the agent for communication threads, shipped inside the Python package."""
+    """Return the agent for communication threads."""
     return _shipped("hearth-affinity.jar")
 
 
-def hadoop_jar() -> Path:
-    """Return the RPC engine for Hadoop, shipped inside the Python package."""
-    return _shipped("hearth-hadoop.jar")
-
-
-def _shipped(name: str) -> Path:
-    jar = Path(__file__).parents[1] / "jars" / name
-    if not jar.is_file():
+def _shipped(pattern: str) -> Path:
+    """Return a jar inside the Python package; raise UserError unless there is exactly one."""
+    folder = Path(__file__).parents[1] / "jars"
+    jars = sorted(folder.glob(pattern))
+    if len(jars) != 1:
         raise UserError(
-            f"{jar} is missing: install hearth again, or run 'make setup' in a checkout"
+            f"{len(jars) or 'no'} {pattern} in {folder}: exactly one is needed; install hearth's "
+            "wheel again, or run 'make setup' in a checkout"
         )
-    return jar
+    return jars[0]
 
 
 #: The versions that the jar is made for (`SupportedSpark`), and how to get one.

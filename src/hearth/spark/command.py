@@ -168,9 +168,10 @@ def users_class_path(line: SubmitLine, settings: Mapping[str, str]) -> str:
     return line.last("--driver-class-path") or settings.get("spark.driver.extraClassPath") or ""
 
 
-def class_path(theirs: str, jar: Path | None) -> str:
-    """Return the user's and hearth's jar; empty where hearth adds nothing."""
-    return ":".join([*filter(None, [theirs]), str(jar)]) if jar else ""
+def class_path(theirs: str, *jars: Path | None) -> str:
+    """Return the user's class path and hearth's jars; empty where hearth adds nothing."""
+    added = [str(jar) for jar in jars if jar]
+    return ":".join([*filter(None, [theirs]), *added]) if added else ""
 
 
 def _kept(option: Option, changed: dict[str, str], notes: list[str]) -> list[Option]:

@@ -1,4 +1,4 @@
-"""hearth's jar among a Spark's own, as a link: `local-numa` then needs no option anywhere."""
+"""hearth's jars among a Spark's own, as links: `local-numa` then needs no option anywhere."""
 
 import contextlib
 import errno
@@ -9,48 +9,52 @@ from pathlib import Path
 
 from hearth.base.errors import UserError
 
-_PATTERN = "hearth-spark_*.jar"
+_PATTERNS = ("hearth-spark_*.jar", "hearth-wire_*.jar")
 _NOT_WRITABLE = (errno.EACCES, errno.EPERM, errno.EROFS)
 
 
-def install(home: Path, jar: Path) -> str:
-    """Link `jar` into the Spark at `home` and take away an older link; say what was done.
+def install(home: Path, jars: list[Path]) -> str:
+    """Link the jars into the Spark at `home` and take away older links; say what was done.
 
     Raises UserError where the folder cannot be written, where another user's link stands, and
-    where the jar there is not a link: somebody put it there by hand.
+    where a jar there is not a link: somebody put it there by hand.
     """
-    there = sorted((home / "jars").glob(_PATTERN))
-    link = home / "jars" / jar.name
-    if there == [link] and link.is_symlink() and link.resolve() == jar.resolve():
-        return f"{link} is already there: --master local-numa works from every front end of {home}"
-    for old in there:
+    wanted = {home / "jars" / jar.name: jar.resolve() for jar in jars}
+    shown = " and ".join(map(str, wanted))
+    present = {link: link.resolve() for link in _links(home) if link.is_symlink()}
+    if present == wanted:
+        works = f"--master local-numa works from every front end of {home}"
+        return f"{shown} {'are' if len(wanted) > 1 else 'is'} already there: {works}"
+    for old in _links(home):
         _refuse_others(old)
-    replaced = [str(old.readlink()) for old in there]
-    part = link.with_suffix(".part")
+    replaced = [str(old.readlink()) for old in _links(home) if old not in wanted]
     with _writing(home):
-        part.unlink(missing_ok=True)
-        part.symlink_to(jar.resolve())
-        for old in there:
+        for old in _links(home):
             old.unlink()
-        part.rename(link)
+        for link, jar in wanted.items():
+            link.symlink_to(jar)
     instead = f", instead of the link to {' and '.join(replaced)}" if replaced else ""
     return (
-        f"linked {link}{instead}: --master local-numa now works from every front end of {home} "
+        f"linked {shown}{instead}: --master local-numa now works from every front end of {home} "
         "('hearth install --undo' removes it)"
     )
 
 
 def uninstall(home: Path) -> str:
     """Take hearth's links away from the Spark at `home`; say so. Raises like `install`."""
-    there = sorted((home / "jars").glob(_PATTERN))
-    if not there:
+    links = _links(home)
+    if not links:
         return f"no jar of hearth in {home}/jars: nothing to remove"
-    for old in there:
-        _refuse_others(old)
+    for link in links:
+        _refuse_others(link)
     with _writing(home):
-        for old in there:
-            old.unlink()
-    return f"removed {', '.join(map(str, there))}"
+        for link in links:
+            link.unlink()
+    return f"removed {', '.join(map(str, links))}"
+
+
+def _links(home: Path) -> list[Path]:
+    return [link for pattern in _PATTERNS for link in sorted((home / "jars").glob(pattern))]
 
 
 def _refuse_others(link: Path) -> None:

@@ -41,6 +41,8 @@ def session(
     The master's forms and the errors are those of `builder`.
     """
     named = _named(master).appName(app_name)
+    if (conf or {}).get("spark.shuffle.manager") == paths.WIRE_SHUFFLE_MANAGER:
+        named = named.config("spark.jars", f"{jar_path()},{paths.wire_jar()}")
     for key, value in (conf or {}).items():
         named = named.config(key, value)
     return named.getOrCreate()

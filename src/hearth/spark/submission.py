@@ -122,7 +122,9 @@ def _planned(
     check_application(line.application[0])
     show_plan(plan)
     additions = _additions(line.asked, settings, plan)
-    jar = paths.hearth_jar() if plan.needs_jar else None
+    is_wired = settings.get("spark.shuffle.manager") == paths.WIRE_SHUFFLE_MANAGER
+    wire = paths.wire_jar() if is_wired else None
+    jar = paths.hearth_jar() if plan.needs_jar or wire else None
     # `local[n]` starts from plain Spark's archive, which has the classes of tasks as well.
     first = jar if plan.master.startswith("local-numa") else None
     theirs = command.users_class_path(line, settings)
@@ -131,7 +133,8 @@ def _planned(
         # Its executors would write theirs before the application may end.
         additions["spark.hearth.classDataArchive"] = "false"
     before = cds.class_path(paths.spark_home(), first) if flags else theirs
-    path = before if flags and jar is first else command.class_path(before, jar)
+    path = command.class_path(before, None if flags and jar is first else jar, wire)
+    path = path or (before if flags else "")
     launch = command.composed(_spark_submit(), line, settings, plan, additions, path, flags)
     variables, other = python_of_application(settings, os.environ)
     launch.environment.update(variables)

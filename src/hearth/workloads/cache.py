@@ -37,15 +37,15 @@ def entries() -> list[CacheEntry]:
 
     What is being made, and files of the user's, are left out.
     """
-    found = [*_files(paths.cache_home()), *_data_sets(data_home())]
-    return sorted(found, key=lambda entry: entry.changed)
+    listed = [*_files(paths.cache_home()), *_data_sets(data_home())]
+    return sorted(listed, key=lambda entry: entry.changed)
 
 
-def over(found: list[CacheEntry], limit_bytes: int) -> list[CacheEntry]:
+def over(listed: list[CacheEntry], limit_bytes: int) -> list[CacheEntry]:
     """Return the oldest entries, as many as must go for the rest to fit."""
-    total = sum(entry.size_bytes for entry in found)
+    total = sum(entry.size_bytes for entry in listed)
     gone = []
-    for entry in found:
+    for entry in listed:
         if total <= limit_bytes:
             break
         gone.append(entry)

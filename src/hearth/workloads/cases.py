@@ -69,7 +69,7 @@ def run(
     program: tuple[str, ...] = (),
     hinted: bool = True,
 ) -> Finished:
-    """Make missing data, runs the job, check its answer.
+    """Make missing data, run the job, check its answer.
 
     program: what runs it in place of spark-submit or `hearth submit`. hinted: whether the latter
     gets the kind of work and the size of its input.
@@ -79,7 +79,7 @@ def run(
     # A job that draws numbers of its own draws from the same seed.
     draws = any(parameter.name == "seed" for parameter in case.job.parameters)
     parameters = {"seed": str(case.seed), **case.parameters} if draws else case.parameters
-    manifests = {name: datasets.manifest(place) for name, place in data.items()}
+    manifests = {name: datasets.manifest(directory) for name, directory in data.items()}
     size = sum(int(manifest["bytes"]) for manifest in manifests.values())
     request = runner.JobRequest(
         case.job, master, parameters, data, size, case.conf, case.seed, case.port, program, hinted
@@ -122,7 +122,7 @@ def measured(
 
 
 def data_of(offer: catalogue.Catalogue, case: Case) -> dict[str, Path]:
-    """Return the directory of each input; makes what is missing."""
+    """Return the directory of each input; make what is missing."""
     wanted = datasets.wanted_by(offer, case.job, case.parameters, case.size_bytes, case.seed)
     return datasets.ensure_all(wanted, case.data)
 
@@ -132,11 +132,11 @@ def _facts(manifest: dict[str, Any]) -> dict[str, Any]:
 
 
 def _keep_log(job: str, log: Path) -> Path:
-    """Return the last failed run's log of each job stays, so that there are never many."""
-    kept = paths.state_home() / "logs" / f"{job}.log"
+    """Copy the log of a failed run in place of that of the job's last one; return the copy."""
+    copy = paths.state_home() / "logs" / f"{job}.log"
     try:
-        private_directory(kept.parent)
-        write_private(kept, log.read_bytes())
+        private_directory(copy.parent)
+        write_private(copy, log.read_bytes())
     except OSError as error:
         print(f"hearth: the log could not be kept: {error}", file=sys.stderr)
-    return kept
+    return copy

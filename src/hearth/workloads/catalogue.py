@@ -8,7 +8,6 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-import hearth
 from hearth.base.codec import load_typed, typed
 from hearth.base.errors import UserError
 from hearth.base.java import QUIET, own_directory, own_environment, reason_of
@@ -99,21 +98,9 @@ class Catalogue:
         return f"did you mean {' or '.join(near)}?" if near else "see 'hearth lab run --list'"
 
 
-def workloads_jar() -> Path:
-    """Return the jar of the workloads, shipped inside the Python package."""
-    folder = Path(hearth.__file__).parent / "jars"
-    jars = sorted(folder.glob("hearth-workloads_*.jar"))
-    if len(jars) != 1:
-        found = f"{len(jars)} jars" if jars else "no jar"
-        raise UserError(
-            f"{found} of the workloads in {folder}: exactly one is needed, run 'make setup'"
-        )
-    return jars[0]
-
-
 def load() -> Catalogue:
     """Return the catalogue; the jar is asked once, and what it said kept until it changes."""
-    jar = workloads_jar()
+    jar = paths.workloads_jar()
     file = paths.cache_home() / f"catalogue-{class_data.key([jar], [])}.json"
     try:
         return load_typed(file, Catalogue)
@@ -132,7 +119,7 @@ def ask(*words: str) -> str:
     Raises UserError with its own one-line message if the user can correct it.
     """
     # Spark's other jars come last: they are opened only for a class that a job's own class needs.
-    path = f"{workloads_jar()}:{paths.spark_home() / 'jars'}/*"
+    path = f"{paths.workloads_jar()}:{paths.spark_home() / 'jars'}/*"
     done = subprocess.run(
         [str(paths.java()), *QUIET, *_SHORT_LIVED, "-cp", path, MAIN, *words],
         capture_output=True,

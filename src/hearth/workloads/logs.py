@@ -34,9 +34,12 @@ def reason(lines: list[str]) -> str:
     python = [line for line in lines if _RAISED.match(line)]
     other = [line for line in lines if "Error" in line or "Exception" in line]
     # What the program itself said last is before what Spark logs as it ends.
-    own = [line for line in lines if not _LOGGED.match(line)]
-    best = (memory[:1], causes[-1:], of_py4j[-1:], python[-1:], other[:1], own[-1:], lines[-1:])
-    for found in best:
-        if found:
-            return found[0].removeprefix(": ").strip()[:_REASON_LENGTH]
+    programs = [line for line in lines if not _LOGGED.match(line)]
+    best = (
+        *(memory[:1], causes[-1:], of_py4j[-1:], python[-1:], other[:1]),
+        *(programs[-1:], lines[-1:]),
+    )
+    for candidates in best:
+        if candidates:
+            return candidates[0].removeprefix(": ").strip()[:_REASON_LENGTH]
     return "there is no output"

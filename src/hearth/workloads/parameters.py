@@ -7,7 +7,7 @@ from hearth.base.errors import UserError
 
 def pairs(words: Sequence[str]) -> dict[str, str]:
     """Return `--name value` and `--name=value` words as parameters; raise UserError for others."""
-    found: dict[str, str] = {}
+    parameters: dict[str, str] = {}
     left = iter(words)
     for word in left:
         name, equals, value = word.partition("=")
@@ -18,7 +18,7 @@ def pairs(words: Sequence[str]) -> dict[str, str]:
             if given is None:
                 raise UserError(f"{name}: its value is missing: write {name} VALUE")
             value = given
-        if name[2:] in found:
+        if name[2:] in parameters:
             raise UserError(f"{name}: given twice: give it once")
-        found[name[2:]] = value
-    return found
+        parameters[name[2:]] = value
+    return parameters

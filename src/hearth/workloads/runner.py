@@ -145,11 +145,11 @@ def command(request: JobRequest, folder: Path, extra: dict[str, str] | None = No
         **request.conf,
     }
     confs = [word for key, value in settings.items() for word in ("--conf", f"{key}={value}")]
-    data = [word for name, place in request.data.items() for word in ("--data", f"{name}={place}")]
+    data = [word for name, path in request.data.items() for word in ("--data", f"{name}={path}")]
     parameters = {**request.parameters, **(extra or {})}
     files = ["--answer", str(folder / "answer"), "--result", str(folder / "result.json")]
     chosen = [word for key, value in parameters.items() for word in (f"--{key}", value)]
-    job = [str(catalogue.workloads_jar()), "run", request.job.name, *data, *files, *chosen]
+    job = [str(paths.workloads_jar()), "run", request.job.name, *data, *files, *chosen]
     return [*_program(request), *confs, "--class", catalogue.MAIN, *job]
 
 

@@ -73,6 +73,13 @@ class JobResult(Timed):
     answer: dict[str, Any]
 
 
+class File(TypedDict):
+    """A file of a data set, by its path below the data set's directory."""
+
+    path: str
+    bytes: int
+
+
 class Manifest(TypedDict):
     """A data set's description of itself."""
 
@@ -82,6 +89,7 @@ class Manifest(TypedDict):
     seed: NotRequired[int]
     size_bytes: NotRequired[int]
     parameters: NotRequired[dict[str, Any]]
+    files: NotRequired[list[File]]
 
 
 class Generating(TypedDict):

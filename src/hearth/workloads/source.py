@@ -141,10 +141,10 @@ class DataServer:
 def _class_path() -> str:
     """Return the workloads' jar and the few of Spark's that the server needs."""
     spark = paths.spark_home() / "jars"
-    found = [catalogue.workloads_jar()]
+    jars = [paths.workloads_jar()]
     for pattern in (*_JARS, _ANNOTATIONS):
         matches = sorted(spark.glob(pattern))
         if not matches:
             raise UserError(f"no {pattern} in {spark}: hearth needs {paths.SPARK_VERSIONS}")
-        found.append(matches[-1])
-    return ":".join(map(str, found))
+        jars.append(matches[-1])
+    return ":".join(map(str, jars))

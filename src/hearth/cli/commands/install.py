@@ -1,8 +1,8 @@
-"""Link hearth's jar into a Spark installation, so that --master local-numa works there.
+"""Link hearth's jars into a Spark installation, so that --master local-numa works there.
 
-spark-shell, pyspark, spark-sql, spark-submit and notebooks of that Spark then know the master. The
-link is in Spark's `jars` directory and points into this installation of hearth: run this again
-after an upgrade. --undo removes it.
+spark-shell, pyspark, spark-sql, spark-submit and notebooks of that Spark then know the master, and
+the shuffle over hearth's wire. The links are in Spark's `jars` directory and point into this
+installation of hearth: run this again after an upgrade. --undo removes them.
 
 examples:
   hearth install
@@ -26,15 +26,15 @@ def add_arguments(parser: ArgumentParser) -> None:
         type=Path,
         help="the Spark installation (default: SPARK_HOME, else the installed pyspark)",
     )
-    parser.add_argument("--undo", action="store_true", help="remove the link")
+    parser.add_argument("--undo", action="store_true", help="remove the links")
 
 
 def run(options: Namespace) -> int:
-    """Link the jar, or remove the link, and say so."""
+    """Link the jars, or remove the links, and say so."""
     home = paths.spark_home(options.spark_home)
     if options.undo:
         print(uninstall(home))
         return 0
     paths.check_spark(home)
-    print(install(home, paths.hearth_jar()))
+    print(install(home, [paths.hearth_jar(), paths.wire_jar()]))
     return 0

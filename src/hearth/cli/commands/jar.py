@@ -1,7 +1,7 @@
 """Print the path of hearth's jar, for Spark's --jars option.
 
-With the jar, all of Spark's own commands can use local-numa: see docs/running.md. --hadoop prints
-the path of the RPC engine for Hadoop: see docs/shuffle.md#hadoops-rpc.
+With the jar, all of Spark's own commands can use local-numa: see docs/running.md. --wire prints
+the path of the jar for Spark's shuffle and Hadoop's RPC over hearth's wire: see docs/shuffle.md.
 
 examples:
   hearth jar
@@ -17,13 +17,13 @@ from hearth.machine import paths
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument(
-        "--hadoop",
+        "--wire",
         action="store_true",
-        help="print the path of the RPC engine's jar, for Hadoop's class path",
+        help="print the path of the wire's jar, for Spark's or Hadoop's class path",
     )
 
 
 def run(options: Namespace) -> int:
     """Print the path."""
-    print(paths.hadoop_jar() if options.hadoop else paths.hearth_jar())
+    print(paths.wire_jar() if options.wire else paths.hearth_jar())
     return 0

@@ -164,7 +164,7 @@ def machine_facts(topology: Topology) -> dict[str, Any]:
 
 
 def _versions() -> dict[str, Any]:
-    jars = [catalogue.workloads_jar(), paths.hearth_jar()]
+    jars = [paths.workloads_jar(), paths.hearth_jar()]
     release = paths.spark_home() / "jars"
     core = sorted(release.glob("spark-core_*.jar"))
     return {

@@ -42,23 +42,23 @@ _ALL = f"SELECT line, count(*) AS n FROM {LINES} GROUP BY line"
 
 def word_count(run: FinishedRun) -> str:
     """Compare every word's count with DuckDB's."""
-    found, text, answer = (
+    written, text, answer = (
         _files(run.answer / "counts"),
         _files(run.data["text"]),
         run.result["answer"],
     )
     with duck(run) as connection:
         sums = f"SELECT coalesce(sum(n), 0)::BIGINT, count(*) FROM ({_COUNTS})"
-        total, distinct = connection.execute(sums, [found]).fetchall()[0] if found else (0, 0)
+        total, distinct = connection.execute(sums, [written]).fetchall()[0] if written else (0, 0)
         if (total, distinct) != (answer["words"], answer["distinct_words"]):
             raise WrongAnswerError(f"the files hold {total} words, the answer {answer['words']}")
         # DuckDB reads no empty list of files.
         different = connection.execute(
             f"""SELECT coalesce(a.word, b.word) AS w, a.n, b.n
             FROM ({_WORDS if text else _NO_WORDS}) a
-            FULL JOIN ({_COUNTS if found else _NO_WORDS}) b ON a.word = b.word
+            FULL JOIN ({_COUNTS if written else _NO_WORDS}) b ON a.word = b.word
             WHERE a.n IS DISTINCT FROM b.n ORDER BY w""",
-            [files for files in (text, found) if files],
+            [files for files in (text, written) if files],
         ).fetchall()
     if different:
         word, expected, actual = different[0]
@@ -68,22 +68,22 @@ def word_count(run: FinishedRun) -> str:
 
 
 def grep(run: FinishedRun) -> str:
-    """Compare the lines found, and how often each, with DuckDB's."""
+    """Compare the lines written, and how often each, with DuckDB's."""
     text, pattern = _files(run.data["text"]), run.parameters["pattern"]
-    found, reported = _files(run.answer / "lines"), run.result["answer"]["lines"]
+    written, reported = _files(run.answer / "lines"), run.result["answer"]["lines"]
     with duck(run) as connection:
         counted = f"SELECT coalesce(sum(n), 0)::BIGINT FROM ({_MATCHES})"
         expected = connection.execute(counted, [text, pattern]).fetchall()[0][0]
         if reported != expected:
             raise WrongAnswerError(f"{reported:,} lines, DuckDB finds {expected:,}")
-        if not found and expected:
+        if not written and expected:
             raise WrongAnswerError(f"the files of {expected:,} lines are missing")
-        if not found:
+        if not written:
             return "no line holds it, by DuckDB neither"
         different = connection.execute(
             f"""SELECT count(*) FROM ({_MATCHES}) a FULL JOIN ({_ALL}) b ON a.line = b.line
             WHERE a.n IS DISTINCT FROM b.n""",
-            [text, pattern, found],
+            [text, pattern, written],
         ).fetchall()[0][0]
     if different:
         raise WrongAnswerError(f"{different:,} different lines are not those that DuckDB finds")
@@ -268,16 +268,16 @@ def _tokens(text: str) -> list[str]:
 
 
 def _check_words(folder: Path, expected: dict[str, np.ndarray]) -> None:
-    found = {}
+    written = {}
     for line in lines(folder):
         word, negative, positive = line.split("\t")
-        found[word] = np.array([float(negative), float(positive)])
-    if found.keys() != expected.keys():
-        known = f"{len(found):,} words are known, scikit-learn knows {len(expected):,}"
+        written[word] = np.array([float(negative), float(positive)])
+    if written.keys() != expected.keys():
+        known = f"{len(written):,} words are known, scikit-learn knows {len(expected):,}"
         raise WrongAnswerError(known)
     for word, logs in expected.items():
-        if not np.allclose(found[word], logs, rtol=0, atol=LOG_PROBABILITY_TOLERANCE):
-            detail = f"'{word}' has log probabilities {found[word]}, by scikit-learn {logs}"
+        if not np.allclose(written[word], logs, rtol=0, atol=LOG_PROBABILITY_TOLERANCE):
+            detail = f"'{word}' has log probabilities {written[word]}, by scikit-learn {logs}"
             raise WrongAnswerError(detail)
 
 

@@ -51,13 +51,13 @@ def lines(folder: Path) -> Iterator[str]:
 
 def table(folder: Path, dtype: type) -> dict[int, Any]:
     """Read an answer of `vertex TAB value`; a vertex that is listed twice is wrong."""
-    found: dict[int, Any] = {}
+    values: dict[int, Any] = {}
     for line in lines(folder):
         key, value = line.split("\t")
-        if int(key) in found:
+        if int(key) in values:
             raise WrongAnswerError(f"{folder.name} lists {key} twice")
-        found[int(key)] = dtype(value)
-    return found
+        values[int(key)] = dtype(value)
+    return values
 
 
 def vectors(folder: Path, *columns: str) -> list[np.ndarray]:

@@ -51,11 +51,11 @@ def _edges(run: FinishedRun) -> Edges:
 
 def _values(run: FinishedRun, name: str, edges: Edges, dtype: type) -> np.ndarray:
     """Return the answer's values in the order of `ids`."""
-    found = table(run.answer / name, dtype)
-    if found.keys() != set(edges.ids.tolist()):
-        listed = f"{len(found):,} vertices are listed, the graph has {len(edges.ids):,}"
+    values = table(run.answer / name, dtype)
+    if values.keys() != set(edges.ids.tolist()):
+        listed = f"{len(values):,} vertices are listed, the graph has {len(edges.ids):,}"
         raise WrongAnswerError(listed)
-    return np.array([found[vertex] for vertex in edges.ids.tolist()])
+    return np.array([values[vertex] for vertex in edges.ids.tolist()])
 
 
 def _check_top(run: FinishedRun, edges: Edges, values: np.ndarray) -> None:
@@ -121,11 +121,11 @@ def connected_components(run: FinishedRun) -> str:
     from scipy.sparse.csgraph import connected_components as components
 
     edges = _edges(run)
-    found = _values(run, "components", edges, int)
+    actual = _values(run, "components", edges, int)
     count, labels = components(edges.matrix, directed=False)
     # ids ascend, so that a component's first index is that of its smallest vertex.
     _, first = np.unique(labels, return_index=True)
-    differ = int((found != edges.ids[first][labels]).sum())
+    differ = int((actual != edges.ids[first][labels]).sum())
     if differ:
         raise WrongAnswerError(f"{differ:,} vertices are in other components than scipy's")
     answer, largest = run.result["answer"], int(np.bincount(labels).max())
@@ -138,15 +138,15 @@ def connected_components(run: FinishedRun) -> str:
 def triangle_count(run: FinishedRun) -> str:
     """Compare the triangles through each vertex with a product of scipy's sparse matrices."""
     edges = _edges(run)
-    found = _values(run, "triangles", edges, int)
+    actual = _values(run, "triangles", edges, int)
     expected = _triangles(edges)
-    differ = int((found != expected).sum())
+    differ = int((actual != expected).sum())
     if differ:
         raise WrongAnswerError(f"{differ:,} vertices have other counts than scipy's")
     total, stated = int(expected.sum()) // 3, run.result["answer"]["triangles"]
     if stated != total:
         raise WrongAnswerError(f"{stated:,} triangles, scipy counts {total:,}")
-    _check_top(run, edges, found)
+    _check_top(run, edges, actual)
     return f"{total:,} triangles, those of each vertex equal scipy's"
 
 

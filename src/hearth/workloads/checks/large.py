@@ -75,18 +75,18 @@ def _check_split(run: FinishedRun, tested: int) -> None:
 def k_means(run: FinishedRun) -> str:
     """Check the centres' cost in one pass of numpy, and that it is below the first centres'."""
     answer = run.result["answer"]
-    found, first = np.array(answer["centres"]), np.array(answer["first_centres"])
+    centres, first = np.array(answer["centres"]), np.array(answer["first_centres"])
     count, total, before = 0, 0.0, 0.0
     for (points,) in stretches(run.data["points"], "features"):
         count += len(points)
-        total += cost(points, found)
+        total += cost(points, centres)
         before += cost(points, first)
     _check_count(answer["points"], count)
     if not abs(answer["cost"] - total) <= SAME_SUMS * total:  # NaN is not
         raise WrongAnswerError(f"cost {answer['cost']:.6g}, that of the centres is {total:.6g}")
     if not total <= before:
         raise WrongAnswerError(f"cost {total:.6g}, that of the first centres was {before:.6g}")
-    return f"the cost of {len(found)} centres is numpy's, {total:.6g}, at first {before:.6g}"
+    return f"the cost of {len(centres)} centres is numpy's, {total:.6g}, at first {before:.6g}"
 
 
 def cost(points: np.ndarray, centres: np.ndarray) -> float:
@@ -102,15 +102,15 @@ def _check_count(reported: int, counted: int) -> None:
 
 def gaussian_mixture(run: FinishedRun) -> str:
     """Check that the mixture has the data's mean and second moments, as each step keeps them."""
-    found = {name: np.array(values) for name, values in run.result["answer"]["found"].items()}
-    weights, means = found["weights"], found["means"]
+    mixture = {name: np.array(values) for name, values in run.result["answer"]["found"].items()}
+    weights, means = mixture["weights"], mixture["means"]
     count, mean, second = 0, np.zeros(means.shape[1]), np.zeros((means.shape[1],) * 2)
     for (points,) in stretches(run.data["points"], "features"):
         count += len(points)
         mean += points.sum(axis=0)
         second += points.T @ points
     _check_count(run.result["answer"]["points"], count)
-    squares = found["covariances"] + means[:, :, None] * means[:, None, :]
+    squares = mixture["covariances"] + means[:, :, None] * means[:, None, :]
     for name, actual, expected, largest in (
         ("weights", weights.sum(), 1, weights),
         ("mean", weights @ means, mean / count, means),
@@ -251,8 +251,8 @@ def triangle_count(run: FinishedRun) -> str:
             raise WrongAnswerError(f"the answer says {answer['triangles']:,} triangles, {sums}")
         differ = connection.execute(_TRIANGLES, [SAMPLED_VERTICES]).fetchall()
     if differ:
-        vertex, reported, found = differ[0]
-        detail = f"{vertex} has {reported:,}, by DuckDB {found:,}"
+        vertex, reported, counted = differ[0]
+        detail = f"{vertex} has {reported:,}, by DuckDB {counted:,}"
         raise WrongAnswerError(f"{len(differ)} vertices have other triangles: {detail}")
     return f"{answer['triangles']:,} triangles, those of {SAMPLED_VERTICES} vertices are DuckDB's"
 

@@ -75,13 +75,13 @@ def _mixture(
     """
     from scipy.stats import multivariate_normal
 
-    found = {name: np.array(values) for name, values in first.items()}
+    mixture = {name: np.array(values) for name, values in first.items()}
     for _ in range(iterations):
         densities = [
             multivariate_normal.pdf(points, mean, covariance)
-            for mean, covariance in zip(found["means"], found["covariances"], strict=True)
+            for mean, covariance in zip(mixture["means"], mixture["covariances"], strict=True)
         ]
-        shares = found["weights"] * np.stack(densities, axis=1) + np.finfo(float).eps
+        shares = mixture["weights"] * np.stack(densities, axis=1) + np.finfo(float).eps
         shares /= shares.sum(axis=1, keepdims=True)
         total = shares.sum(axis=0)
         means = shares.T @ points / total[:, None]
@@ -90,12 +90,12 @@ def _mixture(
             (share[:, None] * away).T @ away / sum_
             for share, away, sum_ in zip(shares.T, from_mean, total, strict=True)
         ]
-        found = {
+        mixture = {
             "weights": total / total.sum(),
             "means": means,
             "covariances": np.array(covariances),
         }
-    return found
+    return mixture
 
 
 def sparse_naive_bayes(run: FinishedRun) -> str:
@@ -161,14 +161,14 @@ def logistic_regression(run: FinishedRun) -> str:
     return _minimum(run, features, sides, large.LOGISTIC, other)
 
 
-def _found(run: FinishedRun) -> _Weights:
+def _answer(run: FinishedRun) -> _Weights:
     answer = run.result["answer"]
     return np.array(answer["coefficients"]), answer["intercept"]
 
 
 def _check_accuracy(run: FinishedRun, features: np.ndarray, sides: np.ndarray) -> None:
     """Raise where the accuracy is not the coefficients'; `sides`: labels, -1 and 1."""
-    coefficients, intercept = _found(run)
+    coefficients, intercept = _answer(run)
     right = (features @ coefficients + intercept > 0) == (sides > 0)
     accuracy, stated = float(right.mean()), run.result["answer"]["accuracy"]
     # One vector may lie on the plane.
@@ -201,7 +201,7 @@ def _minimum(
         return float(loss.of(margins).mean() + strength / 2 * coefficients @ coefficients)
 
     other.fit(features, sides)
-    spark, best = objective(_found(run)), objective((other.coef_[0], float(other.intercept_[0])))
+    spark, best = objective(_answer(run)), objective((other.coef_[0], float(other.intercept_[0])))
     values = f"objective {spark:.6g}, scikit-learn's {best:.6g}"
     if spark <= best * (1 + SAME_MINIMUM):
         return values

@@ -149,10 +149,10 @@ def tpch_queries(run: FinishedRun) -> str:
     wrong, empty = [], []
     with _views(run, "tpch", tpch.TABLES) as connection:
         for name in names:
-            found = _query_difference(connection, run.answer / name, int(name[1:]), scale)
-            if isinstance(found, str):
-                wrong.append(f"{name}: {found}")
-            elif found == 0:
+            outcome = _query_difference(connection, run.answer / name, int(name[1:]), scale)
+            if isinstance(outcome, str):
+                wrong.append(f"{name}: {outcome}")
+            elif outcome == 0:
                 empty.append(name)
     if wrong:
         raise WrongAnswerError(f"{len(wrong)} of {len(names)} queries differ; {wrong[0]}")
@@ -168,10 +168,10 @@ def _query_difference(
     if isinstance(actual, str):
         return actual
     expected = Table.of(connection.execute(tpch.query_text(number, scale)))
-    found = difference(actual, expected, TPCH_ORDER.get(number, ()))
-    if found is None and scale == 1:
-        found = standard_problem(number, actual.rows)
-    return found or sum(any(value is not None for value in row) for row in actual.rows)
+    outcome = difference(actual, expected, TPCH_ORDER.get(number, ()))
+    if outcome is None and scale == 1:
+        outcome = standard_problem(number, actual.rows)
+    return outcome or sum(any(value is not None for value in row) for row in actual.rows)
 
 
 def standard_problem(number: int, rows: list[Row]) -> str | None:
@@ -248,9 +248,9 @@ def _compared(
     compared, more = 0, True
     while more:
         actual, expected = (Table.of(side, _STRETCH_ROWS) for side in (mine, theirs))
-        found = difference(actual, expected, order)
-        if found is not None:
-            raise WrongAnswerError(f"{answer.name}: {found}")
+        outcome = difference(actual, expected, order)
+        if outcome is not None:
+            raise WrongAnswerError(f"{answer.name}: {outcome}")
         compared += len(expected.rows)
         more = len(expected.rows) == _STRETCH_ROWS
     return f"{compared:,} {what} equal DuckDB's"

@@ -286,8 +286,8 @@ def _active_users(recording: _Recording) -> str:
 def _popular_users(recording: _Recording) -> str:
     popular = int(recording.parameters["popular"])
     for batch, answer in recording.by_batch():
-        seen = _field(_USER)(batch.events)
-        expected = {f"user-{u}": n for u, n in seen.items() if int(u) < popular}
+        views = _field(_USER)(batch.events)
+        expected = {f"user-{u}": n for u, n in views.items() if int(u) < popular}
         _same(f"batch {batch.id}", expected, answer["counts"])
     return "the views of each popular user equal a recount"
 
@@ -371,9 +371,9 @@ def _clusters(recording: _Recording) -> str:
             points = _numbers(batch.events)
             nearest = ((points[:, None, :] - centres[None]) ** 2).sum(axis=2).argmin(axis=1)
             for c in numpy.unique(nearest):
-                own = points[nearest == c]
-                total = weights[c] + len(own)
-                centres[c] = (weights[c] * centres[c] + own.sum(axis=0)) / total
+                members = points[nearest == c]
+                total = weights[c] + len(members)
+                centres[c] = (weights[c] * centres[c] + members.sum(axis=0)) / total
                 weights[c] = total
         if weights.min() < 1e-8 * weights.max():
             raise UncheckedError("a centre died out, and Spark splits another: not recomputed")

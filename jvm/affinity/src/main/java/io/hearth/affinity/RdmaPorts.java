@@ -9,7 +9,7 @@ import java.util.stream.Stream;
 
 /** The RDMA ports of the network device that communication threads are near to, as UCX names them. */
 final class RdmaPorts {
-    /** Where the wire (jvm/transport) finds them, which knows nothing else of affinity. */
+    /** Where the wire (jvm/wire) finds them, which knows nothing else of affinity. */
     static final String PROPERTY = "hearth.network.rdma";
 
     private static final String NET = "sys/class/net";

@@ -2,17 +2,22 @@ package io.hearth.workloads
 
 import com.fasterxml.jackson.databind.JsonNode
 
-import io.hearth.workloads.core.CoreJobs
+import io.hearth.workloads.core._
 import io.hearth.workloads.data.Generator
-import io.hearth.workloads.graph.GraphJobs
-import io.hearth.workloads.ml.LearningJobs
-import io.hearth.workloads.sql.SqlJobs
+import io.hearth.workloads.graph._
+import io.hearth.workloads.ml._
+import io.hearth.workloads.sql._
 import io.hearth.workloads.streaming.StreamJobs
 
 /** All jobs and generators, by name. */
 object Catalogue {
-  val jobs: Seq[Job] =
-    CoreJobs.all ++ LearningJobs.all ++ GraphJobs.all ++ SqlJobs.all ++ StreamJobs.all
+  val jobs: Seq[Job] = Seq(
+    Seq(WordCount, Grep, Sort, GroupBy, SortBy, NaiveBayes),
+    Seq(KMeans, GaussianMixture, SparseNaiveBayes, LinearSvm, LogisticRegression),
+    Seq(PageRank, ConnectedComponents, TriangleCount),
+    Seq(Aggregation, Join, RddRelation, Tpch),
+    StreamJobs.all
+  ).flatten
 
   /** @throws UserError naming the nearest names */
   def job(name: String): Job =
@@ -26,7 +31,7 @@ object Catalogue {
 
   private def job(job: Job): JsonNode = Json.obj(
     "name" -> job.name,
-    "family" -> job.family.name,
+    "family" -> job.family,
     "summary" -> job.summary,
     "stresses" -> job.stresses,
     "published" -> job.published,

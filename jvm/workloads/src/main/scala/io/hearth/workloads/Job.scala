@@ -26,7 +26,9 @@ trait Job {
 
   /** In kebab case: `word-count`. */
   def name: String
-  def family: Family
+
+  /** The suite that it belongs to: core, ml, graph, sql or streaming. */
+  def family: String
   def summary: String
 
   /** Which part of the machine it loads. */
@@ -57,16 +59,6 @@ trait Job {
    * implementation; large ones go to files in `run.answer`.
    */
   def run(run: JobRun): ObjectNode
-}
-
-sealed abstract class Family(val name: String)
-
-object Family {
-  case object Core extends Family("core")
-  case object Learning extends Family("ml")
-  case object Graph extends Family("graph")
-  case object Sql extends Family("sql")
-  case object Streaming extends Family("streaming")
 }
 
 /**

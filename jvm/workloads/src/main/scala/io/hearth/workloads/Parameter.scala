@@ -76,6 +76,9 @@ final class Settings private (val values: Map[String, String]) {
   def int(name: String): Int = Math.toIntExact(long(name))
   def long(name: String): Long = values(name).toLong
   def real(name: String): Double = values(name).toDouble
+
+  /** Of a number for which 0 means that the job chooses. */
+  def chosen(name: String): Option[Int] = Some(int(name)).filter(_ > 0)
 }
 
 object Settings {

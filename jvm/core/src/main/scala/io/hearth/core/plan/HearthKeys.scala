@@ -208,8 +208,8 @@ object HearthKeys {
       "its agent takes it: `policy=o2nts:4,device=eth0`. Without the plugin it has no effect."
   )
 
-  val ShuffleCarriers: Key[String] = new Key(
-    "spark.hearth.shuffle.carriers",
+  val ShuffleTransports: Key[String] = new Key(
+    "spark.hearth.shuffle.transports",
     words("any", "ucx", "tcp"),
     Some("any"),
     "What carries shuffle blocks between executors, with " +
@@ -223,17 +223,15 @@ object HearthKeys {
     size("a size of 16m to 1t, such as 64m", 16L << 20, 1L << 40),
     Some("64m"),
     "The most off-heap memory for shuffle blocks in transit on one executor's wire; blocks that Spark " +
-      "has not read yet take at most half of it. It is allocated as needed, and counts as memory overhead. Without it, " +
-      "`HEARTH_WIRE_MEMORY` in the executor's environment decides."
+      "has not read yet take at most half of it. It is allocated as needed, and counts as memory overhead."
   )
 
   val ShuffleIdle: Key[String] = new Key(
     "spark.hearth.shuffle.idle",
     words("event", "back-off", "busy"),
-    None,
+    Some("event"),
     "What the wire's threads do while idle: `event` sleeps until the kernel wakes them, `back-off` polls " +
-      "at growing intervals, `busy` polls all the time (a CPU for each). Without it, `HEARTH_WIRE_IDLE` in the " +
-      "executor's environment decides, else `event`."
+      "at growing intervals, `busy` polls all the time (a CPU for each)."
   )
 
   val ShufflePort: Key[Int] = new Key(
@@ -291,7 +289,7 @@ object HearthKeys {
     PlacementInterval,
     HandOver,
     Affinity,
-    ShuffleCarriers,
+    ShuffleTransports,
     ShuffleMemory,
     ShuffleIdle,
     ShufflePort,

@@ -30,7 +30,7 @@ class HearthKeysTest extends AnyFunSuite {
     HearthKeys.PlacementInterval -> Seq("-1s", "5 s", "3x"),
     HearthKeys.HandOver -> Seq("always"),
     HearthKeys.Affinity -> Seq("policy=near"),
-    HearthKeys.ShuffleCarriers -> Seq("pigeons"),
+    HearthKeys.ShuffleTransports -> Seq("pigeons"),
     HearthKeys.ShuffleMemory -> Seq("1m", "2t"),
     HearthKeys.ShuffleIdle -> Seq("sleep"),
     HearthKeys.ShufflePort -> Seq("65536", "-1"),

@@ -2,12 +2,12 @@ package io.hearth.workloads.core
 
 import com.fasterxml.jackson.databind.node.ObjectNode
 
-import io.hearth.workloads.{Family, Input, Job, JobRun, Json, Parameter}
+import io.hearth.workloads.{Input, Job, JobRun, Json, Parameter}
 
 /** Keeps the lines that hold a text: one pass over the input, no shuffle (Awan 2016, Kyong 2017). */
 object Grep extends Job {
   val name = "grep"
-  val family = Family.Core
+  val family = "core"
   val summary = "the lines of a text that hold a given word or part of one"
   val stresses = "reading and scanning; no shuffle, little memory"
   val published = "about 6 GB of text (Awan 2016); on up to 120 cores (Kyong 2017)"

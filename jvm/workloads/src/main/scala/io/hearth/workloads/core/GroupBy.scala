@@ -2,14 +2,14 @@ package io.hearth.workloads.core
 
 import com.fasterxml.jackson.databind.node.ObjectNode
 
-import io.hearth.workloads.{Family, Input, Job, JobRun, Json}
+import io.hearth.workloads.{Input, Job, JobRun, Json}
 
 /**
  * Groups key-value pairs by key: all pairs cross the shuffle, nothing is combined before (Lu 2017).
  */
 object GroupBy extends Job {
   val name = "group-by"
-  val family = Family.Core
+  val family = "core"
   val summary = "key-value pairs in memory, grouped by key"
   val stresses = "the shuffle: serialisation, fetching, network or memory bandwidth"
   val published = "480 maps and 480 reduces (Lu 2017)"

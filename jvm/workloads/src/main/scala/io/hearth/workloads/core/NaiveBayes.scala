@@ -7,7 +7,7 @@ import java.util.zip.CRC32
 import com.fasterxml.jackson.databind.node.ObjectNode
 import org.apache.spark.rdd.RDD
 
-import io.hearth.workloads.{Family, Input, Job, JobRun, Json, Parameter}
+import io.hearth.workloads.{Input, Job, JobRun, Json, Parameter}
 
 /**
  * Learns from labelled reviews which words indicate which label, then labels the reviews that it
@@ -16,7 +16,7 @@ import io.hearth.workloads.{Family, Input, Job, JobRun, Json, Parameter}
  */
 object NaiveBayes extends Job {
   val name = "naive-bayes"
-  val family = Family.Core
+  val family = "core"
   val summary = "movie reviews labelled positive or negative by their words, on RDDs"
   val stresses = "CPU (splitting, hashing strings), a shuffle of words, a broadcast model"
   val published = "about 6 GB of movie reviews (Awan 2016); on up to 120 cores (Kyong 2017)"

@@ -5,12 +5,12 @@ import org.apache.hadoop.io.NullWritable
 import org.apache.spark.RangePartitioner
 import org.apache.spark.rdd.RDD
 
-import io.hearth.workloads.{Family, Input, Job, JobRun, Json, Parameter}
+import io.hearth.workloads.{Input, Job, JobRun, Json, Parameter}
 
 /** Sorts the records of the sort benchmark: a 10-byte key and 90 bytes of value (Awan 2016). */
 object Sort extends Job {
   val name = "sort"
-  val family = Family.Core
+  val family = "core"
   val summary = "100-byte records, sorted by key across all partitions, written to files"
   val stresses = "the whole input goes through the shuffle: memory, disk, serialisation"
   val published = "about 6 GB (Awan 2016)"
@@ -27,8 +27,7 @@ object Sort extends Job {
     val context = run.session.sparkContext
     val records = context.binaryRecords(run.input("records"), RecordBytes)
     val keyed = records.map(record => record.take(KeyBytes) -> record)
-    val wanted = run.settings.int("partitions")
-    val partitions = if (wanted > 0) wanted else keyed.getNumPartitions
+    val partitions = run.settings.chosen("partitions").getOrElse(keyed.getNumPartitions)
     run.phase("sort")(write(sorted(keyed, partitions), run.output("sorted")))
     val written = context.binaryRecords(run.output("sorted"), RecordBytes)
     Json.obj("records" -> written.count(), "partitions" -> partitions)

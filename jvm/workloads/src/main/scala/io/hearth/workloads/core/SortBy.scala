@@ -2,7 +2,7 @@ package io.hearth.workloads.core
 
 import com.fasterxml.jackson.databind.node.ObjectNode
 
-import io.hearth.workloads.{Family, Input, Job, JobRun, Json}
+import io.hearth.workloads.{Input, Job, JobRun, Json}
 
 /**
  * Sorts key-value pairs by key: a sample for the ranges, then all pairs cross the shuffle (Lu
@@ -10,7 +10,7 @@ import io.hearth.workloads.{Family, Input, Job, JobRun, Json}
  */
 object SortBy extends Job {
   val name = "sort-by"
-  val family = Family.Core
+  val family = "core"
   val summary = "key-value pairs in memory, sorted by key"
   val stresses = "the shuffle and the sort of each reduce: memory bandwidth, CPU"
   val published = "480 maps and 480 reduces (Lu 2017)"

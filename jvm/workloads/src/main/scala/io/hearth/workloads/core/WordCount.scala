@@ -2,12 +2,12 @@ package io.hearth.workloads.core
 
 import com.fasterxml.jackson.databind.node.ObjectNode
 
-import io.hearth.workloads.{Family, Input, Job, JobRun, Json, Parameter}
+import io.hearth.workloads.{Input, Job, JobRun, Json, Parameter}
 
 /** Counts the words of a text: map, combine, shuffle, reduce (Awan 2016, Kyong 2017). */
 object WordCount extends Job {
   val name = "word-count"
-  val family = Family.Core
+  val family = "core"
   val summary = "how often each word of a text occurs"
   val stresses = "CPU of the map side (splitting lines), memory allocation; a small shuffle"
   val published = "about 6 GB of text (Awan 2016); on up to 120 cores (Kyong 2017)"
@@ -21,9 +21,11 @@ object WordCount extends Job {
     val context = run.session.sparkContext
     val words =
       context.textFile(run.input("text")).flatMap(_.split(' ')).filter(_.nonEmpty).map(_ -> 1L)
-    val wanted = run.settings.int("partitions")
     run.phase("count") {
-      val counts = if (wanted > 0) words.reduceByKey(_ + _, wanted) else words.reduceByKey(_ + _)
+      val counts =
+        run.settings
+          .chosen("partitions")
+          .fold(words.reduceByKey(_ + _))(words.reduceByKey(_ + _, _))
       counts.map { case (word, count) => s"$word\t$count" }.saveAsTextFile(run.output("counts"))
     }
     val counts =

@@ -5,14 +5,14 @@ import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.{DataFrame, SparkSession}
 import org.apache.spark.storage.StorageLevel
 
-import io.hearth.workloads.{Family, Input, Job, JobRun, Json, Parameter}
+import io.hearth.workloads.{Input, Job, JobRun, Json, Parameter}
 
 final case class Pair(key: Long, value: String)
 
 /** From an RDD to SQL, to Parquet, and back to SQL (`RDDRelation` of spark-bench; Baig 2018). */
 object RddRelation extends Job {
   val name = "rdd-relation"
-  val family = Family.Sql
+  val family = "sql"
   val summary = "an RDD of records queried by SQL, written as Parquet and queried again"
   val stresses = "conversion of objects to rows, cached columns, Parquet writing and reading"
   val published = "24 GB in 192 partitions (Baig 2018)"

@@ -6,12 +6,12 @@ import scala.util.Try
 
 import com.fasterxml.jackson.databind.node.ObjectNode
 
-import io.hearth.workloads.{Family, Input, Job, JobRun, Json, Parameter}
+import io.hearth.workloads.{Input, Job, JobRun, Json, Parameter}
 
 /** Sums up the order items of each article: one scan and a grouping (BigDataBench; Awan 2016). */
 object Aggregation extends Job {
   val name = "sql-aggregation"
-  val family = Family.Sql
+  val family = "sql"
   val summary = "number of sales, pieces and revenue of each article of a shop"
   val stresses = "scan of one table, hash aggregation with many groups, decimal arithmetic"
   val published = "6 GB of e-commerce tables (Awan 2016)"
@@ -36,7 +36,7 @@ object Aggregation extends Job {
 /** Joins orders with their items and sums by buyer (BigDataBench; Awan 2016). */
 object Join extends Job {
   val name = "sql-join"
-  val family = Family.Sql
+  val family = "sql"
   val summary = "what each buyer of a shop bought since a day: orders joined with their items"
   val stresses = "a shuffled join of two large tables, then a second shuffle for the grouping"
   val published = "6 GB of e-commerce tables (Awan 2016)"

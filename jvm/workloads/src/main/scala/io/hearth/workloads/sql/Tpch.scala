@@ -12,7 +12,7 @@ import com.fasterxml.jackson.databind.ObjectMapper
 import com.fasterxml.jackson.databind.node.ObjectNode
 import org.apache.spark.sql.DataFrame
 
-import io.hearth.workloads.{Family, Input, Job, JobRun, Json, Parameter, UserError}
+import io.hearth.workloads.{Input, Job, JobRun, Json, Parameter, UserError}
 
 /**
  * The 22 queries of TPC-H (specification 3), with the substitution parameters of its validation
@@ -20,7 +20,7 @@ import io.hearth.workloads.{Family, Input, Job, JobRun, Json, Parameter, UserErr
  */
 object Tpch extends Job {
   val name = "tpch"
-  val family = Family.Sql
+  val family = "sql"
   val summary = "the queries of the decision-support benchmark TPC-H"
   val stresses = "scans, joins, aggregations and sorts in 22 combinations"
   val published = "scale factor 1 and more (TPC-H 3.0.1); its rules for a score are not followed"

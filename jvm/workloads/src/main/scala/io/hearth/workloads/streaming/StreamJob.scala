@@ -9,7 +9,7 @@ import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.streaming.dstream.DStream
 
-import io.hearth.workloads.{Family, Input, Job, JobRun, Json, Parameter, Settings, UserError}
+import io.hearth.workloads.{Input, Job, JobRun, Json, Parameter, Settings, UserError}
 
 /**
  * A job over a stream of lines, each line an event. It runs until all events of the source are sent
@@ -19,7 +19,7 @@ import io.hearth.workloads.{Family, Input, Job, JobRun, Json, Parameter, Setting
  * result, with the batch's `id` and fields that each job defines.
  */
 abstract private[streaming] class StreamJob(val name: String, source: String) extends Job {
-  val family: Family = Family.Streaming
+  val family = "streaming"
   val inputs: Seq[Input] = Nil
   override val stream: Option[String] = Some(source)
 
