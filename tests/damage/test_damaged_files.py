@@ -31,9 +31,7 @@ from hearth.record.counters import parse_perf_line, topdown_metric
 from hearth.record.placement_copy import PlacementCopy
 from hearth.record.store import find_record, list_records
 from hearth.report.html.page import page
-from hearth.report.terminal.bench import show_rows
-from hearth.report.terminal.characterisation import show_characterisation
-from hearth.report.terminal.compare import show_comparison
+from hearth.report.kinds import show_document
 from hearth.report.terminal.profile import show_profile
 from hearth.report.terminal.screen import Screen
 from hearth.report.terminal.workers import show_workers, workers_document
@@ -47,7 +45,7 @@ from hearth.spark.saved_configs import (
     kept_tuned,
 )
 from hearth.studies.bench import study as series
-from hearth.studies.bench.result import bench_result, is_good, job_warnings, summarised
+from hearth.studies.bench.result import bench_result, is_good
 from hearth.studies.characterise.study import Characterisation
 from hearth.studies.compare.study import Comparison
 from hearth.studies.compare.verdict import compared
@@ -446,7 +444,7 @@ def test_a_damaged_comparison_is_named_or_read_without_the_damaged_runs(
         found = Comparison.read(tmp_path)
         said = compared(found.head, found.trials)
         to_json(said)
-        show_comparison(said, SCREEN)
+        show_document(said, SCREEN)
         page([], said)
 
     try_all(tmp_path / name, files[name], of_lines if name == "runs.jsonl" else of_json, read)
@@ -486,7 +484,7 @@ def test_a_damaged_characterisation_is_named_or_read_without_the_damaged_lines(
     def read() -> None:
         found = Characterisation.read(here).characterised()
         to_json(found)
-        show_characterisation(found, SCREEN)
+        show_document(found, SCREEN)
         page([], found)
 
     try_all(file, files[file], of_lines if name.endswith("l") else of_json, read)
@@ -499,8 +497,7 @@ def test_a_damaged_series_is_named_or_read_without_the_damaged_cases(tmp_path: P
 
     def read() -> None:
         results = series.read(file)
-        bench_result(results)
-        show_rows(summarised(results), job_warnings(results), results.head.settings, SCREEN)
+        show_document(bench_result(results), SCREEN)
         is_good(results)
 
     try_all(file, b"".join(json.dumps(line).encode() + b"\n" for line in lines), of_lines, read)

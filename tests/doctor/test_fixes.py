@@ -22,7 +22,7 @@ from hearth.doctor.rules import RULES, changes_of
 from hearth.machine.switch import Kept, Switch, Switched
 from hearth.record.schema import Launched, Setting
 from hearth.record.store import RecordWriter
-from hearth.report.terminal.doctor import show_doctor
+from hearth.report.kinds import show_document
 from hearth.report.terminal.screen import Screen
 from hearth.spark.saved_configs import machine_key
 from hearth.studies.compare.result import ComparisonSettings
@@ -263,9 +263,7 @@ def test_the_doctor_quotes_what_was_measured_here_with_its_interval(tmp_path: Pa
     assert worth.text.endswith(f", {comparison.head.id})") and "8 pairs; job.py on " in worth.text
     machine = CASES[CHECK].wrong.machine(tmp_path / "root")
     shown = examine(machine, None, {}, [RULES[CHECK]], measured=found)
-    assert "worth: measured here, faster: 0.90" in "\n".join(
-        show_doctor(shown, Screen(), everything=False)
-    )
+    assert "worth: measured here, faster: 0.90" in "\n".join(show_document(shown, Screen()))
 
 
 def test_a_run_quotes_a_setting_that_was_measured_to_cost_it_time(

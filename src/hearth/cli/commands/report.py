@@ -22,7 +22,7 @@ from hearth.report.html.page import page
 from hearth.report.terminal.profile import show_profile
 from hearth.report.terminal.screen import Screen
 from hearth.report.terminal.sources import Sources, read_sources
-from hearth.report.terminal.studies import show_document
+from hearth.report.kinds import show_document
 
 
 def add_arguments(parser: ArgumentParser) -> None:

@@ -3,8 +3,9 @@
 from hearth.analysis.document import NOT_ASKED, Flame
 from hearth.analysis.flame import ASYNC_PROFILER
 from hearth.base.absent import Absent, Measured
+from hearth.report.blocks import View
 from hearth.report.html.axis import natural
-from hearth.report.html.shown import View, executor_name
+from hearth.report.html.shown import executor_name
 
 _MOST_METHODS = 25
 

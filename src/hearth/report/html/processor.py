@@ -3,7 +3,8 @@
 from hearth.analysis.document import Metric, Metrics
 from hearth.analysis.metrics import DEEPER
 from hearth.base.absent import Absent, Measured
-from hearth.report.html.shown import View, executor_name
+from hearth.report.blocks import View
+from hearth.report.html.shown import executor_name
 
 OfMetrics = dict[str, Measured[Metric]]
 #: Level 1 in the order of the bars; the last one exists only on AMD.

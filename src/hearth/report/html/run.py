@@ -23,10 +23,11 @@ from hearth.base.durations import show_moment
 from hearth.base.ids import parse_ids
 from hearth.base.sizes import counted, show_bytes, show_mb
 from hearth.record.schema import ProbeStatus, Setting, Warned
+from hearth.report.blocks import Cell, View
 from hearth.report.html.axis import axis
 from hearth.report.html.flame import flame_view
 from hearth.report.html.processor import processor_view
-from hearth.report.html.shown import Cell, View, executor_name, part, plain, seconds, share
+from hearth.report.html.shown import executor_name, part, plain, seconds, share
 from hearth.report.terminal.profile import open_words
 from hearth.report.terminal.screen import sentence
 

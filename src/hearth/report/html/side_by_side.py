@@ -6,8 +6,9 @@ from typing import Any
 
 from hearth.analysis.document import Analysis
 from hearth.base.absent import Absent
+from hearth.report.blocks import Cell
 from hearth.report.html.run import gc_share, idle, label, mean_local
-from hearth.report.html.shown import Cell, share
+from hearth.report.html.shown import share
 
 #: Stages shown of a difference: those that differ most.
 _MOST_STAGES = 20

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from hearth.analysis.document import AnalysedMachine, Analysis, ThreadTrace
 from hearth.base.absent import Absent, Measured
 from hearth.base.ids import parse_ids
+from hearth.report.blocks import Cell, View
 from hearth.report.html.axis import natural
 from hearth.report.html.run import label
-from hearth.report.html.shown import Cell, View, executor_name
+from hearth.report.html.shown import executor_name
 
 #: Observations that are drawn of each run.
 MOST_PLACES = 20_000

@@ -32,7 +32,7 @@ from hearth.cli.studies import add_study_options, show_result
 from hearth.machine import paths
 from hearth.machine.jvm import topology
 from hearth.report.terminal.screen import Screen
-from hearth.report.terminal.study import (
+from hearth.report.study import (
     show_missing,
     show_preset,
     show_presets,

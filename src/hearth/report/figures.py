@@ -2,10 +2,10 @@
 
 import math
 import statistics
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from hearth.report.html.shown import View
+from hearth.report.blocks import View
 
 
 @dataclass(frozen=True)
@@ -23,10 +23,10 @@ class Interval:
     points: Sequence[float] = ()
 
 
-def intervals(found: Sequence[Interval], band: tuple[float, float] | None = None) -> View:
+def intervals(shown: Sequence[Interval], band: tuple[float, float] | None = None) -> View:
     """Return the rows on a scale that holds 1, all intervals and points, and a band, if any."""
     ends = [1.0, *(band or ())]
-    ends += [end for one in found for end in (*(one.ends or (one.value,)), *one.points)]
+    ends += [end for one in shown for end in (*(one.ends or (one.value,)), *one.points)]
     margin = 0.04 * ((max(ends) - min(ends)) or 1)
     low, high = min(ends) - margin, max(ends) + margin
 
@@ -40,7 +40,7 @@ def intervals(found: Sequence[Interval], band: tuple[float, float] | None = None
                 "points": [place(point) for point in one.points]}  # fmt: skip
 
     return {
-        "intervals": [row(one) for one in found],
+        "intervals": [row(one) for one in shown],
         "one": place(1.0),
         "band": None if band is None else [place(end) for end in band],
         "ticks": [(place(tick), f"{tick:.2f}") for tick in ticks(low, high)],
@@ -48,14 +48,11 @@ def intervals(found: Sequence[Interval], band: tuple[float, float] | None = None
 
 
 def heat(
-    cells: Mapping[tuple[int, int], tuple[float, str]],
-    best: tuple[int, int] | None,
-    shown: Callable[[float], str],
+    cells: Mapping[tuple[int, int], tuple[float, str]], best: tuple[int, int] | None
 ) -> View:
     """Return executors down, cores of each across, tinted from the least value to the largest.
 
-    cells: the value and the words of each executors x cores. best: the one to frame. shown: a value
-    in its unit.
+    cells: the value and the words of each executors x cores. best: the one to frame.
     """
     rows, columns = (sorted({key[at] for key in cells}) for at in (0, 1))
     low, high = (end(value for value, _ in cells.values()) for end in (min, max))
@@ -70,8 +67,6 @@ def heat(
     return {
         "columns": [f"{cores} core{'s' if cores > 1 else ''}" for cores in columns],
         "rows": [{"name": n, "cells": [cell((n, cores)) for cores in columns]} for n in rows],
-        "fastest": shown(low),
-        "slowest": shown(high),
     }
 
 

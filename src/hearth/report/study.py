@@ -1,14 +1,15 @@
-"""Published studies in the terminal: the list, one with its protocol, its table beside ours."""
+"""Published studies: the list, one with its protocol, its table beside ours."""
 
 import shlex
 from collections.abc import Sequence
 
+from hearth.report.blocks import Block, Heading, Table, Texts
 from hearth.report.terminal.screen import Screen, table
 from hearth.studies.published.preset import Preset, show_value
 from hearth.studies.published.result import Repeated, Row, StepLine
 from hearth.studies.published.study import ReadyStep
 
-HEAD = ["what", "place", "published", "here", "here / published"]
+_HEAD = ["what", "place", "published", "here", "here / published"]
 
 
 def show_presets(presets: Sequence[Preset], screen: Screen) -> list[str]:
@@ -27,7 +28,7 @@ def show_preset(found: Preset, steps: Sequence[ReadyStep], screen: Screen) -> li
         lines.append(screen.paragraph(f"settings: {settings}", "  ", "    "))
     lines += ["", *show_steps(found, steps, screen), "", screen.title("published")]
     rows = [[value.what, value.place, value.published] for value in found.values]
-    return [*lines, *table(screen, HEAD[:3], rows)]
+    return [*lines, *table(screen, _HEAD[:3], rows)]
 
 
 def show_steps(found: Preset, steps: Sequence[ReadyStep], screen: Screen) -> list[str]:
@@ -48,29 +49,22 @@ def show_missing(found: Preset, steps: Sequence[ReadyStep], screen: Screen) -> l
     ]
 
 
-def show_study(found: Repeated, screen: Screen) -> list[str]:
+def study_blocks(study: Repeated) -> list[Block]:
     """Return its table beside the published one, and what became of its steps."""
-    lines = [screen.title(f"{found.preset}: {found.title}"), f"  {source(found)}", ""]
-    lines += table(screen, HEAD, rows(found), "published here")
-    reasons = [(row.what, row.reason) for row in found.rows if row.reason is not None]
-    lines += [screen.paragraph(f"no value: {what}: {why}", "  ", "    ") for what, why in reasons]
-    lines += ["", screen.title("steps")]
-    lines += table(screen, ["step", "state", "command or reason", "kept as"],
-                   [step_cells(step) for step in found.steps])  # fmt: skip
+    title = f"{study.preset}: {study.title}"
+    source = f"{study.study}, at scale {study.scale:g}; compare ratios, not seconds"
+    unknown = [f"no value: {row.what}: {row.reason}" for row in study.rows if row.reason]
     return [
-        *lines,
-        *(screen.paragraph(f"not available: {part}", "  ", "    ") for part in found.not_available),
-    ]
-
-
-def source(found: Repeated) -> str:
-    """Return whose numbers they are, and on how much of the study's data they were repeated."""
-    return f"{found.study}, at scale {found.scale:g}; compare ratios, not seconds"
-
-
-def rows(found: Repeated) -> list[list[str]]:
-    """Return the cells of the table."""
-    return [_cells(row) for row in found.rows]
+        Heading(title, section="study", link="Study"),
+        Texts([source], close=True),
+        Table(_HEAD, [_cells(row) for row in study.rows], "As published, and here",
+              "published here"),
+        Texts(unknown, "absent", close=True),
+        Heading("steps", 3),
+        Table(["step", "state", "command or reason", "kept as"],
+              [_step(step) for step in study.steps], "Steps", close=True),
+        Texts([f"not available: {part}" for part in study.not_available], "absent", close=True),
+    ]  # fmt: skip
 
 
 def _cells(row: Row) -> list[str]:
@@ -79,7 +73,7 @@ def _cells(row: Row) -> list[str]:
     return [row.what, row.place, row.published, here, ratio]
 
 
-def step_cells(step: StepLine) -> list[str]:
+def _step(step: StepLine) -> list[str]:
     """Return its name, how it ended, its command or why not, and the study that it made."""
     told = "; ".join(step.reasons) if step.reasons else f"hearth {shlex.join(step.command)}"
     return [step.name, step.state, told, step.study or "-"]
