@@ -22,7 +22,7 @@ def op(
     name: str, depth: int = 0, length: int = 10, unpruned: bool = False, **metrics: float
 ) -> PlanOperator:
     named = {key.replace("_", " "): value for key, value in metrics.items()}
-    return PlanOperator(depth, name, name, length, named, unpruned)
+    return PlanOperator(depth, name, length, named, unpruned)
 
 
 def scan(partitions: int, size: int, unpruned: bool = True) -> PlanOperator:

@@ -245,9 +245,6 @@ SAMPLES: dict[str, bytes] = {
             else {**OF, "metric": "tma_retiring", "value": 0.4, "running_share": 0.9}
         )
     ),
-    "scheduler": rows(
-        lambda t: {**OF, "event": "cpu-migrations", "value": 3.0, "running_share": 1.0}
-    ),
     "bandwidth": rows(lambda t: {"domains": {"S0": {"total_bytes": t << 30}}}),
 }
 HEAD = {

@@ -18,7 +18,6 @@ from hearth.analysis.document import (
     Places,
     PlanOperator,
     ReadBytes,
-    SparkJob,
     Sql,
     Stage,
     System,
@@ -108,7 +107,6 @@ def compose(evidence: Evidence) -> Analysis:
         warnings=evidence.warnings,
         executors=executors(evidence),
         stages=_stages(evidence),
-        jobs=_jobs(evidence),
         sql=_sql(evidence),
         totals=_totals(evidence),
         system=_system(evidence),
@@ -243,11 +241,9 @@ def _stage(evidence: Evidence, stage: StageTally) -> Stage:
         submitted_s=evidence.seconds(stage.submitted_ms),
         completed_s=evidence.seconds(stage.completed_ms),
         failure=stage.failure and cause_of(stage.failure),
-        planned_tasks=stage.planned_tasks,
         tasks=sums.tasks,
         failed=sums.failed,
         killed=sums.killed,
-        speculative=sums.speculative,
         time=sums.time(),
         spill=sums.spill(),
         bytes=sums.bytes(),
@@ -259,9 +255,7 @@ def _stage(evidence: Evidence, stage: StageTally) -> Stage:
         ),
         read_bytes=ReadBytes(read.quantile(0.5), read.maximum if read.count else None),
         skew=None if skew is None else round(skew, 2),
-        straggler_limit_ms=stage.straggler_limit_ms(),
         stragglers=stage.stragglers(),
-        locality=stage.locality,
         straggler_cause=stage.straggler_cause(),
         sql=stage.sql,
         operators=_operators(evidence, stage),
@@ -297,22 +291,6 @@ def _label(evidence: Evidence, stage: StageTally) -> str | None:
     return f"{chain} ({description})" if chain and description else chain or description
 
 
-def _jobs(evidence: Evidence) -> list[SparkJob]:
-    if isinstance(evidence.log, Absent):
-        return []
-    return [
-        SparkJob(
-            id=number,
-            submitted_s=evidence.seconds(job.submitted_ms),
-            completed_s=evidence.seconds(job.completed_ms),
-            result=job.result,
-            sql=job.sql,
-            description=job.description,
-        )
-        for number, job in sorted(evidence.log.jobs.items())
-    ]
-
-
 def _sql(evidence: Evidence) -> list[Sql]:
     if isinstance(evidence.log, Absent):
         return []
@@ -330,7 +308,7 @@ def _sql(evidence: Evidence) -> list[Sql]:
 
 def _operator(node: PlanNode, values: Mapping[int, int]) -> PlanOperator:
     counted = {name: float(values[at]) for name, at in node.metrics.items() if at in values}
-    return PlanOperator(node.depth, node.name, node.detail, node.length, counted, node.unpruned)
+    return PlanOperator(node.depth, node.name, node.length, counted, node.unpruned)
 
 
 def _totals(evidence: Evidence) -> Measured[Totals]:
@@ -348,16 +326,13 @@ def _totals(evidence: Evidence) -> Measured[Totals]:
         tasks=sums.tasks,
         failed=sums.failed,
         killed=sums.killed,
-        speculative=sums.speculative,
         running=len(log.running),
         time=sums.time(),
         spill=sums.spill(),
         bytes=sums.bytes(),
         wall_s=round(((log.last_ms or 0) - (log.first_ms or 0)) / 1000, 3),
         slots=max((count for _, _, count in slots), default=None),
-        slot_s=round(slot_ms / 1000, 3),
         idle_slot_share=None if idle is None else round(max(idle, 0.0), 4),
-        streaming_batches=log.streaming_batches,
     )
 
 
@@ -365,11 +340,7 @@ def _system(evidence: Evidence) -> Measured[System]:
     system = evidence.system
     if isinstance(system, Absent):
         return system
-    return System(
-        cpu_s=system.cpu_seconds(evidence.ticks_per_s),
-        numastat=system.grown("numastat"),
-        vmstat=system.grown("vmstat"),
-    )
+    return System(vmstat=system.vmstat_growth())
 
 
 def _tasks(evidence: Evidence) -> Measured[TasksSample]:
@@ -426,6 +397,4 @@ def _threads(evidence: Evidence) -> Measured[ThreadTrace]:
             for (pid, tid), (name, kind) in sorted(threads.names.items())
         ],
         node_transitions=threads.node_transitions,
-        cpu_transitions=threads.cpu_transitions,
-        observations=threads.observations,
     )

@@ -69,7 +69,7 @@ class Counts:
 
 
 def read_counts(file: SampleFile, after_s: float | None = None) -> Counts:
-    """Read samples/counters.jsonl or samples/scheduler.jsonl; after_s: leave out what is earlier.
+    """Read samples/counters.jsonl; after_s: leave out what is earlier.
 
     A metric's row follows the row of the cycles of its interval, whose number is its weight.
     """

@@ -5,7 +5,7 @@ Times that end in `_s` are seconds on the record's axis, zero being its start. `
 """
 
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 from hearth.base.absent import Absent, Measured
 from hearth.base.limits import Amount, Count, Limits, NonEmpty, OneOf, Positive, Share
@@ -114,31 +114,15 @@ class Bytes:
 
 
 @dataclass(frozen=True)
-class TaskTime:
-    """Milliseconds, summed over an executor's tasks."""
-
-    run: Count
-    cpu: Count
-    gc: Count
-
-
-@dataclass(frozen=True)
 class Gc:
     """A summary of a JVM's GC log."""
 
     collector: str | None
     pauses: Count
     pause_ms: float
-    longest_pause_ms: float
     share: float | None  #: pauses over the time that the process was seen
-    pause_ms_by_kind: dict[str, float]
-    count_by_kind: dict[str, Count]
-    count_by_cause: dict[str, Count]
-    concurrent_ms: float  #: beside the application, not in the pauses
     allocation_stall_ms: float  #: ZGC: threads that waited for memory
     heap_after_max_mb: int | None
-    safepoints: Count
-    safepoint_ms: float
 
 
 @dataclass(frozen=True)
@@ -176,14 +160,11 @@ class Use:
 
     cpu_s: CpuTime
     run_delay_s: float | None  #: ready to run, waiting for a CPU
-    disk_wait_s: float | None
     voluntary: float | None  #: context switches; as the next
     involuntary: float | None
-    migrations: Measured[float]  #: of threads to another CPU
     faults: Faults
     io_bytes: IoBytes
     rss_max_mb: Count
-    sampled_s: float
 
 
 @dataclass(frozen=True)
@@ -202,7 +183,6 @@ class Executor:
     id: str
     role: Annotated[str, OneOf("driver", "executor")]
     pid: int | None
-    host: str | None
     cpus: str | None  #: allowed CPUs, kernel list
     nodes: Measured[list[str]]  #: the NUMA nodes of its CPUs
     policy: str | None  #: memory policy, such as bind:0
@@ -214,7 +194,6 @@ class Executor:
     reason: str | None  #: why it was removed
     tasks: Count
     failed: Count
-    task_time: TaskTime
     gc: Measured[Gc]
     use: Measured[Use]
     memory: Measured[Memory]
@@ -261,20 +240,16 @@ class Stage:
     submitted_s: float | None
     completed_s: float | None
     failure: str | None
-    planned_tasks: int | None
     tasks: Count
     failed: Count
     killed: Count
-    speculative: Count
     time: Times
     spill: Spill
     bytes: Bytes
     duration: Durations
     read_bytes: ReadBytes
     skew: float | None  #: longest over median duration
-    straggler_limit_ms: float | None
     stragglers: list[Count]  #: task ids above the limit, the slowest first, at most 100
-    locality: dict[str, Count]
     straggler_cause: Measured[StragglerCause] = field(
         default_factory=lambda: Absent("no task is a straggler")
     )
@@ -285,24 +260,11 @@ class Stage:
 
 
 @dataclass(frozen=True)
-class SparkJob:
-    """One job."""
-
-    id: Count
-    submitted_s: float | None
-    completed_s: float | None
-    result: str | None
-    sql: int | None  #: the id of the SQL execution that it belongs to
-    description: str | None
-
-
-@dataclass(frozen=True)
 class PlanOperator:
     """An operator of a query's physical plan, as Spark's SQL page shows it."""
 
     depth: Count  #: below the root of the plan
     name: str
-    detail: str  #: the beginning of what Spark writes of it
     length: Count  #: characters of all that Spark writes of it
     metrics: dict[str, float]  #: what it counted, by Spark's names and in its units
     #: whether it is a scan of a partitioned table whose partitions no condition chooses
@@ -328,37 +290,29 @@ class Totals:
     tasks: Count
     failed: Count
     killed: Count
-    speculative: Count
     running: Count  #: started, never ended
     time: Times
     spill: Spill
     bytes: Bytes
     wall_s: float
     slots: int | None  #: most at one time
-    slot_s: float  #: the time of the slots
     idle_slot_share: float | None
-    streaming_batches: Count
 
 
 @dataclass(frozen=True)
 class System:
-    """The whole machine while it was sampled: seconds by kind of CPU time, growth of counters."""
+    """The whole machine while it was sampled."""
 
-    cpu_s: dict[str, float] | None
-    numastat: dict[str, Any]
-    vmstat: dict[str, Any]
+    vmstat: dict[str, float]  #: by how much the kernel's counts of memory grew
 
 
 class Pause(NamedTuple):
-    """A garbage collector's pause; heap sizes in MB, None where the log has none (ZGC)."""
+    """A garbage collector's pause."""
 
     executor: str
     start_s: float
     pause_ms: float
     kind: str
-    cause: str | None
-    before_mb: int | None
-    after_mb: int | None
 
 
 @dataclass(frozen=True)
@@ -453,14 +407,12 @@ class ThreadName:
 
 @dataclass(frozen=True)
 class ThreadTrace:
-    """Every `stride`-th observation of a thread; transitions are of all of them, by kind."""
+    """Every `stride`-th observation of a thread; node_transitions are of all of them, by kind."""
 
     stride: Count
     columns: Places
     names: list[ThreadName]
     node_transitions: dict[str, Count]
-    cpu_transitions: Count
-    observations: Count
 
 
 @dataclass(frozen=True)
@@ -594,7 +546,6 @@ class Analysis:
     warnings: list[Warned]
     executors: list[Executor]
     stages: Measured[list[Stage]]
-    jobs: list[SparkJob]
     sql: list[Sql]
     totals: Measured[Totals]
     system: Measured[System]

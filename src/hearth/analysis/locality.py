@@ -32,7 +32,6 @@ class Threads:
     stride: int = 1
     names: dict[tuple[int, int], tuple[str, str]] = field(default_factory=dict)
     node_transitions: dict[str, int] = field(default_factory=dict)
-    cpu_transitions: int = 0
     observations: int = 0
     ticks_by_node: dict[Key, dict[str, float]] = field(default_factory=dict)
 
@@ -75,7 +74,6 @@ class _Trace:
                 del last[old]
 
     def _moved(self, pid: int, tid: int, before: int, cpu: int) -> None:
-        self.threads.cpu_transitions += 1
         if self._node_of_cpu.get(before) != self._node_of_cpu.get(cpu):
             kind = self.threads.names.get((pid, tid), ("", "other"))[1]
             counts = self.threads.node_transitions

@@ -11,8 +11,8 @@ from typing import Any
 
 from hearth.analysis.event_checks import text, whole, wholes
 
-#: Of a plan, so many operators are kept, and of each so much of what Spark writes of it.
-MOST_NODES, _DETAIL = 300, 200
+#: Of a plan, so many operators are read.
+MOST_NODES = 300
 _PARTITIONS = "number of partitions read"
 _CODEGEN = re.compile(r"WholeStageCodegen \(\d+\)")
 #: Operators that move rows from one form or thread to another: no help in a name.
@@ -29,7 +29,6 @@ class PlanNode:
 
     depth: int
     name: str
-    detail: str
     length: int
     metrics: Mapping[str, int]
     unpruned: bool = False
@@ -41,12 +40,12 @@ def read_plan(info: dict[str, Any]) -> list[PlanNode]:
     left = [(0, info)]
     while left and len(found) < MOST_NODES:
         depth, node = left.pop()
-        detail = text(node, "simpleString")
+        length = len(text(node, "simpleString"))
         metrics = {text(one, "name"): whole(one, "accumulatorId") for one in node["metrics"]}
         name = text(node, "nodeName").strip()
         # Spark counts partitions of partitioned tables only (DataSourceScanExec.scala).
         unpruned = _PARTITIONS in metrics and _conditions(node) == "[]"
-        found.append(PlanNode(depth, name, detail[:_DETAIL], len(detail), metrics, unpruned))
+        found.append(PlanNode(depth, name, length, metrics, unpruned))
         left += [(depth + 1, child) for child in reversed(node["children"])]
     return found
 

@@ -32,7 +32,7 @@ SUMS = (
     "shuffle_read_wait_ms", "shuffle_write_ns", "scheduler_delay_ms", "getting_result_ms",
     "compute_ms", "duration_ms", "spill_memory_bytes", "spill_disk_bytes", "input_bytes",
     "output_bytes", "shuffle_read_local_bytes", "shuffle_read_remote_bytes",
-    "shuffle_write_bytes", "tasks", "failed", "killed", "speculative",
+    "shuffle_write_bytes", "tasks", "failed", "killed",
 )  # fmt: skip
 
 
@@ -96,7 +96,6 @@ class TaskSums:
     tasks: int
     failed: int
     killed: int
-    speculative: int
 
     def __init__(self) -> None:
         for name in SUMS:
@@ -112,8 +111,6 @@ class TaskSums:
         duration: int = max(info["Finish Time"] - info["Launch Time"], 0)
         self.duration_ms += duration
         self.tasks += 1
-        if info["Speculative"]:
-            self.speculative += 1
         if state != "success":
             self.failed += state == "failed"
             self.killed += state == "killed"
@@ -200,21 +197,17 @@ class StageTally:
     """One attempt of a stage."""
 
     __slots__ = ("attempt", "completed_ms", "durations", "ended_ms", "failure", "first_wave", "id",
-                 "job", "locality", "longest", "name", "operators", "planned_tasks", "read_bytes",
-                 "sql", "submitted_ms", "sums")  # fmt: skip
+                 "longest", "name", "operators", "read_bytes", "sql", "submitted_ms", "sums")  # fmt: skip
 
     def __init__(self, stage: int, attempt: int) -> None:
         self.id, self.attempt = stage, attempt
         self.name: str | None = None
-        self.job: int | None = None
-        self.planned_tasks: int | None = None
         self.submitted_ms: int | None = None
         self.completed_ms: int | None = None
         self.failure: str | None = None
         self.sums = TaskSums()
         self.durations = Histogram()
         self.read_bytes = Histogram()
-        self.locality: dict[str, int] = {}
         self.longest: list[LongTask] = []
         self.operators: list[str] = []
         self.sql: int | None = None
@@ -230,8 +223,6 @@ class StageTally:
         duration = self.sums.add(info, metrics, state)
         ended_ms = self.ended_ms.setdefault(info["Executor ID"], info["Finish Time"])
         first_wave = info["Launch Time"] <= ended_ms
-        level = info["Locality"]
-        self.locality[level] = self.locality.get(level, 0) + 1
         if state != "success":
             return
         self.durations.add(duration)

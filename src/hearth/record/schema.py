@@ -215,7 +215,6 @@ class ProcessRow:
     role: str = "other"
     executor_id: str | None = None
     cpus_allowed: Ids | None = None
-    mems_allowed: str | None = None
     policy: str | None = None
 
 

@@ -8,6 +8,7 @@ through `perf stat -a`, by socket.
 
 import shutil
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from hearth.base.ids import show_ids
 from hearth.record.counters import CounterReading
 from hearth.record.probes.base import Probe, Roots, Row, SampledProcess, unreadable
 from hearth.record.probes.perf import PerfStat, read_once, start_perf
+from hearth.record.schema import ProbeStatus
 
 _PREFIX = "mon_L3_"
 _COUNTS = {"total_bytes": "mbm_total_bytes", "local_bytes": "mbm_local_bytes"}
@@ -72,6 +74,13 @@ class BandwidthProbe(Probe):
             "resctrl is not mounted, and perf may not count the memory controllers here: run as "
             "root, or 'sysctl kernel.perf_event_paranoid=0'"
         )
+
+    def survey(self) -> ProbeStatus:
+        """Return it with each domain's CPUs, from which a report derives NUMA nodes."""
+        status = super().survey()
+        if status.status == "absent":
+            return status
+        return replace(status, source=self.source, domains=self.domains())
 
     def domains(self) -> dict[str, str]:
         """Return the CPUs of each domain that is counted, as a kernel's list."""

@@ -1,4 +1,4 @@
-"""Hardware and software events of each JVM, and perf's own top-down metrics of the processor.
+"""Hardware events of each JVM, and perf's own top-down metrics of the processor.
 
 Which events a processor has, and under which names perf knows them, is tried before a run.
 """
@@ -6,6 +6,7 @@ Which events a processor has, and under which names perf knows them, is tried be
 import shutil
 from collections.abc import Iterator, Sequence
 from functools import cached_property
+from typing import Any
 
 from hearth.record.counters import CYCLE_METRICS, CounterReading, topdown_metric
 from hearth.record.probes.base import Probe, Roots, Row, SampledProcess
@@ -19,8 +20,8 @@ from hearth.record.probes.perf import (
     try_generations,
     try_metrics,
 )
+from hearth.record.schema import ProbeStatus
 
-SOFTWARE = ("context-switches", "cpu-migrations", "page-faults")
 HARDWARE = (
     *("cycles", "instructions", "branches", "branch-misses", "LLC-loads", "LLC-load-misses"),
     *("node-loads", "node-load-misses", "dTLB-loads", "dTLB-load-misses", "iTLB-load-misses"),
@@ -105,10 +106,9 @@ TOP_DOWN = (
 
 
 class CountersProbe(Probe):
-    """Hardware and software events of each JVM through one `perf stat` for each.
+    """Hardware events of each JVM through one `perf stat` for each.
 
-    Software events go to `samples/scheduler.jsonl`, hardware events to `samples/counters.jsonl`; a
-    probe of either kind that cannot count is absent with the reason, never zero.
+    An event that cannot be counted is absent with the reason, never zero.
     """
 
     name = "counters"
@@ -123,20 +123,26 @@ class CountersProbe(Probe):
         self._metrics: str | None = None
         self._streams: dict[SampledProcess, PerfStat] = {}
 
+    def tried(self) -> dict[str, Any]:
+        group = self.metric_group if self.hardware.counted else None
+        return {
+            "events": self.hardware.counted,
+            "absent_events": self.hardware.absent,
+            "metric_group": group,
+        }
+
+    def resume(self, status: ProbeStatus) -> None:
+        self.use(status.more["events"], status.more.get("metric_group"))
+
     def use(self, events: Sequence[str], metric_group: str | None = None) -> None:
         """Take what was tried already, so that it is not tried twice."""
         self._events, self._metrics = events, metric_group
 
     @cached_property
-    def _everywhere(self) -> Tried:
-        """The events that any perf knows, tried together: a trial takes 25 ms of CPU time."""
-        return try_events(self._perf, SOFTWARE + HARDWARE) if self._perf else Tried((), {})
-
-    @cached_property
     def hardware(self) -> Tried:
         if self._perf is None:
             return Tried((), {})
-        basic = self._everywhere.of(HARDWARE)
+        basic = try_events(self._perf, HARDWARE)
         if "cycles" not in basic.counted:
             return basic  # the processor's own events need the same counters
         of_s4 = try_generations(self._perf, OF_S4)
@@ -155,25 +161,13 @@ class CountersProbe(Probe):
         groups = DEEP_METRIC_GROUPS if self._deep else METRIC_GROUPS
         return try_metrics(self._perf, groups) if self._perf else None
 
-    @cached_property
-    def software(self) -> Tried:
-        return self._everywhere.of(SOFTWARE)
-
     def supported(self) -> str | None:
-        """Return hardware events; see `scheduler_supported` for the software events."""
         if self._perf is None:
             return "perf is not installed (Debian: apt-get install linux-perf)"
         if not self.hardware.counted:
             reasons = sorted(set(self.hardware.absent.values()))
             where = f"{self._perf} counts none of {len(HARDWARE)} hardware events here"
             return f"{where} ({', '.join(reasons)}): {self._why_not()}"
-        return None
-
-    def scheduler_supported(self) -> str | None:
-        if self._perf is None:
-            return "perf is not installed (Debian: apt-get install linux-perf)"
-        if not self.software.counted:
-            return f"{self._perf} counts no software event here: {self._why_not()}"
         return None
 
     def _why_not(self) -> str:
@@ -188,7 +182,7 @@ class CountersProbe(Probe):
 
     def sample(self, targets: Sequence[SampledProcess]) -> Iterator[Row]:
         if self._events is None:
-            self._events = (*self.software.counted, *self.hardware.counted)
+            self._events = self.hardware.counted
             self._metrics = self.metric_group if self.hardware.counted else None
         events = self._events
         jvms = {target for target in targets if target.role in ("driver", "executor")}
@@ -211,7 +205,6 @@ class CountersProbe(Probe):
     ) -> Iterator[Row]:
         """Yield a line's event, and its metric where that is one of top-down."""
         event, share = plain(reading.event), stream.running_share(reading)
-        kind = "scheduler" if event in SOFTWARE else "counters"
         interval_s = stream.interval_s(event, reading.t)
         head = {**target.identity, "interval_s": interval_s}
         if event and interval_s > 0:  # a metric may count what is counted already: once is enough
@@ -219,7 +212,7 @@ class CountersProbe(Probe):
             row["running_share"] = reading.running_share
             if reading.absent is not None:
                 row["absent"] = reading.absent
-            yield f"samples/{kind}.jsonl", row
+            yield "samples/counters.jsonl", row
         metric = topdown_metric(reading)
         if metric is not None:
             unit = "share of cycles" if metric[0] in CYCLE_METRICS else "share of slots"

@@ -33,7 +33,7 @@ def axis(run: Analysis, executors: list[str]) -> dict[str, Any]:
         "tasks": None if isinstance(run.tasks_sample, Absent) else to_json(run.tasks_sample),
         "running": _one(timeline.running_tasks, every),
         "slots": _one(timeline.slots, every),
-        "pauses": [] if isinstance(timeline.gc, Absent) else [list(p[:4]) for p in timeline.gc],
+        "pauses": [] if isinstance(timeline.gc, Absent) else [list(pause) for pause in timeline.gc],
         "cpus": _cpus(timeline, run.machine, every),
         "node_cpu": _many(timeline.cpu_by_node, every),
         "local": _many(timeline.local_share_by_executor, every),

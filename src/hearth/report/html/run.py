@@ -54,7 +54,6 @@ _SHOWN_IN = {
     "threads": ("time", "the threads on the time axis"),
     "stages": ("stages", "the stages"),
     "totals": ("stages", "where the time went"),
-    "jobs": ("stages", "the stages"),
     "sql": ("stages", "the stages"),
     "counters": ("counters", "the processor's counters"),
     "metrics": ("counters", "the processor's metrics"),
