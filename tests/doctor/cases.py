@@ -14,10 +14,8 @@ from doctor.made_machine import (
     Given,
     conf,
     files,
-    java,
     limit,
     mount,
-    nic_on_node_0,
     nodes,
 )
 from hearth.base.absent import Absent
@@ -180,7 +178,6 @@ CASES = {
         files(f"{CPU}/present = 0-7", f"{CPU}/online = 0-5"),
     ),
     "cpu-quota": Case(Given(GROUP, topology=ALONE), Given()),
-    "contradictory-topology": Case(Given(topology={"warnings": []}), Given()),
     "hidden-topology": Case(virtual(1), virtual(96)),
     "stolen-time": Case(
         files("proc/stat = cpu 100000 0 0 900000 0 0 0 1 0 0\n"),
@@ -196,9 +193,6 @@ CASES = {
     ),
     "processes": Case(limit("Max processes", "unlimited"), limit("Max processes", "2048")),
     "group-tasks": Case(tasks(9000), tasks(256), harm=True),
-    "locked-memory": Case(
-        limit("Max locked memory", "unlimited"), limit("Max locked memory", "8388608")
-    ),
     "memory-maps": Case(files(f"{MAPS} = 262144"), files(f"{MAPS} = 65530")),
     "threads-max": Case(files(f"{THREADS} = 192730"), files(f"{THREADS} = 9000")),
     "file-size": Case(
@@ -215,7 +209,6 @@ CASES = {
     "local-dirs-space": Case(
         mount(ROOT_MOUNT), mount(ROOT_MOUNT, own=space(1 << 20, 200 << 30)), harm=True
     ),
-    "local-dirs-options": Case(mount(ROOT_MOUNT), mount(("/", "ext4", "rw,sync"))),
     "shared-memory": Case(
         mount(ROOT_MOUNT, SHM), mount(ROOT_MOUNT, SHM, own=space(1, 64 << 20))
     ),
@@ -230,19 +223,8 @@ CASES = {
         files(f"{HOST} = big-box", own={"resolve": lambda name: []}),
         harm=True,
     ),
-    "ipv6-only": Case(
-        files(f"{HOST} = box"),
-        files(f"{HOST} = box", own={"resolve": lambda name: ["2001:db8::1"]}),
-    ),
     "loopback-down": Case(
         files("sys/class/net/lo/flags = 0x9"), files("sys/class/net/lo/flags = 0x8"), harm=True
-    ),
-    "nic-node": Case(nic_on_node_0("0-1"), nic_on_node_0("2-3,6")),
-    "java-version": Case(
-        java('IMPLEMENTOR="Debian"\nJAVA_VERSION="17.0.15"\n'), java('JAVA_VERSION="22.0.1"\n')
-    ),
-    "java-compiler": Case(
-        conf(JAVA_TOOL_OPTIONS="-Xss8m"), conf(JAVA_TOOL_OPTIONS="-XX:TieredStopAtLevel=1")
     ),
     "container-detection": Case(
         Given(), conf({EXECUTOR: "-XX:-UseContainerSupport"}), harm=True
@@ -270,12 +252,6 @@ CASES = {
         conf({**OFF_HEAP, "spark.memory.offHeap.size": "4g"}), conf(OFF_HEAP), harm=True
     ),
     "spark-version": Case(Given(), Given(own={"spark_version": "3.5.1"}), harm=True),
-    "native-algebra": Case(
-        Given({"usr/lib/x86_64-linux-gnu/libblas.so.3": ""}, workload="ml"), Given(workload="ml")
-    ),
-    "log-level": Case(
-        Given(own={"root_log_level": "warn"}), Given(own={"root_log_level": "debug"})
-    ),
     "installed-link": Case(
         Given(own={"installed": {"/spark/jars/hearth-spark_2.13-0.1.0.jar": JAR}}),
         Given(own={"installed": OLD_JAR}),
@@ -353,9 +329,6 @@ NUL = replace(NOEXEC, modes=DIRECTORIES)
 #: `fine`, `advice`, `harm` or `unseen`, what is seen, and parts of the command and of where it was
 #: read.
 ALSO = [
-    ("java-version", java('JAVA_VERSION="25"\nJAVA_RUNTIME_VERSION="25-ea+9"\n'),
-     "advice: Java 25 of an unknown vendor ...: an early-access build"),
-    ("java-version", java('JAVA_VERSION="25"\nJAVA_RUNTIME_VERSION="25+9"\n'), "fine: Java 25"),
     (CONTRADICTION, conf({"spark.network.timeout": "10s"}),
      "harm: spark.network.timeout is not above"),
     (CONTRADICTION, conf({"spark.executor.heartbeatInterval": "2min"}),
@@ -370,13 +343,8 @@ ALSO = [
      "harm: spark.executor.cores = 7 on 6 CPUs: no executor fits"),
     (CONTRADICTION, conf({"spark.executor.cores": "many"}), "fine: "),
     (CONTRADICTION, conf({"spark.executor.cores": "7", "spark.master": "yarn"}), "fine: "),
-    ("log-level", Given(own={"conf": {"spark.log.level": "INFO"}, "root_log_level": "debug"}),
-     "fine: "),
-    ("log-level", Given(own={"conf": {"spark.log.level": "trace"}, "root_log_level": "debug"}),
-     "advice: log level: TRACE"),
     ("compressed-pointers", UNREADABLE, "unseen: spark-defaults.conf: cannot read it"),
     ("adaptive-execution", UNREADABLE, "unseen: spark-defaults.conf: cannot read it"),
-    ("java-compiler", UNREADABLE, "unseen: spark-defaults.conf: cannot read it"),
     # A limit of a group above throttles too.
     ("memory-throttle", Given({**BELOW, "sys/fs/cgroup/a/memory.high": "max"}),
      "fine: memory.high: max"),
@@ -404,13 +372,6 @@ ALSO = [
     (SPACE, in_memory("tmpfs", space(99, 100)), "advice: "),
     (SPACE, in_memory("tmpfs", space(TAKEN >> 1, TAKEN >> 1), **OF_2_GB), "advice: /tmp: 2 GB of"),
     (SPACE, in_memory("ext4", space(TAKEN >> 1, TAKEN >> 1), **OF_2_GB), "fine: "),
-    ("nic-node", nic_on_node_0("2-3"),
-     "advice: eth0 is on node 0, and its interrupts go to CPUs 2-3 of other nodes"),
-    ("nic-node", nic_on_node_0("1", rps="000000c8"), "advice: ... RPS or XPS go to CPUs 3,6-7 of"),
-    ("nic-node", nic_on_node_0("1", xps="8"), "advice: ... RPS or XPS go to CPUs 3 of other nodes"),
-    ("nic-node", nic_on_node_0("1-2", rps="ff", xps="9"), "fine: eth0: on node 0"),
-    ("nic-node", nic_on_node_0("2-3", node="-1"), "fine: no network device reports its node"),
-    ("nic-node", nic_on_node_0("2-3", state="down"), "fine: no network device reports its node"),
     ("turbo", cppc((108, 108), (153, 150)), "advice: turbo: off; with it CPU 1 could clock higher"),
     ("turbo", cppc((108, 108), (150, 150)), "fine: turbo: off, and no CPU's performance goes"),
     ("turbo", cppc((108, 0)), "advice: turbo: off"),

@@ -91,18 +91,18 @@ def test_what_was_set_otherwise_during_the_run_is_told(tmp_path: Path) -> None:
 def test_advice_about_what_the_run_had_none_of_comes_last_and_does_not_count(
     tmp_path: Path,
 ) -> None:
-    files = {"proc/self/mountinfo": "2 1 8:1 / / sync - ext4 s rw\n"}
+    files = {"proc/self/mountinfo": "2 1 8:1 / / rw - overlay s rw\n"}
     machine = Given(files, own={"conf": {"spark.sql.adaptive.enabled": "false"}}).machine(tmp_path)
-    checks = [RULES["local-dirs-options"], RULES["adaptive-execution"]]
+    checks = [RULES["local-dirs-kind"], RULES["adaptive-execution"]]
     found = examine(machine, None, {}, checks, run=replace(RUN, changed=["smt: on then, off now"]))
-    assert [one.name for one in found.findings] == ["adaptive-execution", "local-dirs-options"]
+    assert [one.name for one in found.findings] == ["adaptive-execution", "local-dirs-kind"]
     assert [one.name for one in found.telling] == ["adaptive-execution"]
     blocks = doctor_blocks(found, everything=False)
     shown = " ".join("\n".join(show_blocks(blocks, Screen(200))).split())
     assert "findings: 0 that do harm, 1 with advice, 1 that do not affect it" in shown
     assert "changed since: smt: on then, off now" in shown
     assert "in this run: 3 queries" in shown
-    assert f"disk: does not affect this run: {NOTHING.text}" in shown
+    assert f"overlay: does not affect this run: {NOTHING.text}" in shown
     validate("doctor", to_json(found))
 
 

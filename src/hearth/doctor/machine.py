@@ -32,9 +32,8 @@ class Space:
 class Own:
     """The user's own settings on this machine, which no capture holds.
 
-    conf: of spark-defaults.conf, or of a run's record. root_log_level: of log4j2.properties, None
-    where it names none. local_dirs: where Spark keeps shuffle
-    files. space: of the file system of a directory. resolve: the addresses of a host name.
+    conf: of spark-defaults.conf, or of a run's record. local_dirs: where Spark keeps
+    shuffle files. space: of the file system of a directory. resolve: the addresses of a host name.
     installed: links of `hearth install` in the Spark, and what each leads to. archive_failures: of
     the last day, the kind of archive and the reason.
     """
@@ -45,8 +44,6 @@ class Own:
     temporary: str
     space: Callable[[str], Measured[Space]]
     spark_version: Measured[str] = _UNREAD
-    java_home: Measured[Path] = _UNREAD
-    root_log_level: Measured[str | None] = _UNREAD
     state: str = ""
     cache: str = ""
     jar: Measured[str] = _UNREAD

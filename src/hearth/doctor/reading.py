@@ -87,8 +87,7 @@ def _planned(
 def _own() -> Own:
     home = _measured(paths.spark_home)
     version: Measured[str] = home if isinstance(home, Absent) else spark_version(home)
-    conf = _conf_file(home, "spark-defaults.conf")
-    log = _conf_file(home, "log4j2.properties")
+    conf = _conf_file(home)
     return Own(
         environment=dict(os.environ),
         conf=conf,
@@ -96,8 +95,6 @@ def _own() -> Own:
         temporary=temporary(),
         space=space_of,
         spark_version=version,
-        java_home=_measured(lambda: paths.java().parents[1]),
-        root_log_level=log if isinstance(log, Absent) else log.get("rootLogger.level"),
         state=os.path.realpath(paths.state_home()),
         cache=os.path.realpath(paths.cache_home()),
         jar=_measured(lambda: os.path.realpath(paths.hearth_jar())),
@@ -117,18 +114,18 @@ def _measured(ask: Callable[[], T]) -> Measured[T]:
         return Absent(f"could not read {error.filename}: {error.strerror}")
 
 
-def _conf_file(home: Measured[Path], name: str) -> Measured[Mapping[str, str]]:
-    """Read a file of Spark's: nothing where there is none, why not where that cannot be seen."""
+def _conf_file(home: Measured[Path]) -> Measured[Mapping[str, str]]:
+    """Read Spark's settings: none where there is no file, why not where that cannot be seen."""
     if isinstance(home, Absent):
         return home
-    file = conf_folder(home, os.environ) / name
+    file = conf_folder(home, os.environ) / "spark-defaults.conf"
     try:
         file.stat()
     except (FileNotFoundError, NotADirectoryError):
         return {}
     except OSError as error:  # of a folder that this user may not enter
         return Absent(f"could not read {file}: {error.strerror}")
-    return _measured(lambda: read_properties(file, name))
+    return _measured(lambda: read_properties(file, file.name))
 
 
 def _links(home: Path) -> Mapping[str, str]:

@@ -120,7 +120,6 @@ def concerns(analysis: Analysis, heaps_mb: list[int]) -> Mapping[Concern, InRun]
         "placement": _placement(numbers["remote_share"]),
         "files": _files(analysis),
         "cpus": _cpus(analysis, numbers["cpu_s"]),
-        "network": _network(analysis),
         "queries": None if isinstance(analysis.stages, Absent) else _queries(analysis.sql),
     }
     return {name: one for name, one in in_run.items() if one is not None}
@@ -162,13 +161,6 @@ def _cpus(analysis: Analysis, cpu_s: Measured[float]) -> InRun | None:
     slots = "" if idle is None else f"; {idle:.0%} of its task slots' time was idle"
     used = f"{show_seconds(cpu_s)} of CPU in {show_seconds(analysis.record.wall_s)}"
     return InRun(f"it used {used}{slots}", True)
-
-
-def _network(analysis: Analysis) -> InRun | None:
-    if isinstance(analysis.totals, Absent):
-        return None
-    size = analysis.totals.bytes.shuffle_read_remote
-    return InRun(f"it fetched {show_bytes(size)} of shuffle data from other executors", size > 0)
 
 
 def _queries(sql: list[Sql]) -> InRun:

@@ -172,14 +172,6 @@ def _cpu_quota(machine: Machine) -> Outcome:
     return Problem(f"CPU quota of {quota.cpus:g} on {counted(cpus, 'CPU')}{so_far}")
 
 
-def _contradictory_topology(machine: Machine) -> Outcome:
-    warnings = machine.the_topology().warnings
-    if not warnings:
-        return Fine("the kernel's description of the hardware is consistent")
-    more = f" (and {len(warnings) - 1} more)" if len(warnings) > 1 else ""
-    return Problem(f"{warnings[0][:160]}{more}")
-
-
 def _hidden_topology(machine: Machine) -> Outcome:
     is_virtual, nodes = machine.is_virtual(), machine.the_topology().nodes
     if not is_virtual:
@@ -338,17 +330,6 @@ CPU = {
         command="a cpuset of as many CPUs instead: docker run --cpuset-cpus, AllowedCPUs= of "
         "systemd",
         concerns="cpus",
-    ),
-    "contradictory-topology": Rule(
-        _contradictory_topology,
-        why="What the kernel says of the hardware contradicts itself: plans rest on an "
-        "interpretation of it.",
-        reads="hearth topology",
-        better="a consistent topology from the virtual machine or the firmware",
-        source="hearth: how it reads a topology",
-        command="hearth topology shows all; start a container with the host's /sys, correct the "
-        "virtual machine's CPU topology, or update the firmware",
-        reboot=True,
     ),
     "hidden-topology": Rule(
         _hidden_topology,

@@ -21,12 +21,6 @@ _SHARED_MEMORY = "/dev/shm"
 _LEAST_SHARED_BYTES = 1 << 30
 #: Ours, of bytes and of inodes; and bytes of which less is little on a file system of any size.
 _LITTLE, _NONE, _LEAST_BYTES = 0.10, 0.01, 1 << 30
-_SLOW_OPTIONS = {
-    "sync": "every write waits for the disk",
-    "dirsync": "every new file waits for the disk",
-    "strictatime": "every read writes the time of access",
-    "data=journal": "all data is written twice",
-}
 _OTHERS = "TMPDIR, spark.local.dir and -Djava.io.tmpdir with a directory of your own"
 
 
@@ -132,19 +126,6 @@ def _space(machine: Machine, folder: str) -> tuple[Space, str]:
     return replace(space, free_bytes=left, total_bytes=min(limit, space.total_bytes)), words
 
 
-def _local_dirs_options(machine: Machine) -> Outcome:
-    for folder in machine.the_own().local_dirs:
-        mount = machine.tree.mount_of(folder)
-        for option, why in _SLOW_OPTIONS.items():
-            if option in mount.options:
-                remount = f"mount -o remount {mount.point}"
-                return Problem(
-                    f"{folder} is mounted with {option}: {why}",
-                    command=f"remove {option} of {mount.point} in /etc/fstab, then {remount}",
-                )
-    return Fine("no option of the mounts slows shuffle files down")
-
-
 def _shared_memory(machine: Machine) -> Outcome:
     mount = machine.tree.mount_of(_SHARED_MEMORY)
     if mount.point != _SHARED_MEMORY or mount.kind != "tmpfs":
@@ -196,15 +177,6 @@ FILES = {
         source="Spark: hardware provisioning, local disks; the limits are hearth's",
         touches="the files that are removed",
         command="remove files there, or --conf spark.local.dir=DIRECTORY with more space",
-        concerns="files",
-    ),
-    "local-dirs-options": Rule(
-        _local_dirs_options,
-        why="Some options of a mount make each write, or even each read, wait for the disk.",
-        reads=_MOUNTS,
-        better="none of them for shuffle files, which nobody needs after a crash",
-        source="man 8 mount; kernel: admin-guide/ext4",
-        touches="what else lies on that file system: it may lose data in a crash",
         concerns="files",
     ),
     "shared-memory": Rule(

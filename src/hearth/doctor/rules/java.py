@@ -4,15 +4,11 @@ import re
 
 from hearth.base.java import COLLECTOR, OPTION_VARIABLES
 from hearth.doctor.java import java_options, words_of
-from hearth.doctor.machine import Machine, known
+from hearth.doctor.machine import Machine
 from hearth.doctor.rule import Fine, Outcome, Problem, Rule, published
-from hearth.machine.tree import NotSeen, Tree
 
 _CONF = "spark-defaults.conf"
 _ANYWHERE = f"{_CONF} and variables such as JAVA_TOOL_OPTIONS"
-#: OpenJDK's own plan; later ones may be current when you read this.
-_ENDED = (18, 19, 20, 22, 23, 24)
-_NO_SECOND_COMPILER = re.compile(r"-Xint|-client|-XX:TieredStopAtLevel=[0-3]|-XX:-UseCompiler")
 _NO_CONTAINER = "-XX:-UseContainerSupport"
 #: What a plan decides, and a heap size for all JVMs alike.
 _PLANNED = re.compile(
@@ -21,30 +17,6 @@ _PLANNED = re.compile(
 )
 _HEAP = re.compile(r"-Xmx\S+")
 _COUNT = re.compile(r"-XX:(?:ActiveProcessorCount|ParallelGCThreads|ConcGCThreads)=(\d{1,6})\b")
-
-
-def _java_version(machine: Machine) -> Outcome:
-    home = known(machine.the_own().java_home)
-    text = Tree(home).text("release", 1 << 20)
-    # One that is too old for Spark 4 is refused before (paths.java).
-    version = re.search(r'^JAVA_VERSION="(?:1\.)?(\d{1,3})([\w.+-]{0,40})"', text, re.MULTILINE)
-    if version is None:
-        raise NotSeen(f"could not read {home}/release: it has no version")
-    vendor = re.search(r'^IMPLEMENTOR="([^"\n]{1,60})"', text, re.MULTILINE)
-    early = re.search(r'^JAVA_(?:RUNTIME_)?VERSION="[^"\n]{0,60}-ea\b', text, re.MULTILINE)
-    whose = vendor[1] if vendor else "an unknown vendor"
-    seen = f"Java {version[1]}{version[2]} of {whose} in {home}"
-    if not early and int(version[1]) not in _ENDED:
-        return Fine(seen)
-    return Problem(f"{seen}: an early-access build" if early else seen, reads=f"{home}/release")
-
-
-def _java_compiler(machine: Machine) -> Outcome:
-    words = words_of(java_options(machine))
-    option = next(filter(_NO_SECOND_COMPILER.fullmatch, words), None)
-    if option is None:
-        return Fine("no Java option turns the second compiler off")
-    return Problem(f"Java option {option}", command=f"remove {option} from where you set it")
 
 
 def _container_detection(machine: Machine) -> Outcome:
@@ -101,27 +73,6 @@ def _collector(machine: Machine) -> Outcome:
 
 
 JAVA = {
-    "java-version": Rule(
-        _java_version,
-        why="Spark 4 needs Java 17; a release without long-term support gets no corrections after "
-        "half a year.",
-        reads="the release file of Java",
-        better="Java 17 or 21",
-        source="Spark: overview, downloading; OpenJDK: JDK project, releases; Elasticsearch: "
-        "bootstrap checks, early access",
-        touches="other programs that use the same JAVA_HOME",
-        command="apt-get install openjdk-21-jre-headless",
-    ),
-    "java-compiler": Rule(
-        _java_compiler,
-        why="The first compiler hardly optimises: the code of tasks never gets as fast as it can.",
-        reads=_ANYWHERE,
-        better="both compilers; C1 alone only for commands that end at once",
-        source="Oracle: java command, tiered compilation; Elasticsearch: bootstrap checks, client "
-        "JVM",
-        touches="start-up of very short applications",
-        concerns="cpus",
-    ),
     "container-detection": Rule(
         _container_detection,
         why="Without container support a JVM counts the host's CPUs and memory: too many threads, "

@@ -20,7 +20,6 @@ _WIDE_FROM_MB, _WIDE_TO_MB = 32 << 10, 48 << 10
 _LEAST_SHARE = 1 / 8
 _PARTITIONS = "spark.sql.shuffle.partitions"
 _ADAPTIVE = ("spark.sql.adaptive.enabled", "spark.sql.adaptive.coalescePartitions.enabled")
-_LEVEL = "spark.log.level"
 _DECOMMISSION, _SERVICE = "spark.decommission.enabled", "spark.shuffle.service.enabled"
 _TRACKING = "spark.dynamicAllocation.shuffleTracking.enabled"
 _TIMEOUT, _HEARTBEAT = "spark.network.timeout", "spark.executor.heartbeatInterval"
@@ -28,15 +27,6 @@ _TASK, _EXECUTOR = "spark.task.cpus", "spark.executor.cores"
 #: A time as Spark reads it (JavaUtils.timeStringAs), in milliseconds.
 _UNITS = {"ms": 1, "s": 1000, "m": 60_000, "min": 60_000, "h": 3_600_000, "d": 86_400_000}
 _CLUSTER_VARIABLES = ("YARN_CONF_DIR", "HADOOP_CONF_DIR")
-_BLAS = "libblas.so.3"
-_LIBRARIES = (
-    "usr/lib",
-    "usr/lib64",
-    "usr/local/lib",
-    "lib",
-    "lib64",
-    *(f"usr/lib/{a}-linux-gnu" for a in ("x86_64", "aarch64", "powerpc64le")),
-)
 
 
 def _spark_version(machine: Machine) -> Outcome:
@@ -99,28 +89,6 @@ def _adaptive_execution(machine: Machine) -> Outcome:
     if not off:
         return Fine("adaptive execution: on")
     return Problem(f"{off[0]} = false", command=f"remove {off[0]} there")
-
-
-def _log_level(machine: Machine) -> Outcome:
-    own = machine.the_own()
-    # The setting goes before the file (SparkContext).
-    level, key, reads = own.settings.get(_LEVEL), _LEVEL, _CONF
-    if level is None:
-        level, key, reads = known(own.root_log_level), "rootLogger.level", "log4j2.properties"
-    if level is None:
-        return Fine("log level: Spark's own")
-    if level.upper() not in ("DEBUG", "TRACE", "ALL"):
-        return Fine(f"log level: {level[:20]}")
-    return Problem(f"log level: {level.upper()}", command=f"remove {key} there", reads=reads)
-
-
-def _native_algebra(machine: Machine) -> Outcome:
-    machine.the_own()  # a capture has no libraries
-    if machine.workload != "ml":
-        return Fine("of interest with --workload ml only")
-    if any(machine.tree.has(f"{folder}/{_BLAS}") for folder in _LIBRARIES):
-        return Fine(f"{_BLAS} is there")
-    return Problem(f"no {_BLAS}")
 
 
 def _spark_contradictions(machine: Machine) -> Outcome:
@@ -244,24 +212,6 @@ SPARK = {
         source="Spark: SQL performance tuning guide, adaptive query execution",
         touches="plans of queries can change from run to run",
         concerns="queries",
-    ),
-    "log-level": Rule(
-        _log_level,
-        why="At this level Spark writes lines for every block and every message; tasks wait for "
-        "the log.",
-        reads=f"{_CONF}, log4j2.properties",
-        better="info or warn; debug for the classes of interest alone",
-        source="Spark: configuration, configuring logging; ClickHouse: warnings, logging level",
-        touches="what the logs of later runs tell",
-    ),
-    "native-algebra": Rule(
-        _native_algebra,
-        why="Spark ML multiplies matrices in Java unless it finds a native BLAS.",
-        reads="/usr/lib",
-        better="OpenBLAS or MKL as libblas.so.3, with one thread (OPENBLAS_NUM_THREADS=1)",
-        source="Spark: MLlib linear algebra acceleration guide",
-        touches="other programs find the library too",
-        command="apt-get install libopenblas0",
     ),
     "spark-contradictions": Rule(
         _spark_contradictions,
