@@ -14,7 +14,7 @@ from hearth.report.blocks import Figure, Texts
 from hearth.report.kinds import blocks_of, show_document
 from hearth.report.terminal.screen import Screen
 from hearth.studies.bench import study as running
-from hearth.studies.bench.result import bench_result, is_good, job_warnings, summarised
+from hearth.studies.bench.result import bench_result, is_good, job_warnings
 from hearth.studies.bench.study import CaseLine, Results, Series, SeriesHead, read
 from hearth.studies.engine.store import BENCH, Journal
 from hearth.studies.engine.trial import Turn

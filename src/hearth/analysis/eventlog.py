@@ -14,7 +14,7 @@ from typing import Any
 import orjson
 
 from hearth.analysis.coverage import Coverage
-from hearth.analysis.event_checks import LATEST_MS, maybe, moment, text, whole, wholes
+from hearth.analysis.event_checks import LATEST_MS, maybe, moment, text, whole
 from hearth.analysis.logfile import MOST_BYTES, LineSource, event_log_parts
 from hearth.analysis.sqlplan import PlanNode, driver_values, read_plan, stage_values
 from hearth.analysis.stages import StageTally, TaskSums, check_task

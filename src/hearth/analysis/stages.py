@@ -196,8 +196,10 @@ class LongTask(NamedTuple):
 class StageTally:
     """One attempt of a stage."""
 
-    __slots__ = ("attempt", "completed_ms", "durations", "ended_ms", "failure", "first_wave", "id",
-                 "longest", "name", "operators", "read_bytes", "sql", "submitted_ms", "sums")  # fmt: skip
+    __slots__ = (
+        "attempt", "completed_ms", "durations", "ended_ms", "failure", "first_wave", "id",
+        "longest", "name", "operators", "read_bytes", "sql", "submitted_ms", "sums",
+    )  # fmt: skip
 
     def __init__(self, stage: int, attempt: int) -> None:
         self.id, self.attempt = stage, attempt

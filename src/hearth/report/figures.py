@@ -47,9 +47,7 @@ def intervals(shown: Sequence[Interval], band: tuple[float, float] | None = None
     }
 
 
-def heat(
-    cells: Mapping[tuple[int, int], tuple[float, str]], best: tuple[int, int] | None
-) -> View:
+def heat(cells: Mapping[tuple[int, int], tuple[float, str]], best: tuple[int, int] | None) -> View:
     """Return executors down, cores of each across, tinted from the least value to the largest.
 
     cells: the value and the words of each executors x cores. best: the one to frame.

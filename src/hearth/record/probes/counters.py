@@ -62,31 +62,13 @@ METRIC_GROUPS = (
 )
 #: The same with levels 3 and 4, for the runs of a study: more events take turns on the counters.
 DEEP_METRIC_GROUPS = ("TopdownL1,TopdownL2,TopdownL3,TopdownL4", *METRIC_GROUPS)
-#: For levels 3 and 4 with a perf without these groups: Skylake and later, Ivy Bridge to Broadwell.
-DEEP = (
-    (
-        *("idq_uops_not_delivered.cycles_0_uops_deliv.core", "cycle_activity.stalls_mem_any"),
-        *("cycle_activity.stalls_l1d_miss", "cycle_activity.stalls_l2_miss"),
-        *("cycle_activity.stalls_l3_miss", "exe_activity.bound_on_stores"),
-        *("exe_activity.exe_bound_0_ports", "dtlb_load_misses.stlb_hit"),
-        *("dtlb_load_misses.walk_active", "icache_16b.ifdata_stall"),
-    ),
-    (
-        *("idq_uops_not_delivered.cycles_0_uops_deliv.core", "cycle_activity.stalls_ldm_pending"),
-        *("cycle_activity.stalls_l1d_pending", "cycle_activity.stalls_l2_pending"),
-        *("mem_load_uops_retired.llc_hit", "mem_load_uops_retired.llc_miss"),
-        *("resource_stalls.sb", "icache.ifetch_stall", "cycle_activity.cycles_no_execute"),
-        *("dtlb_load_misses.stlb_hit", "dtlb_load_misses.walk_duration"),
-    ),
-)
 #: For a perf without these groups. Slots of Ice Lake and later are read as one group, led by
 #: `slots` (perf-stat(1)); Sandy Bridge to Skylake; POWER10, POWER9, POWER8 (Linux names them in
 #: tools/perf/pmu-events/arch/powerpc).
 TOP_DOWN = (
     (
         *("slots", "topdown-retiring", "topdown-bad-spec", "topdown-fe-bound"),
-        *("topdown-be-bound", "topdown-mem-bound", "topdown-fetch-lat"),
-        *("topdown-br-mispredict", "topdown-heavy-ops"),
+        *("topdown-be-bound", "topdown-mem-bound"),
     ),
     ("slots", "topdown-retiring", "topdown-bad-spec", "topdown-fe-bound", "topdown-be-bound"),
     (
@@ -148,9 +130,7 @@ class CountersProbe(Probe):
         of_s4 = try_generations(self._perf, OF_S4)
         own = self.metric_group is not None
         topdown = Tried((), {}) if own else try_generations(self._perf, TOP_DOWN)
-        more = self._deep and not own
-        deeper = try_generations(self._perf, DEEP) if more else Tried((), {})
-        tried = (basic, of_s4, topdown, deeper)
+        tried = (basic, of_s4, topdown)
         counted = dict.fromkeys(event for one in tried for event in one.counted)
         absent = {event: why for one in tried for event, why in one.absent.items()}
         return Tried(tuple(counted), absent)
