@@ -163,8 +163,7 @@ def test_without_counters_the_kernels_hint_faults_are_a_sample_and_named_as_one(
 ) -> None:
     make_record(tmp_path / "run", probes=[{"name": "counters", "status": "absent",
                                            "reason": "perf is not installed"}])  # fmt: skip
-    grown = [{"t": float(t), "cpu": {"0": [t * 100, 0, 0, 0, 0, 0, 0, 0]}, "ctxt": t, "running": 1,
-              "blocked": 0, "numastat": {}, "meminfo": {},
+    grown = [{"t": float(t), "cpu": {"0": [t * 100, 0, 0, 0, 0, 0, 0, 0]},
               "vmstat": {"numa_hint_faults": 5 + 4 * t, "numa_hint_faults_local": 1 + t}}
              for t in range(3)]  # fmt: skip
     write(tmp_path / "run/samples/system.jsonl", grown)

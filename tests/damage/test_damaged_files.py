@@ -226,16 +226,13 @@ def rows(make: Callable[[int], dict[str, Any]]) -> bytes:
 
 
 SAMPLES: dict[str, bytes] = {
-    "process": rows(lambda t: {**OF, "utime": 90 * t, "stime": 9 * t, "rss_kb": 10, "run_ns": t}),
+    "process": rows(lambda t: {**OF, "utime": 90 * t, "stime": 9 * t, "rss_kb": 10}),
     "memory": rows(lambda t: {**OF, "nodes": {"0": {"anon_kb": 900 + t, "huge_kb": 0}}}),
-    "threads": rows(
-        lambda t: {**OF, "alive": 1, "ran": [[8, t % 4, 90 * t, t]], "names": {"8": ["GC", "gc"]}}
-    ),
+    "threads": rows(lambda t: {**OF, "ran": [[8, t % 4, 90 * t, t]], "names": {"8": ["GC", "gc"]}}),
     "system": rows(
         lambda t: {
             "cpu": {"0": [t, 0, t, 9 * t, 0, 0, 0, 0], "2": [t, 0, 0, t, 0, 0, 0, 0]},
             "vmstat": {"numa_hit": 5 * t},
-            "numastat": {"0": {"numa_hit": t}},
         }
     ),
     "counters": rows(
@@ -245,7 +242,7 @@ SAMPLES: dict[str, bytes] = {
             else {**OF, "metric": "tma_retiring", "value": 0.4, "running_share": 0.9}
         )
     ),
-    "bandwidth": rows(lambda t: {"domains": {"S0": {"total_bytes": t << 30}}}),
+    "bandwidth": rows(lambda t: {"total_bytes": {"S0": t << 30}}),
 }
 HEAD = {
     **json.loads((ROOT / "fixtures" / "documents" / "record.json").read_text()),

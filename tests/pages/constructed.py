@@ -115,7 +115,7 @@ def _executor(name: str, node: str, cpus: str, local: float) -> dict[str, Any]:
         **known,
         **dict.fromkeys((*unknown, "reason")),
         "gc": {**_GC, "share": 0.08},
-        "memory": {"local_share": local, "pages_kb_by_node": {}, "samples": 1},
+        "memory": {"local_share": local},
         "use": _USE,
     }
 

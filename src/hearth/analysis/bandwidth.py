@@ -50,13 +50,12 @@ def read_bandwidth(file: SampleFile, step_ms: int) -> dict[str, Traffic]:
     before: dict[str, tuple[float, int]] = {}
 
     def take(row: dict[str, Any]) -> None:
-        counts_of = row.get("domains") or {}
-        numbers(domain_counts.get("total_bytes") for domain_counts in counts_of.values())
-        for name, domain_counts in counts_of.items():
-            time_s, total = row["t"], domain_counts.get("total_bytes")
+        totals = row.get("total_bytes") or {}
+        numbers(totals.values())
+        for name, total in totals.items():
+            time_s = row["t"]
             if total is None:
-                if "total_bytes" in domain_counts:
-                    before.pop(name, None)
+                before.pop(name, None)
                 continue
             last_s, last = before.get(name, (time_s, total))
             before[name] = (time_s, total)

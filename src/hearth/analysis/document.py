@@ -172,8 +172,6 @@ class Memory:
     """The location of a process's pages."""
 
     local_share: Measured[Share]  #: by its threads' time on each node
-    pages_kb_by_node: dict[str, dict[str, int]]
-    samples: Count
 
 
 @dataclass(frozen=True)

@@ -115,8 +115,4 @@ def _memory(evidence: Evidence, process: Process | None) -> Measured[Memory]:
         return Absent("its memory was never sampled")
     share = memory.share()
     why = "its CPUs span several nodes, and there is no thread trace to show where it ran"
-    return Memory(
-        local_share=Absent(why) if share is None else round(share, 4),
-        pages_kb_by_node=memory.last_kb,
-        samples=memory.samples,
-    )
+    return Memory(Absent(why) if share is None else round(share, 4))

@@ -124,8 +124,6 @@ class ProcessMemory:
 
     def __init__(self, cpu_share: dict[str, float] | None, step_ms: int) -> None:
         self.cpu_share = cpu_share
-        self.last_kb: dict[str, dict[str, int]] = {}
-        self.samples = 0
         self._weighted = 0.0
         self._total_s = 0.0
         self._before: tuple[float, float | None] | None = None
@@ -135,9 +133,7 @@ class ProcessMemory:
     def add(self, row: dict[str, Any]) -> None:
         """Take in one sample; its share holds from the sample before to this one."""
         check(row["nodes"], dict[str, dict[str, int]])
-        self.last_kb = row["nodes"]
-        self.samples += 1
-        share = local_share(self.last_kb, self.cpu_share)
+        share = local_share(row["nodes"], self.cpu_share)
         if self._before is not None and share is not None and row["t"] > self._before[0]:
             start, end = self._before[0], row["t"]
             self._weighted += share * (end - start)

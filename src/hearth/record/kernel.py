@@ -15,7 +15,6 @@ _VMSTAT = re.compile(
     re.MULTILINE,
 )
 _SWITCHES = "voluntary_ctxt_switches:"  # and, in the next line, nonvoluntary_ctxt_switches
-_NODE_MEMORY = ("MemTotal", "MemFree", "FilePages", "AnonPages", "AnonHugePages")
 
 
 class Stat(NamedTuple):
@@ -28,10 +27,8 @@ class Stat(NamedTuple):
     majflt: int
     utime: int
     stime: int
-    threads: int
     start_ticks: int
     cpu: int
-    blkio_ticks: int
 
 
 def parse_stat(text: str) -> Stat:
@@ -46,10 +43,8 @@ def parse_stat(text: str) -> Stat:
         majflt=int(rest[12 - 3]),
         utime=int(rest[14 - 3]),
         stime=int(rest[15 - 3]),
-        threads=int(rest[20 - 3]),
         start_ticks=int(rest[22 - 3]),
         cpu=int(rest[39 - 3]),
-        blkio_ticks=int(rest[42 - 3]),
     )
 
 
@@ -93,12 +88,6 @@ def parse_cpus(text: str) -> dict[str, list[int]]:
 def parse_vmstat(text: str) -> dict[str, int]:
     """Parse /proc/vmstat's counts of NUMA, migration and huge pages, in pages or events."""
     return {name: int(value) for name, value in _VMSTAT.findall(text)}
-
-
-def parse_node_memory(text: str) -> dict[str, int]:
-    """Parse /sys/devices/system/node/nodeN/meminfo, in kB, of the fields kept."""
-    pairs = re.findall(r"^Node \d+ (\w+):\s+(\d+) kB", text, re.MULTILINE)
-    return {f"{name}_kb": int(value) for name, value in pairs if name in _NODE_MEMORY}
 
 
 def parse_numa_maps(text: str) -> tuple[dict[str, dict[str, int]], dict[str, int]]:

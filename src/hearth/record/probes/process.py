@@ -13,8 +13,8 @@ from hearth.record.probes.schedstat import Schedstat
 
 #: voluntary, involuntary switches; ns run; ns waited for a CPU.
 _Counts = tuple[int, int, int, int]
-_SUMMED = ("voluntary", "involuntary", "run_ns", "run_delay_ns")
-_IO = ("read_bytes", "write_bytes", "rchar", "wchar")
+_SUMMED = ("voluntary", "involuntary", "", "run_delay_ns")
+_IO = ("read_bytes", "write_bytes")
 
 
 class ProcessProbe(Probe):
@@ -55,12 +55,8 @@ class ProcessProbe(Probe):
             "stime": stat.stime,
             "minflt": stat.minflt,
             "majflt": stat.majflt,
-            "threads": stat.threads,
             "rss_kb": kernel.kilobytes(status, "VmRSS"),
             "rss_max_kb": kernel.kilobytes(status, "VmHWM"),
-            "anon_kb": kernel.kilobytes(status, "RssAnon"),
-            "file_kb": kernel.kilobytes(status, "RssFile"),
-            "blkio_ticks": stat.blkio_ticks,
             **self._summed(target, folder),
             **_bytes(folder),
         }
@@ -76,7 +72,7 @@ class ProcessProbe(Probe):
                     counts[f"{thread} until {len(counts)}"] = before
                 counts[thread] = reading
         sums = [sum(column) for column in zip(*counts.values(), strict=True)]
-        return dict(zip(_SUMMED, sums, strict=False))
+        return {name: total for name, total in zip(_SUMMED, sums, strict=False) if name}
 
 
 def _reading(thread: str, schedstat: bytes, before: _Counts | None) -> _Counts | None:

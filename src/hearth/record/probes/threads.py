@@ -100,4 +100,4 @@ class ThreadProbe(Probe):
             if (last.utime, last.stime) != (seen.utime, seen.stime):
                 ran.append([tid, stat.cpu, seen.utime, seen.stime])
         self._seen[target] = now
-        return {"alive": len(now), "ran": ran, "names": names} if now else None
+        return {"ran": ran, "names": names} if now else None
