@@ -16,7 +16,7 @@ import pytest
 
 from hearth.base.processes import start_ticks
 from hearth.record import kernel
-from hearth.record.discovery import Found, ProcessFinder
+from hearth.record.discovery import ObservedProcess, ProcessFinder
 from hearth.record.flame import Recordings
 from hearth.record.gc_copy import MOST_BYTES, GcLogCopies, local_log_name
 from hearth.record.probes import survey
@@ -525,7 +525,7 @@ def test_a_gc_log_that_is_none_neither_stops_the_sampler_nor_fills_the_disk(
     warned: list[str] = []
     copies = GcLogCopies(proc, record, lost.append, lambda what, _: warned.append(what))
     for _ in range(2):
-        copies.follow([Found(executor, 1, "1", "java")])
+        copies.follow([ObservedProcess(executor, 1, "1", "java")])
     copies.follow([])
     kept = sum(file.stat().st_size for file in (record / "gc").iterdir())
     assert kept == (MOST_BYTES if kind == "sparse" else 0)

@@ -90,9 +90,9 @@ def by_node(
 
 def _nodes(cpus: str | None, head: RecordHead) -> str | None:
     """Return the nodes to which some CPUs belong, `0` or `0,1`; None if unknown."""
-    own = set(parse_ids(cpus)) if cpus else set()
-    found = [n for n, ids in head.cpus_of_node.items() if own & set(parse_ids(ids))]
-    return ",".join(sorted(found, key=int)) or None
+    wanted = set(parse_ids(cpus)) if cpus else set()
+    nodes = [n for n, ids in head.cpus_of_node.items() if wanted & set(parse_ids(ids))]
+    return ",".join(sorted(nodes, key=int)) or None
 
 
 def _of_group(

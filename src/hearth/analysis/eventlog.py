@@ -285,10 +285,10 @@ class _Reader:
     # Tasks: the events of which there are many.
 
     def _task_start(self, line: bytes) -> None:
-        found = _STARTED.search(line)
-        if found is None:
+        match = _STARTED.search(line)
+        if match is None:
             raise ValueError("a task's start of another form")
-        stage, attempt, task, launch, executor = found.groups()
+        stage, attempt, task, launch, executor = match.groups()
         where = (int(stage), int(attempt), int(launch), executor.decode("utf-8", "replace"))
         if where[2] > LATEST_MS:
             raise ValueError("no time")
@@ -447,8 +447,8 @@ def _operators(rdds: list[dict[str, Any]]) -> list[str]:
     for rdd in sorted(rdds, key=lambda rdd: whole(rdd, "RDD ID")):
         scope = maybe(text, rdd, "Scope")
         if scope is not None:
-            found = orjson.loads(scope)
-            scopes.setdefault(text(found, "id"), text(found, "name"))
+            details = orjson.loads(scope)
+            scopes.setdefault(text(details, "id"), text(details, "name"))
     return list(scopes.values())[:MOST_OPERATORS]
 
 

@@ -273,10 +273,10 @@ def _sample_file(evidence: Evidence, name: str, reader: Callable[[SampleFile], T
     if not path.is_file():
         return Absent(_why_absent(evidence.record, name))
     file = SampleFile(path)
-    found = reader(file)
+    content = reader(file)
     for warning in file.warnings:
         evidence.warn(warning)
-    return found
+    return content
 
 
 def _why_absent(record: Record, name: str) -> str:

@@ -58,8 +58,8 @@ def findings(analysis: Analysis) -> list[Finding]:
         _bandwidth,
         *(_of_stages(rule) for rule in STAGE_RULES), *(_of_plans(rule) for rule in PLAN_RULES),
     )  # fmt: skip
-    found = [finding for rule in rules for finding in rule(analysis)]
-    return sorted(found, key=_rank)
+    results = [finding for rule in rules for finding in rule(analysis)]
+    return sorted(results, key=_rank)
 
 
 def _rank(finding: Finding) -> tuple[int, int, float]:
@@ -394,21 +394,21 @@ def _remote(analysis: Analysis) -> Iterator[Finding]:
 def _involuntary(analysis: Analysis) -> Iterator[Finding]:
     if _disturbed(analysis):
         return
-    found = []
+    rates = []
     for place, name, use in _used(analysis):
         cpu_s = use.cpu_s.total
         if use.involuntary is not None and cpu_s >= 1:
             rate = use.involuntary / cpu_s
             if rate > INVOLUNTARY_PER_CPU_S:
-                found.append((rate, name, f"/executors/{place}/use/involuntary"))
-    if found:
-        rate, name, _ = max(found)
+                rates.append((rate, name, f"/executors/{place}/use/involuntary"))
+    if rates:
+        rate, name, _ = max(rates)
         yield Finding(
             "involuntary-switches", "note",
-            f"Threads of {_jvms(found)} were forced off a CPU more than"
+            f"Threads of {_jvms(rates)} were forced off a CPU more than"
             f" {INVOLUNTARY_PER_CPU_S:.0f} times per second of CPU time, at most {rate:.0f} times"
             f" ({_named(name)}).",
-            [pointer for _, _, pointer in found],
+            [pointer for _, _, pointer in rates],
             "use fewer cores per executor or fewer executors",
         )  # fmt: skip
 
@@ -416,24 +416,24 @@ def _involuntary(analysis: Analysis) -> Iterator[Finding]:
 def _run_delay(analysis: Analysis) -> Iterator[Finding]:
     if _disturbed(analysis):
         return
-    found = []
+    delays = []
     for place, name, use in _used(analysis):
         cpu_s, delay_s = use.cpu_s.total, use.run_delay_s
         if delay_s is not None and cpu_s >= 1 and delay_s > RUN_DELAY_SHARE * cpu_s:
-            found.append((delay_s / cpu_s, name, f"/executors/{place}/use/run_delay_s"))
-    if found:
-        share, name, _ = max(found)
+            delays.append((delay_s / cpu_s, name, f"/executors/{place}/use/run_delay_s"))
+    if delays:
+        share, name, _ = max(delays)
         yield Finding(
             "run-delay", "note",
-            f"Threads of {_jvms(found)} waited for a CPU for more than {RUN_DELAY_SHARE:.0%}"
+            f"Threads of {_jvms(delays)} waited for a CPU for more than {RUN_DELAY_SHARE:.0%}"
             f" of the time that they ran, at most {share:.0%} ({_named(name)}).",
-            [pointer for _, _, pointer in found],
+            [pointer for _, _, pointer in delays],
             "use fewer cores per executor",
         )  # fmt: skip
 
 
-def _jvms(found: Sequence[tuple[float, str, str]]) -> str:
-    return _named(found[0][1]) if len(found) == 1 else f"{len(found)} JVMs"
+def _jvms(rows: Sequence[tuple[float, str, str]]) -> str:
+    return _named(rows[0][1]) if len(rows) == 1 else f"{len(rows)} JVMs"
 
 
 def _named(jvm: str) -> str:
@@ -491,7 +491,7 @@ def _bandwidth(analysis: Analysis) -> Iterator[Finding]:
 def _of_stages(rule: StageRule) -> Callable[[Analysis], Iterator[Finding]]:
     """Return a rule about stages as a rule about the analysis."""
 
-    def found(analysis: Analysis) -> Iterator[Finding]:
+    def findings_of(analysis: Analysis) -> Iterator[Finding]:
         totals = _totals(analysis)
         slots = (totals.slots if totals else None) or 1
         for place, stage in _stages(analysis):
@@ -503,19 +503,19 @@ def _of_stages(rule: StageRule) -> Callable[[Analysis], Iterator[Finding]]:
                     [f"/stages/{place}/{name}" for name in rule.evidence], rule.next_step,
                 )  # fmt: skip
 
-    return found
+    return findings_of
 
 
 def _of_plans(rule: PlanRule) -> Callable[[Analysis], Iterator[Finding]]:
     """Return a rule about queries' plans as a rule about the analysis, once for each query."""
 
-    def found(analysis: Analysis) -> Iterator[Finding]:
+    def findings_of(analysis: Analysis) -> Iterator[Finding]:
         for place, query in enumerate(analysis.sql):
-            at, said = next(rule.found(query.plan), (0, None))
+            at, said = next(rule.problems(query.plan), (0, None))
             if said is not None:
                 yield Finding(
                     f"{rule.id}-{query.id}", rule.severity, f"In query {query.id} {said}.",
                     [f"/sql/{place}/plan/{at}"], rule.next_step,
                 )  # fmt: skip
 
-    return found
+    return findings_of

@@ -35,10 +35,10 @@ _STALL = re.compile(r"\A(?>.*?Allocation Stall \().*\) (\d{1,12}\.\d+)ms\s*$")
 
 
 class LoggedPause(NamedTuple):
-    """One stop of the application."""
+    """One stop of the application, ordered by its length."""
 
-    end_s: float | None
     pause_ms: float
+    end_s: float
     kind: str
 
 
@@ -52,6 +52,7 @@ class GcLog:
     allocation_stall_ms: float = 0.0
     heap_after_max_mb: int | None = None
     first_s: float | None = None
+    #: pauses of which the time is known
     longest: list[LoggedPause] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
 
@@ -64,7 +65,7 @@ def read_gc_log(*files: Path) -> GcLog:
             _read_file(file, log)
         except OSError as error:
             log.warnings.append(f"{file.name} cannot be read: {error.strerror}")
-    log.longest.sort(key=lambda pause: pause.end_s or 0.0)
+    log.longest.sort(key=lambda pause: pause.end_s)
     if log.first_s is None:
         names = ", ".join(file.name for file in files)
         log.warnings.append(f"{names} holds no line of a JVM's log with the decorator 'time'")
@@ -90,12 +91,12 @@ def _read_file(file: Path, log: GcLog) -> None:
 def _take(line: str, log: GcLog) -> None:
     if not line.startswith("["):
         return
-    if "Pause " in line and (found := _PAUSE.search(line)):
-        _pause(found, wall_seconds(line), log)
-    elif "Collection (" in line and (found := _CYCLE.search(line)):
-        log.heap_after_max_mb = max(log.heap_after_max_mb or 0, int(found[2]))
-    elif "Allocation Stall" in line and (found := _STALL.search(line)):
-        log.allocation_stall_ms += float(found[1])
+    if "Pause " in line and (pause := _PAUSE.search(line)):
+        _pause(pause, wall_seconds(line), log)
+    elif "Collection (" in line and (cycle := _CYCLE.search(line)):
+        log.heap_after_max_mb = max(log.heap_after_max_mb or 0, int(cycle[2]))
+    elif "Allocation Stall" in line and (stall := _STALL.search(line)):
+        log.allocation_stall_ms += float(stall[1])
     elif log.collector is None and "Using " in line:
         log.collector = line.rpartition("Using ")[2].strip()
     elif log.first_s is not None:
@@ -103,25 +104,20 @@ def _take(line: str, log: GcLog) -> None:
     _seen_at(wall_seconds(line), log)
 
 
-def _pause(found: re.Match[str], end_s: float | None, log: GcLog) -> None:
-    _, what, after, duration = found.groups()
+def _pause(line: re.Match[str], end_s: float | None, log: GcLog) -> None:
+    _, what, after, duration = line.groups()
     pause_ms = float(duration)
     log.pauses += 1
     log.pause_ms += pause_ms
     if after is not None:
         log.heap_after_max_mb = max(log.heap_after_max_mb or 0, int(after))
-    pause = _ByLength(end_s, pause_ms, what.partition(" (")[0])
+    if end_s is None:
+        return
+    pause = LoggedPause(pause_ms, end_s, what.partition(" (")[0])
     if len(log.longest) < MOST_PAUSES:
         heapq.heappush(log.longest, pause)
     else:
         heapq.heappushpop(log.longest, pause)
-
-
-class _ByLength(LoggedPause):
-    """A pause that orders by its length, for the heap."""
-
-    def __lt__(self, other: object) -> bool:
-        return isinstance(other, LoggedPause) and self.pause_ms < other.pause_ms
 
 
 def wall_seconds(line: str) -> float | None:

@@ -277,10 +277,10 @@ def _metric(name: str, events: Mapping[str, Count], means: Mapping[str, Mean]) -
     reasons = []
     for formula in FORMULAS:
         if formula.name == name:
-            found = _by_formula(formula, events)
-            if not isinstance(found, Absent):
-                return found
-            reasons.append(found.reason)
+            metric = _by_formula(formula, events)
+            if not isinstance(metric, Absent):
+                return metric
+            reasons.append(metric.reason)
     if not reasons:
         return Absent("only perf's own metrics of some processors have it")
     return Absent(min(reasons, key=lambda reason: "was tried" in reason))

@@ -36,18 +36,18 @@ class PlanNode:
 
 def read_plan(info: dict[str, Any]) -> list[PlanNode]:
     """Return the operators from the root down; ValueError, KeyError or TypeError for no plan."""
-    found: list[PlanNode] = []
+    operators: list[PlanNode] = []
     left = [(0, info)]
-    while left and len(found) < MOST_NODES:
+    while left and len(operators) < MOST_NODES:
         depth, node = left.pop()
         length = len(text(node, "simpleString"))
         metrics = {text(one, "name"): whole(one, "accumulatorId") for one in node["metrics"]}
         name = text(node, "nodeName").strip()
         # Spark counts partitions of partitioned tables only (DataSourceScanExec.scala).
         unpruned = _PARTITIONS in metrics and _conditions(node) == "[]"
-        found.append(PlanNode(depth, name, length, metrics, unpruned))
+        operators.append(PlanNode(depth, name, length, metrics, unpruned))
         left += [(depth + 1, child) for child in reversed(node["children"])]
-    return found
+    return operators
 
 
 def _conditions(node: dict[str, Any]) -> object:
@@ -82,11 +82,11 @@ def inside(plan: Sequence[PlanNode], at: int) -> Iterator[int]:
 
 def resolved(operators: Sequence[str], plan: Sequence[PlanNode]) -> list[str]:
     """Return a stage's operators with those that Spark compiled together named one by one."""
-    found: list[str] = []
+    names: list[str] = []
     for name in operators:
         own = _compiled(name, plan) if _CODEGEN.fullmatch(name) else [name]
-        found += [one for one in own if one not in _PLUMBING and one != next(iter(found[-1:]), "")]
-    return found or list(operators)
+        names += [one for one in own if one not in _PLUMBING and one != next(iter(names[-1:]), "")]
+    return names or list(operators)
 
 
 def _compiled(name: str, plan: Sequence[PlanNode]) -> list[str]:

@@ -195,8 +195,8 @@ def _pauses(evidence: Evidence) -> Measured[list[Pause]]:
     pauses: list[Pause] = []
     for pid, log in evidence.gc.items():
         for pause in log.longest:
-            if pause.end_s is not None:
-                start_s = evidence.seconds(pause.end_s * 1000 - pause.pause_ms)
-                pauses.append(Pause(names.get(pid, f"pid {pid}"), start_s, *pause[1:]))
+            start_s = evidence.seconds(pause.end_s * 1000 - pause.pause_ms)
+            name = names.get(pid, f"pid {pid}")
+            pauses.append(Pause(name, start_s, pause.pause_ms, pause.kind))
     pauses.sort(key=lambda pause: -pause.pause_ms)
     return sorted(pauses[:MOST_PAUSES], key=lambda pause: pause.start_s)

@@ -206,10 +206,10 @@ def _typed(value: Any, shape: Any, place: str) -> Any:
     if is_typeddict(shape):
         return _typed_dict(value, shape, place)
     if origin is Annotated:
-        found = _typed(value, inner[0], place)
+        read = _typed(value, inner[0], place)
         for further in filter(callable, inner[1:]):
             _check_further(value, further, place)
-        return found
+        return read
     if origin in (Union, UnionType):
         return _one_of(value, inner, place)
     if origin is Literal:
@@ -306,11 +306,11 @@ def _field(value: Any, name: str, shape: Any, place: str) -> Any:
 
 def _typed_dict(value: Any, shape: Any, place: str) -> Any:
     _check_kind(value, dict, place)
-    found = dict(value)
+    read = dict(value)
     for name, kind in _fields(shape).items():
         if name in value or name in shape.__required_keys__:
-            found[name] = _field(value, name, kind, place)
-    return found
+            read[name] = _field(value, name, kind, place)
+    return read
 
 
 @cache

@@ -185,8 +185,8 @@ def _key_limits(key: Any) -> Schema:
 
 
 def _keywords(limits: Limits) -> Schema:
-    found = {name: value for name, value in asdict(limits).items() if value is not None}
-    return {_camel(name): value for name, value in found.items()}
+    given = {name: value for name, value in asdict(limits).items() if value is not None}
+    return {_camel(name): value for name, value in given.items()}
 
 
 def _camel(name: str) -> str:
@@ -217,7 +217,7 @@ def _is_ours(kind: Any) -> bool:
 @cache
 def comments(kind: Any) -> dict[str, str]:
     """Return the comment `#:` of each field of a class."""
-    found: dict[str, list[str]] = {}
+    lines_of: dict[str, list[str]] = {}
     above: list[str] = []
     name = ""
     try:
@@ -229,9 +229,9 @@ def comments(kind: Any) -> dict[str, str]:
         if token.type == tokenize.COMMENT and token.string.startswith("#:"):
             text = token.string.removeprefix("#:").strip()
             own_line = not token.line[: token.start[1]].strip()
-            (above if own_line else found.setdefault(name, [])).append(text)
+            (above if own_line else lines_of.setdefault(name, [])).append(text)
         elif is_field and token.line[token.end[1] :].startswith(":"):
             name = token.string
             if above:
-                found[name], above = above, []
-    return {name: " ".join(lines) for name, lines in found.items()}
+                lines_of[name], above = above, []
+    return {name: " ".join(lines) for name, lines in lines_of.items()}

@@ -165,8 +165,8 @@ def command(verb: str, *arguments: str, debug: bool = False, compute: bool = Fal
 
 def _class_path() -> str:
     jars = paths.spark_home() / "jars"
-    found = [_one(jars, pattern) for pattern in (*_LIBRARIES, _ANNOTATIONS, *_COMPRESSION)]
-    return ":".join(str(path) for path in [paths.hearth_jar(), *found])
+    libraries = [_one(jars, pattern) for pattern in (*_LIBRARIES, _ANNOTATIONS, *_COMPRESSION)]
+    return ":".join(str(path) for path in [paths.hearth_jar(), *libraries])
 
 
 def _one(folder: Path, pattern: str) -> Path:

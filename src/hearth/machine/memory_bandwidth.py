@@ -45,14 +45,14 @@ def sustained_bandwidth(*, debug: bool = False) -> SustainedBandwidth:
         return known
     print("hearth: measuring memory bandwidth, once for this machine ...", file=sys.stderr)
     with working("measuring memory bandwidth"):
-        found = typed(jvm.call("bandwidth", debug=debug, compute=True), SustainedBandwidth)
+        measured = typed(jvm.call("bandwidth", debug=debug, compute=True), SustainedBandwidth)
     try:
         file = _place()
         private_directory(file.parent)
-        write_document(file, to_json(found))
+        write_document(file, to_json(measured))
     except OSError as error:
         print(f"hearth: the bandwidth will be measured again next time: {error}", file=sys.stderr)
-    return found
+    return measured
 
 
 def _place() -> Path:

@@ -23,7 +23,7 @@ from hearth.base.java import own_directory, own_environment
 from hearth.base.private_files import open_private, private_directory, write_private
 from hearth.base.processes import is_alive, start_ticks
 from hearth.record import kernel
-from hearth.record.discovery import Found
+from hearth.record.discovery import ObservedProcess
 from hearth.record.probes.base import SampledProcess, read_if_alive
 from hearth.record.store import RecordWriter
 
@@ -81,12 +81,12 @@ class Recordings:
         self._folder = writer.directory / FOLDER
         self.problem = self._prepare()
 
-    def follow(self, processes: Iterable[Found]) -> None:
+    def follow(self, processes: Iterable[ObservedProcess]) -> None:
         """Ask those that are new and ready, and hear what the others answered."""
-        for found in processes:
-            if found.target.role in ("driver", "executor") and found.target not in self._done:
-                self._ids[found.target] = found.executor_id
-                self._look(found.target)
+        for process in processes:
+            if process.target.role in ("driver", "executor") and process.target not in self._done:
+                self._ids[process.target] = process.executor_id
+                self._look(process.target)
 
     def close(self) -> None:
         """End what is under way, keeps what the JVMs have left, and clears the shared memory."""

@@ -68,7 +68,7 @@ def _limit(tree: Tree, groups: dict[str, str], kind: str, v2: str, v1: str) -> M
         own = f"{base}/{controller}{groups[controller]}".rstrip("/")
         candidates = [f"{own}/{v1}", f"{base}/{controller}/{v1}"]
     read = [_read(tree, path) for path in candidates]
-    return next((found for found in read if isinstance(found, Setting)), read[0])
+    return next((setting for setting in read if isinstance(setting, Setting)), read[0])
 
 
 def versions(hearth: str, spark_home: Path, java: Path) -> dict[str, str]:

@@ -130,13 +130,13 @@ def _predicted_from(result: Colocated, predicted: Predicted) -> str:
 
 def _split_rows(result: Colocated, predicted: Predicted) -> list[list[str]]:
     """Return a row for each split, the best first; of the one that runs, what it is unbound."""
-    found = []
+    rows = []
     for at, split in enumerate(predicted.splits):
         runs = split.shown == result.split
-        found.append(_split(split, split.shown + (" *" if runs else "")))
+        rows.append(_split(split, split.shown + (" *" if runs else "")))
         if runs and predicted.unbound:
-            found.append(_split(predicted.unbound[at], f"{split.shown} unbound"))
-    return found
+            rows.append(_split(predicted.unbound[at], f"{split.shown} unbound"))
+    return rows
 
 
 def _split(split: Split, name: str) -> list[str]:

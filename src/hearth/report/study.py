@@ -18,32 +18,36 @@ def show_presets(presets: Sequence[Preset], screen: Screen) -> list[str]:
     return table(screen, ["name", "study", "experiment"], rows)
 
 
-def show_preset(found: Preset, steps: Sequence[ReadyStep], screen: Screen) -> list[str]:
+def show_preset(preset: Preset, steps: Sequence[ReadyStep], screen: Screen) -> list[str]:
     """Return its protocol, what would run here, what cannot, and what was published."""
-    lines = [screen.title(f"{found.name}: {found.title} ({found.study})")]
-    facts = (("machine", found.machine), ("protocol", found.protocol), ("measured", found.measured))
+    lines = [screen.title(f"{preset.name}: {preset.title} ({preset.study})")]
+    facts = (
+        ("machine", preset.machine),
+        ("protocol", preset.protocol),
+        ("measured", preset.measured),
+    )
     lines += [screen.paragraph(f"{name}: {text}", "  ", "    ") for name, text in facts]
-    if found.settings:
-        settings = ", ".join(f"{key}={value}" for key, value in found.settings.items())
+    if preset.settings:
+        settings = ", ".join(f"{key}={value}" for key, value in preset.settings.items())
         lines.append(screen.paragraph(f"settings: {settings}", "  ", "    "))
-    lines += ["", *show_steps(found, steps, screen), "", screen.title("published")]
-    rows = [[value.what, value.place, value.published] for value in found.values]
+    lines += ["", *show_steps(preset, steps, screen), "", screen.title("published")]
+    rows = [[value.what, value.place, value.published] for value in preset.values]
     return [*lines, *table(screen, _HEAD[:3], rows)]
 
 
-def show_steps(found: Preset, steps: Sequence[ReadyStep], screen: Screen) -> list[str]:
+def show_steps(preset: Preset, steps: Sequence[ReadyStep], screen: Screen) -> list[str]:
     """Return the commands that run here, and a line with its reason for each that cannot."""
-    lines = [screen.title(f"what runs here of {found.name}")]
+    lines = [screen.title(f"what runs here of {preset.name}")]
     lines += [f"  hearth {shlex.join(one.command)}" for one in steps if not one.missing]
     lines += [] if any(not one.missing for one in steps) else ["  nothing"]
-    lines += show_missing(found, steps, screen)
+    lines += show_missing(preset, steps, screen)
     return lines
 
 
-def show_missing(found: Preset, steps: Sequence[ReadyStep], screen: Screen) -> list[str]:
+def show_missing(preset: Preset, steps: Sequence[ReadyStep], screen: Screen) -> list[str]:
     """Return a line for each step that this machine cannot run, and for what hearth has not."""
     reasons = [(one.step.name, reason) for one in steps for reason in one.missing]
-    reasons += [(part.what, part.why) for part in found.parts]
+    reasons += [(part.what, part.why) for part in preset.parts]
     return [
         screen.paragraph(f"not available: {what}: {why}", "  ", "    ") for what, why in reasons
     ]

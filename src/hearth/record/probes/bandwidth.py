@@ -136,14 +136,14 @@ def _bytes(reading: CounterReading) -> int:
 def uncore_events(sys: Path) -> tuple[str, ...]:
     """Return the memory controllers' read and write events, where the kernel has their counters."""
     devices = sys / "bus" / "event_source" / "devices"
-    found = []
+    names = []
     for device in sorted(devices.glob("uncore_imc*")):
-        found += [f"{device.name}/{n}/" for n in _OF_INTEL if (device / "events" / n).exists()]
+        names += [f"{device.name}/{n}/" for n in _OF_INTEL if (device / "events" / n).exists()]
     for device in sorted(devices.glob("nest_mcs*_imc")):
         events = sorted(file.name for file in device.glob(f"events/{_OF_POWER}"))
         # The unit and the scale of an event are files of their own.
-        found += [f"{device.name}/{name}/" for name in events if "." not in name]
-    return (*found, *_OF_AMD) if any(devices.glob("amd_umc*")) else tuple(found)
+        names += [f"{device.name}/{name}/" for name in events if "." not in name]
+    return (*names, *_OF_AMD) if any(devices.glob("amd_umc*")) else tuple(names)
 
 
 def _by_cache(sys: Path) -> dict[str, set[int]]:

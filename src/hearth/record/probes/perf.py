@@ -69,8 +69,8 @@ def try_metrics(perf: str, groups: Sequence[str]) -> str | None:
 
 def _count(perf: str, events: list[str]) -> dict[str, CounterReading] | None:
     readings = read_once(perf, ["-e", listed(events)])
-    found = {plain(reading.event): reading for reading in readings if reading.event}
-    return found or None
+    by_event = {plain(reading.event): reading for reading in readings if reading.event}
+    return by_event or None
 
 
 def read_once(perf: str, what: Sequence[str]) -> list[CounterReading]:

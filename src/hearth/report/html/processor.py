@@ -98,16 +98,16 @@ def _tables(rows: list[tuple[str, OfMetrics]]) -> View:
         for key, metric in of.items()
         if key not in _STUDIES_ONLY or not isinstance(metric, Absent)
     ]
-    found: dict[str, Metric] = {}
+    known: dict[str, Metric] = {}
     for _, of in rows:
-        found |= {key: metric for key, metric in of.items() if not isinstance(metric, Absent)}
+        known |= {key: metric for key, metric in of.items() if not isinstance(metric, Absent)}
     origins = [
         [
             _WORDS.get(key, key.replace("_", " ")),
             f"{metric.formula} ({metric.source})",
             ", ".join(metric.events),
         ]
-        for key, metric in found.items()
+        for key, metric in known.items()
     ]
     return {"values": values, "origins": origins}
 

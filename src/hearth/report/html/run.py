@@ -196,12 +196,12 @@ def _telling(run: Analysis) -> list[tuple[str, str]]:
 
 def verdict(run: Analysis) -> str:
     """Say in one sentence how it ended, and the time to gain by following one finding."""
-    record, found = run.record, run.findings
+    record, findings = run.record, run.findings
     ended = f"{record.state.capitalize()} after {seconds(record.wall_s)}"
-    if not found:
+    if not findings:
         return f"{ended}; nothing exceeded the thresholds."
-    counted = f"{len(found)} finding{'s' if len(found) > 1 else ''}"
-    gain = max((finding.seconds or 0.0 for finding in found), default=0.0)
+    counted = f"{len(findings)} finding{'s' if len(findings) > 1 else ''}"
+    gain = max((finding.seconds or 0.0 for finding in findings), default=0.0)
     if not gain or not record.wall_s:
         return f"{ended}, with {counted}; how many seconds there are to gain is not known."
     part_of = f"{seconds(gain)} ({min(gain / record.wall_s, 1):.0%})"
@@ -259,15 +259,15 @@ def _finding(finding: Finding) -> View:
 
 def _places(evidence: Sequence[str]) -> list[tuple[str, str | None, str]]:
     """Return where evidence is seen, each place once: words, section, and the JSON pointers."""
-    found: dict[tuple[str, str | None], list[str]] = {}
+    pointers: dict[tuple[str, str | None], list[str]] = {}
     for pointer in evidence:
         parts = pointer.strip("/").split("/")
         section, words = next(
             (_SHOWN_IN[key] for key in ("/".join(parts[:2]), parts[0]) if key in _SHOWN_IN),
             (None, pointer),
         )
-        found.setdefault((words, section), []).append(pointer)
-    return [(words, section, ", ".join(each)) for (words, section), each in found.items()]
+        pointers.setdefault((words, section), []).append(pointer)
+    return [(words, section, ", ".join(each)) for (words, section), each in pointers.items()]
 
 
 def _machine(

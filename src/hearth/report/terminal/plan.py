@@ -44,11 +44,11 @@ def explained(plan: Plan, key: str, machine: Topology, screen: Screen) -> list[s
     if not key:
         return [*_reasons(plan.reasons, screen), "", *_where(plan, machine, screen)]
     wanted = _plain_name(key)
-    found = [r for r in plan.reasons if _plain_name(r.decision) == wanted]
-    if not found:
+    reasons = [r for r in plan.reasons if _plain_name(r.decision) == wanted]
+    if not reasons:
         names = ", ".join(dict.fromkeys(reason.decision for reason in plan.reasons))
         raise UserError(f"--explain: the plan has no decision '{key}': it has {names}")
-    return _reasons(found, screen)
+    return _reasons(reasons, screen)
 
 
 def _plain_name(decision: str) -> str:

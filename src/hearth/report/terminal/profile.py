@@ -194,10 +194,10 @@ def _of_cycles(total: _OfMetrics, screen: Screen) -> list[str]:
 
 
 def _shares(total: _OfMetrics, names: dict[str, str]) -> list[str]:
-    found = {words: total[name] for name, words in names.items()}
+    metrics = {words: total[name] for name, words in names.items()}
     return [
         f"{words} {metric.value:.0%}"
-        for words, metric in found.items()
+        for words, metric in metrics.items()
         if not isinstance(metric, Absent)
     ]
 

@@ -86,8 +86,8 @@ class _ByCpu(Generic[_Part]):
 
     def within(self, cpus: set[int]) -> list[_Part]:
         """Return the parts that have one of these CPUs, in their order."""
-        found = {place for cpu in cpus for place in self._places.get(cpu, ())}
-        return [self._parts[place] for place in sorted(found)]
+        places = {place for cpu in cpus for place in self._places.get(cpu, ())}
+        return [self._parts[place] for place in sorted(places)]
 
 
 def _package_text(package: Package, cores: list[Core], screen: Screen) -> str:
