@@ -207,10 +207,10 @@ CASES = {
     ),
     "local-dirs-kind": Case(mount(ROOT_MOUNT), mount(("/", "overlay", "rw"))),
     "local-dirs-space": Case(
-        mount(ROOT_MOUNT), mount(ROOT_MOUNT, own=space(1 << 20, 200 << 30)), harm=True
+        mount(ROOT_MOUNT), mount(ROOT_MOUNT, user=space(1 << 20, 200 << 30)), harm=True
     ),
     "shared-memory": Case(
-        mount(ROOT_MOUNT, SHM), mount(ROOT_MOUNT, SHM, own=space(1, 64 << 20))
+        mount(ROOT_MOUNT, SHM), mount(ROOT_MOUNT, SHM, user=space(1, 64 << 20))
     ),
     "memory-nodes-allowed": Case(
         Given(), Given(topology={"allowed": replace(ALLOWED, nodes="0")})
@@ -220,7 +220,7 @@ CASES = {
     "host-name": Case(files(f"{HOST} = big-box"), files(f"{HOST} = big_box"), harm=True),
     "host-resolves": Case(
         files(f"{HOST} = big-box"),
-        files(f"{HOST} = big-box", own={"resolve": lambda name: []}),
+        files(f"{HOST} = big-box", user={"resolve": lambda name: []}),
         harm=True,
     ),
     "loopback-down": Case(
@@ -251,16 +251,16 @@ CASES = {
     "spark-contradictions": Case(
         conf({**OFF_HEAP, "spark.memory.offHeap.size": "4g"}), conf(OFF_HEAP), harm=True
     ),
-    "spark-version": Case(Given(), Given(own={"spark_version": "3.5.1"}), harm=True),
+    "spark-version": Case(Given(), Given(user={"spark_version": "3.5.1"}), harm=True),
     "installed-link": Case(
-        Given(own={"installed": {"/spark/jars/hearth-spark_2.13-0.1.0.jar": JAR}}),
-        Given(own={"installed": OLD_JAR}),
+        Given(user={"installed": {"/spark/jars/hearth-spark_2.13-0.1.0.jar": JAR}}),
+        Given(user={"installed": OLD_JAR}),
         harm=True,
     ),
     "state-on-network": Case(mount(ROOT_MOUNT), mount(ROOT_MOUNT, ("/home", "nfs4", "rw"))),
-    "state-space": Case(Given(), Given(own=space(1 << 20, 200 << 30)), harm=True),
+    "state-space": Case(Given(), Given(user=space(1 << 20, 200 << 30)), harm=True),
     "archive-failures": Case(
-        Given(), Given(own={"archive_failures": [("driver", "no space left on the device")]})
+        Given(), Given(user={"archive_failures": [("driver", "no space left on the device")]})
     ),
 }  # fmt: skip
 
@@ -271,13 +271,13 @@ def temporary(folder: str) -> str:
 
 def noexec(settings: dict[str, str], mode: str = PLAN.mode, **environment: str) -> Given:
     """Where /tmp and /fast are mounted noexec."""
-    return replace(NOEXEC, own=conf(settings, **environment).own, plan={"mode": mode})
+    return replace(NOEXEC, user=conf(settings, **environment).user, plan={"mode": mode})
 
 
 def in_memory(
-    kind: str, own: Mapping[str, object] = MappingProxyType({}), **topology: object
+    kind: str, user: Mapping[str, object] = MappingProxyType({}), **topology: object
 ) -> Given:
-    return mount(ROOT_MOUNT, ("/tmp", kind, "rw"), own=own, topology=topology)
+    return mount(ROOT_MOUNT, ("/tmp", kind, "rw"), user=user, topology=topology)
 
 
 def cppc(*shares: tuple[int, int]) -> Given:
@@ -324,7 +324,7 @@ KILLED = {**ROOT_GROUP, "proc/vmstat": "oom_kill 3\n"}
 EVENTS = "sys/fs/cgroup/memory.events"
 TAKEN = PLAN.memory_mb << 20
 OF_2_GB = nodes({"memory_bytes": TAKEN + (2 << 30)}, memory_limit_bytes=None, nodes="0")
-UNREADABLE = Given(own={"conf": Absent("spark-defaults.conf: cannot read it")})
+UNREADABLE = Given(user={"conf": Absent("spark-defaults.conf: cannot read it")})
 NUL = replace(NOEXEC, modes=DIRECTORIES)
 #: `fine`, `advice`, `harm` or `unseen`, what is seen, and parts of the command and of where it was
 #: read.
@@ -391,7 +391,7 @@ ALSO = [
     ("uneven-nodes", Given({"proc/cpuinfo": "flags\t\t: fpu\n"}, topology=SMALL_NODE),
      "advice: ... move modules"),
     # Libraries are unpacked where Java keeps temporary files, not where Python does.
-    ("temporary-noexec", replace(NOEXEC, own={"temporary": "/scratch"}), "harm: /tmp of the"),
+    ("temporary-noexec", replace(NOEXEC, user={"temporary": "/scratch"}), "harm: /tmp of the"),
     ("temporary-noexec", noexec({}, JAVA_TOOL_OPTIONS="-Djava.io.tmpdir=/scratch"), "fine: "),
     ("temporary-noexec", noexec({DRIVER: temporary("/data")}), "fine: "),
     ("temporary-noexec", noexec({DRIVER: temporary("/data"), EXECUTOR: temporary("/fast")}),
@@ -423,7 +423,7 @@ ALSO = [
     ("directory-modes",
      replace(conf({EXECUTOR: temporary("/data")}), modes={**DIRECTORIES, "data": 0o700}),
      "fine: ... /data (java.io.tmpdir of executors): mode 0700"),
-    *((rule, replace(NUL, own={"conf": {key: temporary("/a\0b")}}),
+    *((rule, replace(NUL, user={"conf": {key: temporary("/a\0b")}}),
        "unseen: -Djava.io.tmpdir names no file")
       for rule in ("directory-modes", "temporary-noexec") for key in (DRIVER, EXECUTOR)),
 ]  # fmt: skip

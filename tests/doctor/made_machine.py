@@ -7,7 +7,7 @@ from typing import Any
 
 from hearth.base.absent import Absent
 from hearth.base.codec import load_typed
-from hearth.doctor.machine import Machine, Own, Space
+from hearth.doctor.machine import Machine, Space, UserSettings
 from hearth.machine.plan import Plan
 from hearth.machine.topology import Topology
 from hearth.machine.tree import Tree
@@ -18,7 +18,7 @@ TOPOLOGY = load_typed(EXAMPLES / "topology.json", Topology)
 PLAN = load_typed(EXAMPLES / "plan.json", Plan)
 JAR = "/opt/hearth/hearth-spark_2.13-0.1.0.jar"
 AMPLE = Space(100 << 30, 200 << 30, 1000, 2000)
-OWN = Own(
+USER = UserSettings(
     environment={},
     conf={},
     local_dirs=["/tmp"],
@@ -38,7 +38,7 @@ class Given:
     """Files by path, modes of directories, and what differs from the examples."""
 
     files: Mapping[str, str | bytes] = field(default_factory=dict)
-    own: Mapping[str, Any] = field(default_factory=dict)
+    user: Mapping[str, Any] = field(default_factory=dict)
     topology: Mapping[str, Any] = field(default_factory=dict)
     plan: Mapping[str, Any] = field(default_factory=dict)
     modes: Mapping[str, int] = field(default_factory=dict)
@@ -53,12 +53,12 @@ class Given:
         for path, mode in self.modes.items():
             (root / path).mkdir(parents=True, exist_ok=True)
             (root / path).chmod(mode)
-        own = replace(OWN, **self.own)
+        user = replace(USER, **self.user)
         return Machine(
             Tree(root),
             replace(TOPOLOGY, **self.topology),
             replace(PLAN, **self.plan),
-            own,
+            user,
         )
 
 
@@ -99,7 +99,7 @@ def mount(*rows: tuple[str, str, str], **more: Any) -> Given:
 
 def conf(settings: Mapping[str, str] = {}, **environment: str) -> Given:
     """Settings of spark-defaults.conf, and variables."""
-    return Given(own={"conf": settings, "environment": environment})
+    return Given(user={"conf": settings, "environment": environment})
 
 
 def nodes(*changes: Mapping[str, Any], **allowed: Any) -> Mapping[str, Any]:

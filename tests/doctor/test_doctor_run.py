@@ -50,9 +50,9 @@ def test_a_run_is_judged_by_its_own_plan_and_settings(tmp_path: Path) -> None:
     elsewhere = replace(PLAN, mode="native")
     machine = replace(Given().machine(tmp_path), plan=elsewhere)
     judged = machine_of(machine, kept)
-    assert judged.the_plan().mode == plan["mode"]
-    assert judged.the_own().settings == {"spark.sql.adaptive.enabled": "false"}
-    assert judged.the_own().spark_version == "3.5.1"
+    assert judged.require_plan().mode == plan["mode"]
+    assert judged.user_settings().settings == {"spark.sql.adaptive.enabled": "false"}
+    assert judged.user_settings().spark_version == "3.5.1"
     (found,) = of(RULES["adaptive-execution"], judged, RUN).findings
     assert found.evidence == "the settings of the run"
     assert found.in_run == InRun("3 queries", True)
@@ -63,7 +63,7 @@ def test_java_options_that_hearth_gave_are_not_held_against_the_user(tmp_path: P
     own = " ".join(plan["executors"][0]["java_options"])
     given = f"{own} -XX:ParallelGCThreads=900 '-Xlog:gc*,safepoint:file=x:time'"
     kept = record(tmp_path, plan=plan, configuration={"spark.executor.extraJavaOptions": given})
-    conf = machine_of(Given().machine(tmp_path), kept).the_own().settings
+    conf = machine_of(Given().machine(tmp_path), kept).user_settings().settings
     assert conf == {"spark.executor.extraJavaOptions": "-XX:ParallelGCThreads=900"}
 
 
@@ -92,7 +92,7 @@ def test_advice_about_what_the_run_had_none_of_comes_last_and_does_not_count(
     tmp_path: Path,
 ) -> None:
     files = {"proc/self/mountinfo": "2 1 8:1 / / rw - overlay s rw\n"}
-    machine = Given(files, own={"conf": {"spark.sql.adaptive.enabled": "false"}}).machine(tmp_path)
+    machine = Given(files, user={"conf": {"spark.sql.adaptive.enabled": "false"}}).machine(tmp_path)
     checks = [RULES["local-dirs-kind"], RULES["adaptive-execution"]]
     found = examine(machine, None, {}, checks, run=replace(RUN, changed=["smt: on then, off now"]))
     assert [one.name for one in found.findings] == ["adaptive-execution", "local-dirs-kind"]

@@ -213,7 +213,7 @@ def with_flame(run: Analysis) -> Analysis:
         frames=frames,
         frame=[0, 1, 2, 3],
         parent=[-1, 0, 1, 1],
-        own={"0": [0, 100, 500, 0], "1": [0, 0, 100, 300]},
+        self_samples={"0": [0, 100, 500, 0], "1": [0, 0, 100, 300]},
         top=[Method(frames[2], 600), Method(frames[3], 300), Method(frames[1], 100)],
         absent={"driver": "its JVM was killed"},
     )

@@ -6,6 +6,7 @@ from dataclasses import fields, replace
 from pathlib import Path
 
 from hearth.analysis import metrics
+from hearth.analysis.cache import key_of, read_cached, write_cached
 from hearth.analysis.counter_samples import Counts, read_counts
 from hearth.analysis.document import (
     AnalysedMachine,
@@ -31,7 +32,6 @@ from hearth.analysis.evidence import Evidence, gather, gather_event_log
 from hearth.analysis.executors import executors
 from hearth.analysis.failure import cause_of
 from hearth.analysis.findings import findings
-from hearth.analysis.kept_analysis import keep, kept, key_of
 from hearth.analysis.samples import Key, SampleFile
 from hearth.analysis.sqlplan import PlanNode, resolved
 from hearth.analysis.stages import StageTally
@@ -71,10 +71,10 @@ def analyse(directory: Path) -> Analysis:
     """
     record = read_record(directory.resolve())
     key = key_of(record)
-    analysis = kept(record, key)
+    analysis = read_cached(record, key)
     if analysis is None:
         analysis = compose(gather(record.directory))
-        keep(record, key, analysis)
+        write_cached(record, key, analysis)
     return analysis
 
 
@@ -187,8 +187,8 @@ def _machine(evidence: Evidence) -> Measured[AnalysedMachine]:
 
 def _within(cpus: str, groups: Sequence[CpuGroup]) -> list[str]:
     """Return those of the groups that have CPUs among these."""
-    own = set(parse_ids(cpus))
-    return [group.cpus for group in groups if not own.isdisjoint(parse_ids(group.cpus))]
+    wanted = set(parse_ids(cpus))
+    return [group.cpus for group in groups if not wanted.isdisjoint(parse_ids(group.cpus))]
 
 
 def _counters(evidence: Evidence) -> Measured[dict[str, dict[str, Measured[Counted]]]]:

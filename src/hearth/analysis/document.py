@@ -472,7 +472,7 @@ class Flame:
     frames: list[str]
     frame: list[Count]  #: a place in `frames`
     parent: list[int]  #: the caller's row, or -1
-    own: dict[str, list[int]]  #: of each process the samples that end in each row
+    self_samples: dict[str, list[int]]  #: of each process the samples that end in each row
     #: methods and how many samples found a thread in their own code, the most first
     top: list[Method]
     absent: dict[str, str]  #: why a process has no samples

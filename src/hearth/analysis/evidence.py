@@ -154,12 +154,12 @@ def gather(directory: Path) -> Evidence:
 
 
 def _flame(record: Record) -> Measured[Flame]:
-    asked = record.head.flame
-    if asked is None:
+    requested = record.head.flame
+    if requested is None:
         return NOT_ASKED
-    if isinstance(asked, Absent):
-        return asked
-    beside = Path(asked).with_name("jfr")
+    if isinstance(requested, Absent):
+        return requested
+    beside = Path(requested).with_name("jfr")
     return read_flame(record.directory, str(beside) if beside.is_file() else shutil.which("jfr"))
 
 

@@ -341,9 +341,9 @@ def _idle_machine(analysis: Analysis) -> Iterator[Finding]:
     for node in machine.nodes:
         known = [share for share in shares.get(node.id, ()) if share is not None]
         if known:
-            own = len(node.cores) or len(parse_ids(node.cpus))
-            cores += own
-            idle += own * (1 - statistics.fmean(known))
+            node_cores = len(node.cores) or len(parse_ids(node.cpus))
+            cores += node_cores
+            idle += node_cores * (1 - statistics.fmean(known))
     if idle >= max(IDLE_SHARE * cores, LEAST_SHARED_CORES):
         spare = _idle_bandwidth(analysis)
         memory = "" if spare is None else f" and {spare:.0f} GB/s of memory bandwidth"
@@ -495,11 +495,11 @@ def _of_stages(rule: StageRule) -> Callable[[Analysis], Iterator[Finding]]:
         totals = _totals(analysis)
         slots = (totals.slots if totals else None) or 1
         for place, stage in _stages(analysis):
-            said = rule.says(stage, slots)
-            if said is not None:
+            problem = rule.says(stage, slots)
+            if problem is not None:
                 yield Finding(
                     f"{rule.id}-{stage.id}.{stage.attempt}", rule.severity,
-                    f"In {_called(stage)} {said}.",
+                    f"In {_called(stage)} {problem}.",
                     [f"/stages/{place}/{name}" for name in rule.evidence], rule.next_step,
                 )  # fmt: skip
 
@@ -511,10 +511,10 @@ def _of_plans(rule: PlanRule) -> Callable[[Analysis], Iterator[Finding]]:
 
     def findings_of(analysis: Analysis) -> Iterator[Finding]:
         for place, query in enumerate(analysis.sql):
-            at, said = next(rule.problems(query.plan), (0, None))
-            if said is not None:
+            at, problem = next(rule.problems(query.plan), (0, None))
+            if problem is not None:
                 yield Finding(
-                    f"{rule.id}-{query.id}", rule.severity, f"In query {query.id} {said}.",
+                    f"{rule.id}-{query.id}", rule.severity, f"In query {query.id} {problem}.",
                     [f"/sql/{place}/plan/{at}"], rule.next_step,
                 )  # fmt: skip
 

@@ -147,17 +147,17 @@ def stacks(lines: Iterable[str]) -> Iterator[_Stack]:
 
 
 def _flame(read: _Read, total: int) -> Flame:
-    """Return one tree of all; `own` has the samples of each process that end in a node."""
+    """Return one tree of all; `self_samples` are those of each process that end in a node."""
     names = sorted(read.stacks)
     weights: Counter[_Stack] = Counter()
     for counts in read.stacks.values():
         for stack, count in counts.items():
             for depth in range(1, len(stack) + 1):
                 weights[stack[:depth]] += count
-    kept = {path for path, count in weights.items() if count >= total * _LEAST_SHARE}
-    nodes = sorted(kept)
+    drawn_paths = {path for path, count in weights.items() if count >= total * _LEAST_SHARE}
+    nodes = sorted(drawn_paths)
     place = {path: number for number, path in enumerate(nodes)}
-    own = {name: [0] * len(nodes) for name in names}
+    self_samples = {name: [0] * len(nodes) for name in names}
     methods: dict[str, Counter[str]] = {name: Counter() for name in names}
     for name in names:
         for stack, count in read.stacks[name].items():
@@ -165,7 +165,7 @@ def _flame(read: _Read, total: int) -> Flame:
                 methods[name][stack[-1]] += count
             drawn = next((d for d in range(len(stack), 0, -1) if stack[:d] in place), 0)
             if drawn:
-                own[name][place[stack[:drawn]]] += count
+                self_samples[name][place[stack[:drawn]]] += count
     frames = list(dict.fromkeys(path[-1] for path in nodes))
     number = {frame: at for at, frame in enumerate(frames)}
     everywhere: Counter[str] = Counter()
@@ -178,7 +178,7 @@ def _flame(read: _Read, total: int) -> Flame:
         frames=frames,
         frame=[number[path[-1]] for path in nodes],
         parent=[place.get(path[:-1], -1) for path in nodes],
-        own=own,
+        self_samples=self_samples,
         top=[Method(method, count) for method, count in everywhere.most_common(50)],
         absent=read.absent,
     )

@@ -125,12 +125,12 @@ def _gained_cpu_s(
     plan = evidence.record.head.plan if evidence.record else None
     if plan is None:
         return Absent("the record holds no plan, which says how many CPUs an executor has")
-    own = {place: len(parse_ids(each.cpus)) for place, each in enumerate(plan.executors)}
+    cpus_of_place = {place: len(parse_ids(each.cpus)) for place, each in enumerate(plan.executors)}
     gained = 0.0
     for executor, place in places.items():
         keys = [one.key for one in evidence.processes if one.executor_id == executor]
         sampled = [evidence.use[key].cpu_ticks_over_time for key in keys if key in evidence.use]
-        if not sampled or place not in own:
+        if not sampled or place not in cpus_of_place:
             return Absent(f"executor {executor} was not sampled")
         step_ms = max(series.step_ms for series in sampled)
         step_s = step_ms / 1000
@@ -141,7 +141,7 @@ def _gained_cpu_s(
                 used[step] += mean * series.step_ms / evidence.ticks_per_s
         loans = [(loan.start_s, loan.end_s) for loan in listed if loan.executor == executor]
         gained += sum(
-            max(sum(used[first:last]) - own[place] * step_s * (last - first), 0.0)
+            max(sum(used[first:last]) - cpus_of_place[place] * step_s * (last - first), 0.0)
             for first, last in _windows(loans, step_s, len(used))
         )
     return round(gained, 1)

@@ -82,12 +82,12 @@ class _Trace:
     def _keep(self, t: float, pid: int, ran: list[list[int]]) -> None:
         """Keep every reading whose number is a multiple of the stride."""
         threads, columns = self.threads, self.threads.columns
-        kept = ran[-threads.observations % threads.stride :: threads.stride]
+        readings = ran[-threads.observations % threads.stride :: threads.stride]
         threads.observations += len(ran)
-        columns["t"] += [t] * len(kept)
-        columns["pid"] += [pid] * len(kept)
-        columns["tid"] += [reading[0] for reading in kept]
-        columns["cpu"] += [reading[1] for reading in kept]
+        columns["t"] += [t] * len(readings)
+        columns["pid"] += [pid] * len(readings)
+        columns["tid"] += [reading[0] for reading in readings]
+        columns["cpu"] += [reading[1] for reading in readings]
         while len(columns["t"]) > MOST_TRACE_ROWS:
             threads.stride *= 2
             for name, column in columns.items():

@@ -271,9 +271,9 @@ def averaged(processes: Iterable[Mapping[str, Mean]]) -> dict[str, Mean]:
 
 
 def _metric(name: str, events: Mapping[str, Count], means: Mapping[str, Mean]) -> Measured[Metric]:
-    own = _by_perf(name, means)
-    if own is not None:
-        return own
+    of_perf = _by_perf(name, means)
+    if of_perf is not None:
+        return of_perf
     reasons = []
     for formula in FORMULAS:
         if formula.name == name:

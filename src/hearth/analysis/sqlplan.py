@@ -84,8 +84,10 @@ def resolved(operators: Sequence[str], plan: Sequence[PlanNode]) -> list[str]:
     """Return a stage's operators with those that Spark compiled together named one by one."""
     names: list[str] = []
     for name in operators:
-        own = _compiled(name, plan) if _CODEGEN.fullmatch(name) else [name]
-        names += [one for one in own if one not in _PLUMBING and one != next(iter(names[-1:]), "")]
+        parts = _compiled(name, plan) if _CODEGEN.fullmatch(name) else [name]
+        names += [
+            one for one in parts if one not in _PLUMBING and one != next(iter(names[-1:]), "")
+        ]
     return names or list(operators)
 
 
@@ -94,9 +96,9 @@ def _compiled(name: str, plan: Sequence[PlanNode]) -> list[str]:
     at = next((place for place, node in enumerate(plan) if node.name == name), None)
     if at is None:
         return [name]
-    own: list[str] = []
+    inner: list[str] = []
     for place in inside(plan, at):
         if plan[place].name == "InputAdapter":
             break
-        own.append(plan[place].name)
-    return own[::-1] or [name]
+        inner.append(plan[place].name)
+    return inner[::-1] or [name]

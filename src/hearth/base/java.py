@@ -47,12 +47,12 @@ def own_environment() -> dict[str, str]:
     letters than those of ASCII.
     """
     dropped = (*OPTION_VARIABLES, SUBMIT_OPTIONS)
-    kept = {name: value for name, value in os.environ.items() if name not in dropped}
+    variables = {name: value for name, value in os.environ.items() if name not in dropped}
     wide = sys.getfilesystemencoding() in (
         "utf-8",
         "ascii",
     )  # whose bytes are passed on as they are
-    return {**kept, "LC_ALL": "C.UTF-8"} if wide else kept
+    return {**variables, "LC_ALL": "C.UTF-8"} if wide else variables
 
 
 def own_directory() -> str | None:

@@ -47,14 +47,14 @@ def schema_of(name: str, kind: Any) -> Schema:
         "title": title(kind),
         **({"description": description} if description else {}),
     }
-    own = _schema(kind, definitions) if kinds[1:] else _object(kind, definitions)
-    return {**head, **own, "$defs": dict(sorted(definitions.items()))}
+    inner = _schema(kind, definitions) if kinds[1:] else _object(kind, definitions)
+    return {**head, **inner, "$defs": dict(sorted(definitions.items()))}
 
 
 def title(kind: Any) -> str:
     """Return what the first paragraph of a document's class says, without its full stop."""
-    said = " Or: ".join(map(_docstring, _kinds(kind)))
-    return said.partition("\n\n")[0].removesuffix(".")
+    text = " Or: ".join(map(_docstring, _kinds(kind)))
+    return text.partition("\n\n")[0].removesuffix(".")
 
 
 def _kinds(kind: Any) -> tuple[Any, ...]:
@@ -113,12 +113,12 @@ def _named(kind: Any, definitions: dict[str, Schema]) -> Schema:
 
 
 def _definition(kind: Any, definitions: dict[str, Schema]) -> Schema:
-    said = {"description": _docstring(kind)}
+    head = {"description": _docstring(kind)}
     if kind is Absent:
-        return said | _members([("absent", {"type": "string", "minLength": 1}, True)], closed=True)
+        return head | _members([("absent", {"type": "string", "minLength": 1}, True)], closed=True)
     if isinstance(kind, type) and issubclass(kind, tuple):
-        return said | _row(kind, definitions)
-    return said | _object(kind, definitions)
+        return head | _row(kind, definitions)
+    return head | _object(kind, definitions)
 
 
 def _row(kind: Any, definitions: dict[str, Schema]) -> Schema:

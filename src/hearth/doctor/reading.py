@@ -16,7 +16,7 @@ from hearth.base.absent import Absent, Measured
 from hearth.base.codec import typed
 from hearth.base.errors import UserError
 from hearth.base.temporary import working_directory
-from hearth.doctor.machine import Machine, Own, local_dirs, space_of, temporary
+from hearth.doctor.machine import Machine, UserSettings, local_dirs, space_of, temporary
 from hearth.machine import class_data, jvm, paths
 from hearth.machine.plan import Plan, PlanRequest
 from hearth.machine.topology import Topology
@@ -44,7 +44,7 @@ def read_machine(
     """
     topology, plan = _planned(capture, request, debug)
     if capture is None:
-        yield Machine(Tree(), topology, plan, _own(), request.workload)
+        yield Machine(Tree(), topology, plan, _user_settings(), request.workload)
         return
     if isinstance(topology, Absent):
         raise UserError(topology.reason)
@@ -84,11 +84,11 @@ def _planned(
         return Absent(str(error)), no_plan
 
 
-def _own() -> Own:
+def _user_settings() -> UserSettings:
     home = _measured(paths.spark_home)
     version: Measured[str] = home if isinstance(home, Absent) else spark_version(home)
     conf = _conf_file(home)
-    return Own(
+    return UserSettings(
         environment=dict(os.environ),
         conf=conf,
         local_dirs=local_dirs({} if isinstance(conf, Absent) else conf),

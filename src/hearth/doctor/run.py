@@ -36,12 +36,12 @@ def machine_of(machine: Machine, record: Record) -> Machine:
     Raises UserError where the run was on another machine.
     """
     _refuse_another(machine, record)
-    own = machine.own
-    if not isinstance(own, Absent):
+    user = machine.user
+    if not isinstance(user, Absent):
         conf = _chosen(record.head)
-        version = record.head.versions.get("spark", own.spark_version)
-        own = replace(own, conf=conf, local_dirs=local_dirs(conf), spark_version=version)
-    return replace(machine, plan=_plan(record.head), own=own)
+        version = record.head.versions.get("spark", user.spark_version)
+        user = replace(user, conf=conf, local_dirs=local_dirs(conf), spark_version=version)
+    return replace(machine, plan=_plan(record.head), user=user)
 
 
 def changed_since(
@@ -90,14 +90,18 @@ def _chosen(head: RecordHead) -> Mapping[str, str]:
     """Return the settings of a run that neither a plan nor the profile has set."""
     plan = _plan(head)
     planned = {} if isinstance(plan, Absent) else plan.conf
-    own = set() if isinstance(plan, Absent) else set(plan.executors[0].java_options)
-    own |= {word for key in _JAVA_OPTIONS for word in words_of(planned.get(key, ""))}
+    planned_words = set() if isinstance(plan, Absent) else set(plan.executors[0].java_options)
+    planned_words |= {word for key in _JAVA_OPTIONS for word in words_of(planned.get(key, ""))}
     chosen = {}
     for key, value in head.configuration.items():
         if key in _JAVA_OPTIONS:
-            kept = [w for w in words_of(value) if w not in own and not w.startswith("-Xlog:gc*")]
-            if kept:
-                chosen[key] = shlex.join(kept)
+            user_words = [
+                w
+                for w in words_of(value)
+                if w not in planned_words and not w.startswith("-Xlog:gc*")
+            ]
+            if user_words:
+                chosen[key] = shlex.join(user_words)
         elif planned.get(key) != value and not key.startswith(_OF_THE_PROFILE):
             chosen[key] = value
     return chosen

@@ -234,17 +234,17 @@ def drop_oldest(folder: Path, name: str) -> None:
     Unfinished ones stay too, except old ones, which a killed command left.
     """
     files = list(folder.glob(f"{name}-*"))
-    kept = [file for file in files if file.suffix != ".part"]
+    finished = [file for file in files if file.suffix != ".part"]
     with contextlib.suppress(FileNotFoundError):  # another process did the same
         parts = [file for file in files if file.suffix == ".part"]
-        left = [file for file in parts if time.time() - file.stat().st_mtime > _LEFT_S]
-        for old in [*sorted(kept, key=lambda file: -file.stat().st_mtime)[_KEPT:], *left]:
+        abandoned = [file for file in parts if time.time() - file.stat().st_mtime > _LEFT_S]
+        for old in [*sorted(finished, key=lambda file: -file.stat().st_mtime)[_KEPT:], *abandoned]:
             discard(old)
 
 
-def discard(kept: Path) -> None:
+def discard(archive: Path) -> None:
     """Remove an archive, or the directory in which one was being made."""
-    if kept.is_dir() and not kept.is_symlink():
-        shutil.rmtree(kept, ignore_errors=True)
+    if archive.is_dir() and not archive.is_symlink():
+        shutil.rmtree(archive, ignore_errors=True)
     else:
-        kept.unlink(missing_ok=True)
+        archive.unlink(missing_ok=True)

@@ -23,7 +23,7 @@ _NAME = "machine"
 _DEVICES = ("class/net", "class/infiniband", "block")
 
 
-class _Kept(TypedDict):
+class _Saved(TypedDict):
     boot_id: str
     machine: RecordedMachine
 
@@ -48,12 +48,12 @@ class KnownMachine:
     def document(self) -> dict[str, Any] | None:
         """Return what was read in this boot; None if nothing was."""
         try:
-            kept = load_document(self._file, _Kept)
+            saved = load_document(self._file, _Saved)
         except (OSError, ValueError):  # not there, or damaged: it is read again
             return None
-        if self._boot is None or kept["boot_id"] != self._boot:
+        if self._boot is None or saved["boot_id"] != self._boot:
             return None
-        return dict(kept["machine"])
+        return dict(saved["machine"])
 
     def keep(self, machine: dict[str, Any]) -> None:
         """Keep what was just read; if that fails, it is read again next time."""

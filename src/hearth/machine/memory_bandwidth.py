@@ -63,8 +63,8 @@ def _place() -> Path:
 
 
 def _jar_stamp() -> str:
-    seen = paths.hearth_jar().stat()
-    return f"{seen.st_size} {seen.st_mtime_ns}"
+    status = paths.hearth_jar().stat()
+    return f"{status.st_size} {status.st_mtime_ns}"
 
 
 def _allowed() -> str:

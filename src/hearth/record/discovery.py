@@ -88,8 +88,8 @@ class ProcessFinder:
         stat = read_if_alive(self._proc / str(pid) / "stat")
         if stat is None:
             return True
-        seen = kernel.parse_stat(stat)
-        return seen.state == "Z" or seen.start_ticks != self.known[pid].target.start_ticks
+        now = kernel.parse_stat(stat)
+        return now.state == "Z" or now.start_ticks != self.known[pid].target.start_ticks
 
     def _look(self, entry: tuple[int, int]) -> ObservedProcess | None:
         pid = entry[0]
@@ -108,8 +108,8 @@ class ProcessFinder:
         if not command:
             return None  # gone, a zombie, or a thread of the kernel
         words = command.rstrip("\0").split("\0")
-        ours = pid == self._driver or pid in self.known or stat.parent in self.known
-        if not ours and not self._is_tagged(pid, command, words):
+        is_ours = pid == self._driver or pid in self.known or stat.parent in self.known
+        if not is_ours and not self._is_tagged(pid, command, words):
             return None
         role = self._role(pid, words)
         parent = self.known.get(stat.parent)

@@ -232,8 +232,8 @@ def _absent(result: Colocated) -> list[str]:
             for key, value in measures.items():
                 if isinstance(value, Absent) and key in words:
                     reasons.setdefault(value.reason, {})[words[key]] = None
-    said = "; ".join(f"{', '.join(what)}: {why}" for why, what in reasons.items())
-    return [f"not measured: {said}."] if said else []
+    listed = "; ".join(f"{', '.join(what)}: {why}" for why, what in reasons.items())
+    return [f"not measured: {listed}."] if listed else []
 
 
 def _explained(result: Colocated) -> str:

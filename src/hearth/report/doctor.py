@@ -34,8 +34,8 @@ def doctor_blocks(examined: Examined, *, everything: bool = True) -> list[Block]
     blocks.append(Texts([*brief, *silenced]))
     if not everything:
         names = ", ".join(one.name for one in examined.not_checked)
-        told = [f"not checked (--all says why): {names}"] if names else []
-        return [*blocks, Texts(told)]
+        unchecked = [f"not checked (--all says why): {names}"] if names else []
+        return [*blocks, Texts(unchecked)]
     return [
         *blocks,
         Heading("fine", 4),

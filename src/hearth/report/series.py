@@ -110,7 +110,7 @@ def _note(rows: Sequence[JobSummary], settings: SeriesSettings) -> str:
 def _sentences(result: BenchResult) -> list[str]:
     """Return in how many jobs each master is faster or slower than the first."""
     first, *others = result.series.masters
-    said = []
+    lines = []
     for master in others:
         rows = [row for row in result.rows if row.master == master]
         kinds = [_kind(row) for row in rows]
@@ -118,8 +118,8 @@ def _sentences(result: BenchResult) -> list[str]:
         parts = [f"{words} in {counted(kinds.count(kind), 'job')}" for kind, words in known
                  if kind in kinds]  # fmt: skip
         if parts:
-            said.append(f"{master} against {first}: {', '.join(parts)}.")
-    return said
+            lines.append(f"{master} against {first}: {', '.join(parts)}.")
+    return lines
 
 
 def _kind(row: JobSummary) -> str | None:

@@ -72,9 +72,9 @@ def study_blocks(study: Repeated) -> list[Block]:
 
 
 def _cells(row: Row) -> list[str]:
-    here = "-" if row.measured is None else show_value(row.measured, row.unit)
+    measured = "-" if row.measured is None else show_value(row.measured, row.unit)
     ratio = "-" if row.ratio is None else f"{row.ratio:.2f}"
-    return [row.what, row.place, row.published, here, ratio]
+    return [row.what, row.place, row.published, measured, ratio]
 
 
 def _step(step: StepLine) -> list[str]:

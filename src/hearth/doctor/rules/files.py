@@ -47,23 +47,23 @@ def _temporary_noexec(machine: Machine) -> Outcome:
 
 
 def _directory_modes(machine: Machine) -> Outcome:
-    own, told = machine.the_own(), []
+    user, fine = machine.user_settings(), []
     java = temporaries_of(machine)
-    for folder in dict.fromkeys([own.temporary, *java, *own.local_dirs, _SHARED_MEMORY]):
-        of = "" if folder in (own.temporary, *own.local_dirs) else java.get(folder, "")
+    for folder in dict.fromkeys([user.temporary, *java, *user.local_dirs, _SHARED_MEMORY]):
+        of = "" if folder in (user.temporary, *user.local_dirs) else java.get(folder, "")
         shown = f"{folder} (java.io.tmpdir of {of})" if of else folder
         outcome = _directory(machine, folder, shown)
         if isinstance(outcome, Problem):
             return outcome
-        told += [outcome.seen] if outcome else []
-    return Fine("; ".join(told) or "none of them exists")
+        fine += [outcome.seen] if outcome else []
+    return Fine("; ".join(fine) or "none of them exists")
 
 
 def _directory(machine: Machine, folder: str, shown: str) -> Outcome | None:
     """Return what a directory is; None for one that is not there and need not be."""
     tree, path = machine.tree, folder.lstrip("/")
     if not tree.has(path):
-        made_by_spark = folder in machine.the_own().local_dirs and tree.may_make(path)
+        made_by_spark = folder in machine.user_settings().local_dirs and tree.may_make(path)
         if folder == _SHARED_MEMORY or made_by_spark:  # shared-memory tells of the first
             return None
         if tree.may_make(path):
@@ -86,7 +86,9 @@ def _directory(machine: Machine, folder: str, shown: str) -> Outcome | None:
 
 
 def _local_dirs_kind(machine: Machine) -> Outcome:
-    kinds = {folder: machine.tree.mount_of(folder).kind for folder in machine.the_own().local_dirs}
+    kinds = {
+        folder: machine.tree.mount_of(folder).kind for folder in machine.user_settings().local_dirs
+    }
     for folder, kind in kinds.items():
         if kind in (*NETWORK_KINDS, *_LAYERS):
             return Problem(f"{folder} for shuffle files is on {kind}")
@@ -94,8 +96,8 @@ def _local_dirs_kind(machine: Machine) -> Outcome:
 
 
 def _local_dirs_space(machine: Machine) -> Outcome:
-    told = []
-    for folder in machine.the_own().local_dirs:
+    fine = []
+    for folder in machine.user_settings().local_dirs:
         space, of_limit = _space(machine, folder)
         shares = [space.free_bytes / max(1, space.total_bytes)]
         shares += [space.free_inodes / space.total_inodes] if space.total_inodes else []
@@ -104,13 +106,13 @@ def _local_dirs_space(machine: Machine) -> Outcome:
         seen += f", {space.free_inodes} inodes" if space.total_inodes else ""
         if min(shares) < _LITTLE or space.free_bytes < _LEAST_BYTES:
             return Problem(seen, "harm" if min(shares) < _NONE else "advice")
-        told.append(seen)
-    return Fine("; ".join(told) or "no directory")
+        fine.append(seen)
+    return Fine("; ".join(fine) or "no directory")
 
 
 def _space(machine: Machine, folder: str) -> tuple[Space, str]:
     """Return what is left, and by which limit: files in memory take it from the executors'."""
-    space = known(machine.the_own().space(folder))
+    space = known(machine.user_settings().space(folder))
     topology, plan = machine.topology, machine.plan
     if isinstance(topology, Absent) or machine.tree.mount_of(folder).kind != "tmpfs":
         return space, ""
@@ -134,7 +136,7 @@ def _shared_memory(machine: Machine) -> Outcome:
             command="mount -t tmpfs -o mode=1777 tmpfs /dev/shm",
             reads=_MOUNTS,
         )
-    size = known(machine.the_own().space(_SHARED_MEMORY)).total_bytes
+    size = known(machine.user_settings().space(_SHARED_MEMORY)).total_bytes
     seen = f"{_SHARED_MEMORY}: {show_bytes(size)}"
     return Fine(seen) if size >= _LEAST_SHARED_BYTES else Problem(seen)
 

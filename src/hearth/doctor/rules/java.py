@@ -22,14 +22,14 @@ _COUNT = re.compile(r"-XX:(?:ActiveProcessorCount|ParallelGCThreads|ConcGCThread
 def _container_detection(machine: Machine) -> Outcome:
     if _NO_CONTAINER not in words_of(java_options(machine)):
         return Fine("the JVM sees its container's limits")
-    allowed = machine.the_topology().allowed
+    allowed = machine.require_topology().allowed
     if allowed.memory_limit_bytes is None and allowed.cpu_quota is None:
         return Problem(f"Java option {_NO_CONTAINER}")
     return Problem(f"Java option {_NO_CONTAINER}, and a control group limits this process", "harm")
 
 
 def _java_option_variables(machine: Machine) -> Outcome:
-    environment = machine.the_own().environment
+    environment = machine.user_settings().environment
     for name in OPTION_VARIABLES:
         if option := _PLANNED.search(environment.get(name, "")):
             return Problem(
@@ -42,7 +42,7 @@ def _java_option_variables(machine: Machine) -> Outcome:
 
 
 def _java_options_against_plan(machine: Machine) -> Outcome:
-    settings = machine.the_own().settings
+    settings = machine.user_settings().settings
     for kind in ("extra", "default"):
         for who in ("spark.driver", "spark.executor"):
             key = f"{who}.{kind}JavaOptions"
@@ -53,7 +53,7 @@ def _java_options_against_plan(machine: Machine) -> Outcome:
                     "harm",
                     command=f"remove it there; set {who}.memory",
                 )
-            cpus = len(machine.the_topology().usable_cpus)
+            cpus = len(machine.require_topology().usable_cpus)
             for count in _COUNT.finditer(options):
                 if int(count[1]) > cpus:
                     return Problem(
@@ -66,7 +66,7 @@ def _java_options_against_plan(machine: Machine) -> Outcome:
 def _collector(machine: Machine) -> Outcome:
     option = COLLECTOR.search(java_options(machine))
     chosen = option[1] if option else None
-    slots = max(one.task_slots for one in machine.the_plan().executors)
+    slots = max(one.task_slots for one in machine.require_plan().executors)
     if chosen != "SerialGC" or slots < 2:
         return Fine(f"collector: {chosen or 'chosen by the plan'}")
     return Problem(f"-XX:+UseSerialGC for executors of {slots} task slots")

@@ -63,7 +63,7 @@ def _unlimited(name: str, what: str, machine: Machine) -> Outcome:
 
 
 def _group_tasks(machine: Machine) -> Outcome:
-    limits = machine.the_topology().allowed.task_limits
+    limits = machine.require_topology().allowed.task_limits
     of_groups = [one for one in limits if one.name != "RLIMIT_NPROC"]
     if not of_groups:
         need_groups(machine.tree)
@@ -89,7 +89,7 @@ def _memory_maps(machine: Machine) -> Outcome:
 
 def _threads_max(machine: Machine) -> Outcome:
     value = machine.tree.number(_THREADS, 1 << 32)
-    wanted = max(16384, _THREADS_OF_A_CPU * len(machine.the_topology().usable_cpus))
+    wanted = max(16384, _THREADS_OF_A_CPU * len(machine.require_topology().usable_cpus))
     seen = f"kernel.threads-max = {value}"
     if value >= wanted:
         return Fine(seen)

@@ -13,11 +13,11 @@ _UP = 1  # IFF_UP of netdevice(7)
 
 
 def _host_name(machine: Machine) -> Outcome:
-    name, own = _name(machine), machine.own
+    name, user = _name(machine), machine.user
     if not all(c.isalnum() or c in "-._" for c in name):
         raise _no_name()
-    told = not isinstance(own, Absent) and own.environment.get("SPARK_LOCAL_HOSTNAME")
-    if "_" not in name or told:
+    renamed = not isinstance(user, Absent) and user.environment.get("SPARK_LOCAL_HOSTNAME")
+    if "_" not in name or renamed:
         return Fine(f"host name: {name}")
     return Problem(f"host name {name}: an underscore", "harm")
 
@@ -35,10 +35,10 @@ def _no_name() -> NotSeen:
 
 
 def _host_resolves(machine: Machine) -> Outcome:
-    if machine.the_own().environment.get("SPARK_LOCAL_IP"):
+    if machine.user_settings().environment.get("SPARK_LOCAL_IP"):
         return Fine("SPARK_LOCAL_IP is set")
     name = _name(machine)
-    addresses = known(machine.the_own().resolve(name))
+    addresses = known(machine.user_settings().resolve(name))
     if addresses:
         return Fine(f"{name} is {addresses[0]}")
     return Problem(

@@ -30,7 +30,7 @@ _CLUSTER_VARIABLES = ("YARN_CONF_DIR", "HADOOP_CONF_DIR")
 
 
 def _spark_version(machine: Machine) -> Outcome:
-    version = known(machine.the_own().spark_version)
+    version = known(machine.user_settings().spark_version)
     if not re.match(r"\d+\.\d+", version):
         raise NotSeen("the version of Spark is not known: its jars have no spark-core")
     seen = f"Spark {version}"
@@ -39,7 +39,7 @@ def _spark_version(machine: Machine) -> Outcome:
 
 def _heaps_mb(machine: Machine) -> Iterator[tuple[str, int]]:
     """Yield the heaps that the settings name; raise NotSeen."""
-    settings = machine.the_own().settings
+    settings = machine.user_settings().settings
     for key in _HEAPS:
         if key in settings:
             try:
@@ -49,18 +49,18 @@ def _heaps_mb(machine: Machine) -> Iterator[tuple[str, int]]:
 
 
 def _compressed_pointers(machine: Machine) -> Outcome:
-    told = []
+    fine = []
     for key, heap_mb in _heaps_mb(machine):
         seen = f"{key} = {show_mb(heap_mb)}"
         if _WIDE_FROM_MB <= heap_mb < _WIDE_TO_MB:
             return Problem(seen, command=f"{key} 31g there")
-        told.append(seen)
-    return Fine(", ".join(told) or f"no heap size in {_CONF}")
+        fine.append(seen)
+    return Fine(", ".join(fine) or f"no heap size in {_CONF}")
 
 
 def _fixed_heap(machine: Machine) -> Outcome:
-    total = sum(node.memory_bytes for node in machine.the_topology().usable_nodes)
-    executors = len(machine.the_plan().executors)
+    total = sum(node.memory_bytes for node in machine.require_topology().usable_nodes)
+    executors = len(machine.require_plan().executors)
     for key, heap_mb in _heaps_mb(machine):
         heap = heap_mb << 20
         seen = f"{key} = {show_mb(heap_mb)} on a machine of {show_bytes(total)}"
@@ -72,19 +72,19 @@ def _fixed_heap(machine: Machine) -> Outcome:
 
 
 def _shuffle_partitions(machine: Machine) -> Outcome:
-    value = machine.the_own().settings.get(_PARTITIONS)
+    value = machine.user_settings().settings.get(_PARTITIONS)
     if value is None:
         return Fine(f"{_PARTITIONS} is left to the plan")
     if not (value.isascii() and value.isdigit() and len(value) < 10):
         raise NotSeen(f"{_PARTITIONS} in {_CONF} is not a number")
-    slots = sum(one.task_slots for one in machine.the_plan().executors)
+    slots = sum(one.task_slots for one in machine.require_plan().executors)
     if int(value) >= slots:
         return Fine(f"{_PARTITIONS} = {value}, {slots} task slots")
     return Problem(f"{_PARTITIONS} = {value}, and {slots} tasks can run at once")
 
 
 def _adaptive_execution(machine: Machine) -> Outcome:
-    settings = machine.the_own().settings
+    settings = machine.user_settings().settings
     off = [key for key in _ADAPTIVE if settings.get(key, "true").lower() == "false"]
     if not off:
         return Fine("adaptive execution: on")
@@ -92,7 +92,7 @@ def _adaptive_execution(machine: Machine) -> Outcome:
 
 
 def _spark_contradictions(machine: Machine) -> Outcome:
-    settings = machine.the_own().settings
+    settings = machine.user_settings().settings
     for seen, command in chain(_one_without_the_other(settings), _too_little(settings, machine)):
         return Problem(seen, "harm", command=command)
     return Fine(f"settings of {_CONF} fit together")
@@ -110,8 +110,10 @@ def _one_without_the_other(settings: Mapping[str, str]) -> Iterator[tuple[str, s
         )
     tracked = settings.get(_TRACKING, "true").lower() == "true"
     # A plug-in may keep shuffle files elsewhere.
-    kept = on(_SERVICE) or on(_DECOMMISSION) or "spark.shuffle.sort.io.plugin.class" in settings
-    if on("spark.dynamicAllocation.enabled") and not (kept or tracked):
+    elsewhere = (
+        on(_SERVICE) or on(_DECOMMISSION) or "spark.shuffle.sort.io.plugin.class" in settings
+    )
+    if on("spark.dynamicAllocation.enabled") and not (elsewhere or tracked):
         yield (
             "dynamic allocation without shuffle service or tracking: Spark refuses to start",
             f"remove {_TRACKING} there",
@@ -134,7 +136,7 @@ def _too_little(settings: Mapping[str, str], machine: Machine) -> Iterator[tuple
         yield seen, f"{_EXECUTOR} {task} there, or remove {_TASK}"
     if _is_in_a_cluster(machine):
         return  # its executors are on other machines
-    cpus = len(machine.the_topology().usable_cpus)
+    cpus = len(machine.require_topology().usable_cpus)
     if cores > cpus:
         yield (
             f"{_EXECUTOR} = {cores} on {counted(cpus, 'CPU')}: no executor fits",
@@ -144,9 +146,9 @@ def _too_little(settings: Mapping[str, str], machine: Machine) -> Iterator[tuple
 
 def _is_in_a_cluster(machine: Machine) -> bool:
     """Return whether it is of a fleet, or Spark's settings or variables lead to one."""
-    own = machine.the_own()
-    named = any(own.environment.get(name) for name in _CLUSTER_VARIABLES)
-    return machine.of_fleet or own.names_a_cluster or named
+    user = machine.user_settings()
+    named = any(user.environment.get(name) for name in _CLUSTER_VARIABLES)
+    return machine.of_fleet or user.names_a_cluster or named
 
 
 def _milliseconds(text: str, unit: str) -> int | None:

@@ -82,8 +82,8 @@ class BandwidthProbe(Probe):
 
     def domains(self) -> dict[str, str]:
         """Return the CPUs of each domain that is counted, as a kernel's list."""
-        own = _by_cache(self.roots.sys) if self._resctrl else _by_socket(self.roots.sys)
-        return {name: show_ids(cpus) for name, cpus in own.items()}
+        cpus_of = _by_cache(self.roots.sys) if self._resctrl else _by_socket(self.roots.sys)
+        return {name: show_ids(cpus) for name, cpus in cpus_of.items()}
 
     def sample(self, targets: Sequence[SampledProcess]) -> Iterator[Row]:
         if self._resctrl:

@@ -128,8 +128,8 @@ class CountersProbe(Probe):
         if "cycles" not in basic.counted:
             return basic  # the processor's own events need the same counters
         of_s4 = try_generations(self._perf, OF_S4)
-        own = self.metric_group is not None
-        topdown = Tried((), {}) if own else try_generations(self._perf, TOP_DOWN)
+        has_metrics = self.metric_group is not None
+        topdown = Tried((), {}) if has_metrics else try_generations(self._perf, TOP_DOWN)
         tried = (basic, of_s4, topdown)
         counted = dict.fromkeys(event for one in tried for event in one.counted)
         absent = {event: why for one in tried for event, why in one.absent.items()}

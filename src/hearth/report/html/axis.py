@@ -98,12 +98,12 @@ def _cpus(
     timeline: Timeline, machine: Measured[AnalysedMachine], every: int
 ) -> dict[str, Any] | None:
     """Return CPUs busy: each executor's own, and those of processes that are not of the run."""
-    own = _many(timeline.cpu_by_executor, every)
-    if own is None:
+    by_executor = _many(timeline.cpu_by_executor, every)
+    if by_executor is None:
         return None
     other = timeline.cpu_other
     return {
-        "own": own,
+        "by_executor": by_executor,
         "other": None if isinstance(other, Absent) else [_positive(v) for v in thin(other, every)],
         "all": None
         if isinstance(machine, Absent)

@@ -110,7 +110,7 @@
     if (data.running && data.slots) lanes.push({ key: "running", title: "running tasks (area) of task slots (line)", height: 64, value: { min: 0, minInterval: 1 },
       series: [area("running tasks", data.running, style("--c0")), line("task slots", data.slots, style("--ink"))] });
     if (data.cpus) {
-      const series = list(data.cpus.own, byExecutor, (n, v, c) => area(n, v, c, "cpu"), named);
+      const series = list(data.cpus.by_executor, byExecutor, (n, v, c) => area(n, v, c, "cpu"), named);
       if (data.cpus.other) series.push(area("other programs", data.cpus.other, style("--quiet"), "cpu"));
       lanes.push({ key: "cpus", title: "busy CPUs: by executor" + (data.cpus.other ? ", and of other programs (grey)" : ""), height: 84,
         value: { min: 0, max: data.cpus.all ?? undefined }, series });
@@ -158,7 +158,7 @@
     if (i >= 0) {
       if (data.running && data.slots) parts.push(`${data.running[i]} tasks on ${data.slots[i]} slots`);
       const each = (series, words) => Object.entries(series ?? {}).filter(([, v]) => v[i] !== null && v[i] !== undefined).slice(0, 8).forEach(([key, v]) => parts.push(words(key, v[i])));
-      each(data.cpus?.own, (key, v) => `${named(key)} ${v.toFixed(1)} CPUs`);
+      each(data.cpus?.by_executor, (key, v) => `${named(key)} ${v.toFixed(1)} CPUs`);
       if (data.cpus?.other?.[i] != null) parts.push(`other programs ${data.cpus.other[i].toFixed(1)} CPUs`);
       each(data.node_cpu, (key, v) => `node ${key} ${percent(v)} busy`);
       each(data.local, (key, v) => `${named(key)} ${percent(v)} local`);
@@ -313,7 +313,7 @@
     const words = (i, total, weight) => `${data.frames[data.frame[i]]}: ${weight[i].toLocaleString("en")} samples, ${(100 * weight[i] / total).toFixed(1)} %`;
     function show() {
       const of = +choice.value, weight = new Float64Array(count);
-      for (let i = 0; i < count; i++) weight[i] = of < 0 ? data.own.reduce((sum, own) => sum + own[i], 0) : data.own[of][i];
+      for (let i = 0; i < count; i++) weight[i] = of < 0 ? data.self_samples.reduce((sum, samples) => sum + samples[i], 0) : data.self_samples[of][i];
       for (let i = count - 1; i >= 0; i--) if (data.parent[i] >= 0) weight[data.parent[i]] += weight[i];
       const total = roots.reduce((sum, i) => sum + weight[i], 0) || 1;
       const over = [];

@@ -295,9 +295,9 @@ def _setting(setting: Measured[Setting]) -> str:
 
 def _node(node: Node, executors: list[Executor], names: list[str]) -> View:
     """Return a node with its CPUs, each in the colour of an executor that may use it alone."""
-    here = [e for e in executors if node.id in _ids(e.nodes)]
+    on_node = [e for e in executors if node.id in _ids(e.nodes)]
     users: dict[int, list[int]] = {}
-    for executor in here:
+    for executor in on_node:
         for cpu in parse_ids(executor.cpus or ""):
             users.setdefault(cpu, []).append(names.index(executor.id))
     cpus = parse_ids(node.cpus)
@@ -308,7 +308,7 @@ def _node(node: Node, executors: list[Executor], names: list[str]) -> View:
         "name": f"Node {node.id}",
         "about": about,
         "label": f"node {node.id}: {about}; "
-        + "; ".join(f"{executor_name(e.id)} on {e.cpus}" for e in here),
+        + "; ".join(f"{executor_name(e.id)} on {e.cpus}" for e in on_node),
         "caches": _drawn(node, dict(list(zip(cpus, colours, strict=True))[:_MOST_CPUS])),
         "hidden": max(0, len(cpus) - _MOST_CPUS),
         "executors": [
@@ -317,7 +317,7 @@ def _node(node: Node, executors: list[Executor], names: list[str]) -> View:
                 "about": f"CPUs {e.cpus}",
                 "colour": names.index(e.id) % 8,
             }
-            for e in here
+            for e in on_node
         ],
     }
 
@@ -510,19 +510,19 @@ def _queries(run: Analysis) -> View:
             stages.setdefault(stage.sql, []).append(stage)
     rows: list[tuple[float, list[Cell]]] = []
     for query in run.sql:
-        own = stages.get(query.id, [])
-        if query.submitted_s is None or not own:
+        of_query = stages.get(query.id, [])
+        if query.submitted_s is None or not of_query:
             continue
         end = run.record.wall_s if query.completed_s is None else query.completed_s
-        longest = max(own, key=lambda stage: stage.time.run)
+        longest = max(of_query, key=lambda stage: stage.time.run)
         row: list[Cell] = [
             query.id,
             plain(query.description),
             seconds(end - query.submitted_s)
             + (" (unfinished)" if query.completed_s is None else ""),
-            sum(stage.tasks for stage in own),
-            seconds(sum(stage.time.run for stage in own) / 1000),
-            show_bytes(sum(stage.spill.disk for stage in own)),
+            sum(stage.tasks for stage in of_query),
+            seconds(sum(stage.time.run for stage in of_query) / 1000),
+            show_bytes(sum(stage.spill.disk for stage in of_query)),
             f"stage {_id(longest)}, {seconds(longest.time.run / 1000)}",
             " <- ".join(reversed(longest.operators)) or "-",
             plain(longest.skew),

@@ -26,8 +26,8 @@ def beside(runs: Sequence[Analysis], executors: list[str]) -> View | None:
     node_of: dict[int, str] = {}
     for run, _ in traced:
         node_of |= _node_of(run.machine)
-    seen = {cpu for _, threads in traced for cpu in threads.columns.cpu}
-    cpus = sorted({*seen, *node_of}, key=lambda cpu: (natural(node_of.get(cpu, "")), cpu))
+    used = {cpu for _, threads in traced for cpu in threads.columns.cpu}
+    cpus = sorted({*used, *node_of}, key=lambda cpu: (natural(node_of.get(cpu, "")), cpu))
     row = {cpu: place for place, cpu in enumerate(cpus)}
     nodes = sorted({*node_of.values()}, key=natural)
     drawn = [_Drawn(run, threads, executors) for run, threads in traced]
@@ -65,10 +65,10 @@ class _Drawn:
         pids = {e.pid: executors.index(e.id) for e in run.executors if e.pid is not None}
         tasks = {(name.pid, name.tid) for name in threads.names if name.kind == _TASK}
         keys = zip(columns.pid, columns.tid, strict=True)
-        kept = [i for i, key in enumerate(keys) if not tasks or key in tasks]
-        self.t = [columns.t[i] for i in kept]
-        self.cpu = [columns.cpu[i] for i in kept]
-        self.who = [pids.get(columns.pid[i], len(executors)) for i in kept]
+        drawn = [i for i, key in enumerate(keys) if not tasks or key in tasks]
+        self.t = [columns.t[i] for i in drawn]
+        self.cpu = [columns.cpu[i] for i in drawn]
+        self.who = [pids.get(columns.pid[i], len(executors)) for i in drawn]
         self.label, self.moves = label(run), _moves(threads, of_tasks=bool(tasks))
 
     def document(self, row: dict[int, int], executors: list[str]) -> View:

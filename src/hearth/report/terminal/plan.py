@@ -109,11 +109,14 @@ def memory_balance(plan: Plan, machine: Topology, screen: Screen) -> list[str]:
     limit = machine.allowed.memory_limit_bytes
     if limit is not None:
         total = min(total, limit >> 20)
-    own = executors[0].pyspark_mb is None and plan.workload.python
+    python_in_overhead = executors[0].pyspark_mb is None and plan.workload.python
     shares = [
         ("heap", "heap_mb"),
         ("off-heap", "off_heap_mb"),
-        (f"threads, code, buffers{', Python workers' if own else ''}", "overhead_mb"),
+        (
+            f"threads, code, buffers{', Python workers' if python_in_overhead else ''}",
+            "overhead_mb",
+        ),
         ("Python workers", "pyspark_mb"),
     ]
     rows = []

@@ -46,7 +46,7 @@ def user_s(record: Path) -> float | None:
     return use.cpu_s.user
 
 
-def kept_file(record: Path) -> Path:
+def cache_file(record: Path) -> Path:
     return record.with_name(f".{record.name}.analysis")
 
 
@@ -98,7 +98,7 @@ def test_another_version_of_the_program_derives_anew(
     record: Path, derived: list[Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     analyse(record)
-    monkeypatch.setattr("hearth.analysis.kept_analysis._program", lambda: "another")
+    monkeypatch.setattr("hearth.analysis.cache._program", lambda: "another")
     analyse(record)
     assert len(derived) == 2
 
@@ -106,7 +106,7 @@ def test_another_version_of_the_program_derives_anew(
 @pytest.mark.parametrize("damage", ["cut", "flipped", "empty", "foreign"])
 def test_a_damaged_file_is_not_trusted(record: Path, derived: list[Path], damage: str) -> None:
     first = analyse(record)
-    file = kept_file(record)
+    file = cache_file(record)
     whole = file.read_bytes()
     head, _, document = whole.partition(b"\n")
     changed = {
@@ -131,7 +131,7 @@ def test_a_run_that_goes_on_is_read_each_time(record: Path, derived: list[Path])
     assert analyse(record).record.state == "running"
     analyse(record)
     assert len(derived) == 2
-    assert not kept_file(record).exists()
+    assert not cache_file(record).exists()
 
 
 def test_a_deleted_record_takes_its_analysis_along_and_a_copy_is_another_record(
@@ -143,5 +143,5 @@ def test_a_deleted_record_takes_its_analysis_along_and_a_copy_is_another_record(
     analyse(copy)
     assert len(derived) == 2
     delete_record(read_record(record))
-    assert not kept_file(record).exists()
-    assert kept_file(copy).exists()
+    assert not cache_file(record).exists()
+    assert cache_file(copy).exists()
