@@ -410,7 +410,7 @@ def test_damaged_caches_are_made_again(tmp_path: Path, monkeypatch: pytest.Monke
     (file,) = tmp_path.rglob("machine-*.json")
     try_all(file, file.read_bytes(), of_json, lambda: KnownMachine({}).document())
     whole = (EXAMPLES / "bandwidth.json").read_bytes()
-    monkeypatch.setattr("hearth.machine.memory_bandwidth._place", lambda: tmp_path / "bandwidth")
+    monkeypatch.setattr("hearth.machine.memory_bandwidth._file", lambda: tmp_path / "bandwidth")
     try_all(tmp_path / "bandwidth", whole, of_json, known_bandwidth)
 
 

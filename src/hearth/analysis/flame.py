@@ -156,16 +156,16 @@ def _flame(read: _Read, total: int) -> Flame:
                 weights[stack[:depth]] += count
     drawn_paths = {path for path, count in weights.items() if count >= total * _LEAST_SHARE}
     nodes = sorted(drawn_paths)
-    place = {path: number for number, path in enumerate(nodes)}
+    row_of = {path: number for number, path in enumerate(nodes)}
     self_samples = {name: [0] * len(nodes) for name in names}
     methods: dict[str, Counter[str]] = {name: Counter() for name in names}
     for name in names:
         for stack, count in read.stacks[name].items():
             if stack:
                 methods[name][stack[-1]] += count
-            drawn = next((d for d in range(len(stack), 0, -1) if stack[:d] in place), 0)
+            drawn = next((d for d in range(len(stack), 0, -1) if stack[:d] in row_of), 0)
             if drawn:
-                self_samples[name][place[stack[:drawn]]] += count
+                self_samples[name][row_of[stack[:drawn]]] += count
     frames = list(dict.fromkeys(path[-1] for path in nodes))
     number = {frame: at for at, frame in enumerate(frames)}
     everywhere: Counter[str] = Counter()
@@ -177,7 +177,7 @@ def _flame(read: _Read, total: int) -> Flame:
         samples={name: read.stacks[name].total() for name in names},
         frames=frames,
         frame=[number[path[-1]] for path in nodes],
-        parent=[place.get(path[:-1], -1) for path in nodes],
+        parent=[row_of.get(path[:-1], -1) for path in nodes],
         self_samples=self_samples,
         top=[Method(method, count) for method, count in everywhere.most_common(50)],
         absent=read.absent,

@@ -74,10 +74,10 @@ def stage_values(accumulables: Iterable[dict[str, Any]]) -> dict[int, int]:
 
 def inside(plan: Sequence[PlanNode], at: int) -> Iterator[int]:
     """Yield the places of the operators below one."""
-    for place in range(at + 1, len(plan)):
-        if plan[place].depth <= plan[at].depth:
+    for below in range(at + 1, len(plan)):
+        if plan[below].depth <= plan[at].depth:
             return
-        yield place
+        yield below
 
 
 def resolved(operators: Sequence[str], plan: Sequence[PlanNode]) -> list[str]:
@@ -93,12 +93,12 @@ def resolved(operators: Sequence[str], plan: Sequence[PlanNode]) -> list[str]:
 
 def _compiled(name: str, plan: Sequence[PlanNode]) -> list[str]:
     """Return the operators inside a part that is compiled as one, from input to output."""
-    at = next((place for place, node in enumerate(plan) if node.name == name), None)
+    at = next((number for number, node in enumerate(plan) if node.name == name), None)
     if at is None:
         return [name]
     inner: list[str] = []
-    for place in inside(plan, at):
-        if plan[place].name == "InputAdapter":
+    for number in inside(plan, at):
+        if plan[number].name == "InputAdapter":
             break
-        inner.append(plan[place].name)
+        inner.append(plan[number].name)
     return inner[::-1] or [name]

@@ -172,8 +172,8 @@ def _rank(finding: CheckFinding) -> tuple[bool, bool, bool, int, float]:
     """
     worth, matters = finding.worth, finding.in_run is None or finding.in_run.matters
     gains = worth.kind != "measured" or worth.percent > 0
-    place = {"measured": 0, "published": 1, "undecided": 2, "unknown": 2}[worth.kind]
-    return (finding.severity != "harm", not matters, not gains, place, -worth.percent)
+    order = {"measured": 0, "published": 1, "undecided": 2, "unknown": 2}[worth.kind]
+    return (finding.severity != "harm", not matters, not gains, order, -worth.percent)
 
 
 def _finding(rule: Rule, problem: Problem, worth: Worth, run: JudgedRun | None) -> CheckFinding:

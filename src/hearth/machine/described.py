@@ -23,7 +23,7 @@ _NODE = re.compile(r"^[ \t]*node (\d+) (cpus|size): ?(.*)$", re.M)
 _DISTANCES = re.compile(r"^[ \t]*(\d+): +([\d ]+)$", re.M)
 _GATHER = "capture the machine with 'hearth topology --capture FILE'"
 #: Nodes whose sizes differ by no more have the smallest: firmware and kernel take some of one.
-_ALIKE = 1.05
+_SAME_SIZE_FACTOR = 1.05
 
 
 @dataclass(frozen=True)
@@ -202,7 +202,7 @@ def _of_memory(nodes: list[int], sizes: dict[int, int], kind: str) -> list[str]:
     """Return the clauses of some nodes, those with as much memory in one."""
     groups: list[list[int]] = []
     for node in sorted(nodes, key=lambda one: (sizes[one], one)):
-        if groups and sizes[node] <= sizes[groups[-1][0]] * _ALIKE:
+        if groups and sizes[node] <= sizes[groups[-1][0]] * _SAME_SIZE_FACTOR:
             groups[-1].append(node)
         else:
             groups.append([node])

@@ -30,7 +30,7 @@ _STEADY = ("model name", "cpu family", "stepping", "cache size", "CPU part", "cp
 def known_bandwidth() -> SustainedBandwidth | None:
     """Return the bandwidth measured earlier with the machine's present settings, or None."""
     try:
-        return load_typed(_place(), SustainedBandwidth)
+        return load_typed(_file(), SustainedBandwidth)
     except (OSError, ValueError):  # not there, or damaged: it is measured again when needed
         return None
 
@@ -47,7 +47,7 @@ def sustained_bandwidth(*, debug: bool = False) -> SustainedBandwidth:
     with working("measuring memory bandwidth"):
         measured = typed(jvm.call("bandwidth", debug=debug, compute=True), SustainedBandwidth)
     try:
-        file = _place()
+        file = _file()
         private_directory(file.parent)
         write_document(file, to_json(measured))
     except OSError as error:
@@ -55,7 +55,7 @@ def sustained_bandwidth(*, debug: bool = False) -> SustainedBandwidth:
     return measured
 
 
-def _place() -> Path:
+def _file() -> Path:
     parts = [platform.machine(), platform.node(), _jar_stamp(), _allowed()]
     parts += [_steady(Path(name)) for name in _SETTINGS]
     key = hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]

@@ -155,8 +155,8 @@ class Switch:
                     f"{planned.name}: another 'hearth compare' has a setting switched for its "
                     "runs: wait until it has ended"
                 )
-            places = [str(self._tree.root.absolute()), str(self._folder.absolute())]
-            guardian = start_guardian([sys.executable, "-P", "-c", _RESTORE, *places])
+            folders = [str(self._tree.root.absolute()), str(self._folder.absolute())]
+            guardian = start_guardian([sys.executable, "-P", "-c", _RESTORE, *folders])
             try:
                 self.apply(replace(planned, temporary=True))
                 try:

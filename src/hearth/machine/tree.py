@@ -60,10 +60,10 @@ class Tree:
 
     def _at(self, path: str) -> Path:
         """Return where a file is; raise NotSeen where it is outside."""
-        place = self.root / path
-        if self._within and not Path(os.path.realpath(place)).is_relative_to(self._within):
+        file = self.root / path
+        if self._within and not Path(os.path.realpath(file)).is_relative_to(self._within):
             raise NotSeen(f"could not read /{path}: a link points outside the capture")
-        return place
+        return file
 
     def mode(self, path: str) -> int:
         """Return the mode of what is there (inode(7)), links followed; raise NotSeen."""

@@ -30,20 +30,20 @@ def intervals(shown: Sequence[Interval], band: tuple[float, float] | None = None
     margin = 0.04 * ((max(ends) - min(ends)) or 1)
     low, high = min(ends) - margin, max(ends) + margin
 
-    def place(value: float) -> float:
+    def position(value: float) -> float:
         return float((value - low) / (high - low))
 
     def row(one: Interval) -> View:
         start, end = one.ends or (one.value, one.value)
-        return {"name": one.name, "kind": one.kind, "words": one.words, "low": place(start),
-                "high": place(end), "middle": place(one.value),
-                "points": [place(point) for point in one.points]}  # fmt: skip
+        return {"name": one.name, "kind": one.kind, "words": one.words, "low": position(start),
+                "high": position(end), "middle": position(one.value),
+                "points": [position(point) for point in one.points]}  # fmt: skip
 
     return {
         "intervals": [row(one) for one in shown],
-        "one": place(1.0),
-        "band": None if band is None else [place(end) for end in band],
-        "ticks": [(place(tick), f"{tick:.2f}") for tick in ticks(low, high)],
+        "one": position(1.0),
+        "band": None if band is None else [position(end) for end in band],
+        "ticks": [(position(tick), f"{tick:.2f}") for tick in ticks(low, high)],
     }
 
 

@@ -33,7 +33,7 @@ _FAST_CLOCKS = (
     "riscv_clocksource",
 )  # fmt: skip
 #: Ours: cores of one kind differ by their best ones' extra clock, some percent.
-_ALIKE = 0.85
+_SAME_KIND_FROM = 0.85
 #: What the topology calls a kind, and the files that name it.
 _TOLD_BY = {
     "cpu_": "/sys/devices/cpu_*/cpus",
@@ -116,9 +116,9 @@ def _above_nominal(tree: Tree) -> dict[int, bool]:
     above = {}
     try:
         for cpu in [int(name[3:]) for name in tree.names(_CPUS, r"cpu\d{1,6}")]:
-            place = f"{_CPUS}/cpu{cpu}/acpi_cppc"
-            highest = tree.number(f"{place}/highest_perf", _MOST_PERFORMANCE)
-            nominal = tree.number(f"{place}/nominal_perf", _MOST_PERFORMANCE)
+            folder = f"{_CPUS}/cpu{cpu}/acpi_cppc"
+            highest = tree.number(f"{folder}/highest_perf", _MOST_PERFORMANCE)
+            nominal = tree.number(f"{folder}/nominal_perf", _MOST_PERFORMANCE)
             if not nominal:
                 return {}
             above[cpu] = highest > nominal
@@ -245,9 +245,9 @@ def _kinds_by_clock(machine: Machine) -> Outcome:
         if machine.tree.has(path):
             clocks[cpu] = machine.tree.number(path, 100_000_000)
     low, high = min(clocks.values(), default=0), max(clocks.values(), default=0)
-    if low >= _ALIKE * high:
+    if low >= _SAME_KIND_FROM * high:
         return Fine("the kernel reports cores of one kind only")
-    slow = show_ids(cpu for cpu, clock in clocks.items() if clock < _ALIKE * high)
+    slow = show_ids(cpu for cpu, clock in clocks.items() if clock < _SAME_KIND_FROM * high)
     return Problem(
         f"CPUs {brief_ids(slow)} reach {low / 1e6:.1f} GHz at most, others up to "
         f"{high / 1e6:.1f} GHz"

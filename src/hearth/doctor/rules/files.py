@@ -29,7 +29,7 @@ def _temporary_noexec(machine: Machine) -> Outcome:
         (folder, whose): machine.tree.mount_of(folder)
         for folder, whose in temporaries_of(machine).items()
     }
-    bad = {place: mount.point for place, mount in mounts.items() if "noexec" in mount.options}
+    bad = {folder: mount.point for folder, mount in mounts.items() if "noexec" in mount.options}
     if not bad:
         return Fine("; ".join(f"{folder}: programs may run there" for folder, _ in mounts))
     confs = [

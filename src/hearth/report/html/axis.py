@@ -145,7 +145,7 @@ def _threads(
     node_of = {cpu: node.id for node in nodes for cpu in parse_ids(node.cpus)}
     columns = threads.columns
     cpus = sorted({*columns.cpu, *node_of}, key=lambda cpu: (natural(node_of.get(cpu, "")), cpu))
-    row = {cpu: place for place, cpu in enumerate(cpus)}
+    row = {cpu: at for at, cpu in enumerate(cpus)}
     every = max(1, -(-len(columns.t) // MOST_PLACES))
     keys = list(zip(columns.pid, columns.tid, strict=True))
     ids = {key: number for number, key in enumerate(dict.fromkeys(keys))}

@@ -253,11 +253,11 @@ def _finding(finding: Finding) -> View:
         "sentence": finding.sentence,
         "next_step": sentence(finding.next_step),
         "gain": None if finding.seconds is None else seconds(finding.seconds),
-        "places": _places(finding.evidence),
+        "places": _evidence(finding.evidence),
     }
 
 
-def _places(evidence: Sequence[str]) -> list[tuple[str, str | None, str]]:
+def _evidence(evidence: Sequence[str]) -> list[tuple[str, str | None, str]]:
     """Return where evidence is seen, each place once: words, section, and the JSON pointers."""
     pointers: dict[tuple[str, str | None], list[str]] = {}
     for pointer in evidence:

@@ -28,7 +28,7 @@ def beside(runs: Sequence[Analysis], executors: list[str]) -> View | None:
         node_of |= _node_of(run.machine)
     used = {cpu for _, threads in traced for cpu in threads.columns.cpu}
     cpus = sorted({*used, *node_of}, key=lambda cpu: (natural(node_of.get(cpu, "")), cpu))
-    row = {cpu: place for place, cpu in enumerate(cpus)}
+    row = {cpu: number for number, cpu in enumerate(cpus)}
     nodes = sorted({*node_of.values()}, key=natural)
     drawn = [_Drawn(run, threads, executors) for run, threads in traced]
     users = sorted({who for each in drawn for who in each.who})
