@@ -487,20 +487,8 @@ class HandOver:
     from_places: list[int]
     start_s: float
     end_s: float | None  #: null where nothing says when they went back
-    #: whose places these are; null where they are this application's own
+    #: the other application: whose places these are or, of CPUs that are lent out, whose executor
     application: str | None = None
-
-
-@dataclass(frozen=True)
-class LentOut:
-    """CPUs of an idle place that another application's executor used."""
-
-    place: int
-    cpus: str
-    application: str
-    executor: str
-    start_s: float
-    end_s: float | None  #: null where nothing says when they went back
 
 
 @dataclass(frozen=True)
@@ -511,7 +499,7 @@ class HandOvers:
     cpu_s: float  #: CPUs times seconds, of all that have ended
     listed: list[HandOver]  #: the latest
     #: the latest to executors of other applications; not among the others
-    lent_out: list[LentOut] = field(default_factory=list)
+    lent_out: list[HandOver] = field(default_factory=list)
     #: CPU seconds that executors used beyond what their own CPUs give, at least, during those
     #: listed
     gained_cpu_s: Measured[float] = field(default_factory=lambda: Absent("not derived"))

@@ -7,7 +7,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from hearth.analysis.document import HandOver, HandOvers, LentOut
+from hearth.analysis.document import HandOver, HandOvers
 from hearth.base.absent import Absent, Measured
 from hearth.base.codec import LEFT_OUT, load_typed, reason
 from hearth.base.ids import parse_ids
@@ -85,28 +85,22 @@ def read_hand_overs(evidence: "Evidence", file: Path) -> Measured[HandOvers]:
     except (OSError, ValueError) as error:
         evidence.warn(f"{file.name} cannot be read: {reason(error)}")
         return Absent(f"{file.name} cannot be read")
+
+    def hand_over(one: Loan | Lent, places: list[int], application: str | None) -> HandOver:
+        return HandOver(
+            executor=one.executor_id,
+            cpus=one.cpus,
+            from_places=places,
+            start_s=evidence.seconds(_ms(one.since)),
+            end_s=None if one.until is None else evidence.seconds(_ms(one.until)),
+            application=application,
+        )
+
     listed = [
-        HandOver(
-            executor=loan.executor_id,
-            cpus=loan.cpus,
-            from_places=loan.from_places,
-            start_s=evidence.seconds(_ms(loan.since)),
-            end_s=None if loan.until is None else evidence.seconds(_ms(loan.until)),
-            application=None if loan.from_application is None else loan.from_application.app_id,
-        )
-        for loan in read.loans
+        hand_over(one, one.from_places, lender.app_id if (lender := one.from_application) else None)
+        for one in read.loans
     ]
-    lent_out = [
-        LentOut(
-            place=lent.place,
-            cpus=lent.cpus,
-            application=lent.app_id,
-            executor=lent.executor_id,
-            start_s=evidence.seconds(_ms(lent.since)),
-            end_s=None if lent.until is None else evidence.seconds(_ms(lent.until)),
-        )
-        for lent in read.lent_out
-    ]
+    lent_out = [hand_over(one, [one.place], one.app_id) for one in read.lent_out]
     places = {loan.executor_id: loan.place for loan in read.loans}
     gained = _gained_cpu_s(evidence, listed, places)
     return HandOvers(read.number, read.cpu_seconds, listed, lent_out, gained)

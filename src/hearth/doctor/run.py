@@ -116,7 +116,7 @@ def judged_run(record: Record) -> JudgedRun:
     return JudgedRun(record.id, head.application, changed, concerns(analysis, heaps or []))
 
 
-def concerns(analysis: Analysis, heaps_mb: list[int]) -> Mapping[Concern, InRun]:
+def concerns(analysis: Analysis, heaps_mb: list[int]) -> dict[Concern, InRun]:
     """Return what a run had of each; what its record does not tell is left out."""
     numbers = measured(analysis, None)
     in_run: dict[Concern, InRun | None] = {

@@ -11,6 +11,7 @@ from hearth.analysis.document import (
     Counted,
     Executor,
     Finding,
+    HandOver,
     HandOvers,
     Node,
     PlanOperator,
@@ -28,7 +29,7 @@ from hearth.report.html.axis import axis
 from hearth.report.html.flame import flame_view
 from hearth.report.html.processor import processor_view
 from hearth.report.html.shown import executor_name, part, plain, seconds, share
-from hearth.report.terminal.profile import open_words
+from hearth.report.terminal.profile import from_places, open_words
 from hearth.report.terminal.screen import sentence
 
 #: The sections of a run: the start of their ids, and their words.
@@ -149,31 +150,23 @@ def _hand_overs(lent: Measured[HandOvers]) -> View | None:
     if isinstance(lent, Absent) or not (lent.listed or lent.lent_out):
         return None
     rows = [
-        [
-            each.executor,
-            each.cpus,
-            ", ".join(map(str, each.from_places))
-            + (f" of {each.application}" if each.application else ""),
-            seconds(each.start_s),
-            "-" if each.end_s is None else seconds(each.end_s),
-        ]
+        [each.executor, each.cpus, from_places(each), *_span(each)]
         for each in lent.listed[-_HAND_OVERS:]
     ]
     rows += [
-        [
-            f"{each.executor} of {each.application}",
-            each.cpus,
-            str(each.place),
-            seconds(each.start_s),
-            "-" if each.end_s is None else seconds(each.end_s),
-        ]
+        [f"{each.executor} of {each.application}", each.cpus, str(each.from_places[0]),
+         *_span(each)]
         for each in lent.lent_out[-_HAND_OVERS:]
-    ]
+    ]  # fmt: skip
     words = open_words(lent)
     words = words[0].upper() + words[1:]
     if lent.lent_out:
         words += f"; CPUs were lent to other applications {len(lent.lent_out)} times"
     return {"words": words, "rows": rows}
+
+
+def _span(each: HandOver) -> tuple[str, str]:
+    return seconds(each.start_s), "-" if each.end_s is None else seconds(each.end_s)
 
 
 def _processor(machine: Measured[AnalysedMachine]) -> str:

@@ -126,27 +126,34 @@ def open_words(lent: HandOvers) -> str:
 def _lent_out(lent: HandOvers, screen: Screen) -> list[str]:
     if not lent.lent_out:
         return []
-    others = sorted({each.application for each in lent.lent_out})
+    others = sorted({str(each.application) for each in lent.lent_out})
     times = "once" if len(lent.lent_out) == 1 else f"{len(lent.lent_out)} times"
     last = lent.lent_out[-1]
-    end = "the end" if last.end_s is None else f"{last.end_s:.1f} s"
     line = (
         f"idle CPUs were lent {times} to {', '.join(others[:3])}; last CPUs "
-        f"{brief_ids(last.cpus, 24)} of place {last.place} from {last.start_s:.1f} s to {end}"
+        f"{brief_ids(last.cpus, 24)} of place {last.from_places[0]} {_span(last)}"
     )
     return [screen.paragraph(line, "  ", "    ")]
 
 
 def hand_over_words(each: HandOver) -> str:
     """Return which CPUs of whom, for whom, from when to when."""
-    end = "the end" if each.end_s is None else f"{each.end_s:.1f} s"
     whose = "place" if len(each.from_places) == 1 else "places"
-    places = ", ".join(map(str, each.from_places))
-    of = f" of {each.application}" if each.application else ""
     return (
-        f"CPUs {brief_ids(each.cpus, 24)} of {whose} {places}{of} for executor {each.executor} "
-        f"from {each.start_s:.1f} s to {end}"
+        f"CPUs {brief_ids(each.cpus, 24)} of {whose} {from_places(each)} for executor "
+        f"{each.executor} {_span(each)}"
     )
+
+
+def from_places(each: HandOver) -> str:
+    """Return the places that CPUs are from, and whose these are if not this application's."""
+    of = f" of {each.application}" if each.application else ""
+    return ", ".join(map(str, each.from_places)) + of
+
+
+def _span(each: HandOver) -> str:
+    end = "the end" if each.end_s is None else f"{each.end_s:.1f} s"
+    return f"from {each.start_s:.1f} s to {end}"
 
 
 #: Of the top-down method, level 1; then what Awan's formulas say of cycles.
