@@ -161,7 +161,7 @@ def test_a_killed_run_with_most_probes_absent_tells_what_is_known(tmp_path: Path
     assert any("torn" in warning["what"] for warning in document["warnings"])
 
 
-def test_the_processor_and_the_telling_settings_are_those_of_the_record_also_of_an_older_one(
+def test_the_processor_and_the_telling_settings_are_those_of_the_record(
     tmp_path: Path,
 ) -> None:
     topology = json.loads((ROOT / "contract" / "examples" / "topology.json").read_text())
@@ -174,4 +174,4 @@ def test_the_processor_and_the_telling_settings_are_those_of_the_record_also_of_
     assert new.record.settings == {"spark.executor.memory": "4g"}
     assert not isinstance(new.machine, Absent) and not isinstance(older.machine, Absent)
     assert new.machine.processor == "Intel(R) Xeon(R) CPU E5-2697 v2 @ 2.70GHz"
-    assert "names none, or an older hearth recorded" in str(older.machine.processor)
+    assert "names none" in str(older.machine.processor)

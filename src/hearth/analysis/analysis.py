@@ -180,8 +180,7 @@ def _machine(evidence: Evidence) -> Measured[AnalysedMachine]:
             for node in machine.nodes
         ],
         settings=evidence.record.head.machine_settings,
-        processor=machine.processor
-        or Absent("the kernel's /proc/cpuinfo names none, or an older hearth recorded the run"),
+        processor=machine.processor or Absent("the kernel's /proc/cpuinfo names none"),
     )
 
 

@@ -132,6 +132,18 @@ def _bandwidth(timeline: Timeline, every: int) -> dict[str, Any] | None:
     return {"share": shares, "gb_s": rates}
 
 
+def cpu_rows(
+    used: Iterable[int], machines: Iterable[Measured[AnalysedMachine]]
+) -> list[tuple[int, str | None]]:
+    """Return the CPUs of some machines, and others that were used, by node; None: it is unknown."""
+    node_of: dict[int, str] = {}
+    for machine in machines:
+        for node in [] if isinstance(machine, Absent) else machine.nodes:
+            node_of |= dict.fromkeys(parse_ids(node.cpus), node.id)
+    cpus = sorted({*used, *node_of}, key=lambda cpu: (natural(node_of.get(cpu, "")), cpu))
+    return [(cpu, node_of.get(cpu)) for cpu in cpus]
+
+
 def _threads(
     threads: Measured[ThreadTrace], machine: Measured[AnalysedMachine]
 ) -> dict[str, Any] | None:
@@ -141,17 +153,15 @@ def _threads(
     """
     if isinstance(threads, Absent):
         return None
-    nodes = [] if isinstance(machine, Absent) else machine.nodes
-    node_of = {cpu: node.id for node in nodes for cpu in parse_ids(node.cpus)}
     columns = threads.columns
-    cpus = sorted({*columns.cpu, *node_of}, key=lambda cpu: (natural(node_of.get(cpu, "")), cpu))
-    row = {cpu: at for at, cpu in enumerate(cpus)}
+    cpus = cpu_rows(columns.cpu, [machine])
+    row = {cpu: at for at, (cpu, _) in enumerate(cpus)}
     every = max(1, -(-len(columns.t) // MOST_PLACES))
     keys = list(zip(columns.pid, columns.tid, strict=True))
     ids = {key: number for number, key in enumerate(dict.fromkeys(keys))}
     thread = [ids[key] for key in keys]
     return {
-        "cpus": [[cpu, node_of.get(cpu)] for cpu in cpus],
+        "cpus": cpus,
         "t": columns.t[::every],
         "row": [row[cpu] for cpu in columns.cpu[::every]],
         "thread": thread[::every],

@@ -5,18 +5,13 @@ from hearth.analysis.metrics import DEEPER
 from hearth.base.absent import Absent, Measured
 from hearth.report.blocks import View
 from hearth.report.html.shown import executor_name
+from hearth.report.terminal.profile import BACK_END, TOP_DOWN
 
 OfMetrics = dict[str, Measured[Metric]]
 #: Level 1 in the order of the bars; the last one exists only on AMD.
-LEVEL_ONE = (
-    ("retiring", "retiring"),
-    ("bad_speculation", "bad speculation"),
-    ("front_end_bound", "front end"),
-    ("back_end_bound", "back end"),
-    ("smt_contention", "the core's other thread"),
-)
+LEVEL_ONE = (*TOP_DOWN.items(), ("smt_contention", "the core's other thread"))
 #: Level 2 of the back end, drawn below it.
-LEVEL_TWO = (("memory_bound", "memory"), ("core_bound", "core"))
+LEVEL_TWO = tuple(BACK_END.items())
 _WORDS = {
     **dict(LEVEL_ONE),
     **dict(LEVEL_TWO),

@@ -2,7 +2,7 @@
 
 import math
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from hearth.analysis.document import (
@@ -29,7 +29,7 @@ from hearth.report.html.axis import axis
 from hearth.report.html.flame import flame_view
 from hearth.report.html.processor import processor_view
 from hearth.report.html.shown import executor_name, part, plain, seconds, share
-from hearth.report.terminal.profile import from_places, open_words
+from hearth.report.terminal.profile import PARTS, from_places, open_words
 from hearth.report.terminal.screen import sentence
 
 #: The sections of a run: the start of their ids, and their words.
@@ -81,17 +81,6 @@ WORDS = (
     ("task slot", "room for one task at a time in an executor, usually one for each of its CPUs"),
 )
 _SEVERITIES = {"error": "high", "warning": "", "note": "info"}
-#: The parts of a task's time, in the order in which they are stacked.
-PARTS: tuple[tuple[str, Callable[[Times], int]], ...] = (
-    ("compute", lambda time: time.compute),
-    ("GC", lambda time: time.gc),
-    ("deserialise", lambda time: time.deserialise),
-    ("wait for shuffle blocks", lambda time: time.shuffle_read_wait),
-    ("write shuffle", lambda time: time.shuffle_write),
-    ("scheduler delay", lambda time: time.scheduler_delay),
-    ("serialise results", lambda time: time.result_serialise),
-    ("fetch results", lambda time: time.getting_result),
-)
 _MOST_STAGES = 40
 _MOST_QUERIES = 50
 _MOST_PLANS = 10
@@ -402,7 +391,7 @@ def _stages(stages: Measured[list[Stage]], totals: Measured[Totals]) -> View | A
     most = max((_total(times) for _, times in rows), default=0.0) or 1.0
     return {
         "parts": [{"name": name, "parts": _parts(name, times, most)} for name, times in rows],
-        "part_names": [words for words, _ in PARTS],
+        "part_names": list(PARTS),
         "longest": seconds(most),
         **_spans(shown),
         "cut": f"The {_MOST_STAGES} longest of {len(stages)} stages."
@@ -418,13 +407,13 @@ def _id(stage: Stage) -> str:
 
 
 def _total(times: Times) -> float:
-    return sum(of(times) for _, of in PARTS) / 1000
+    return sum(of(times) for of in PARTS.values()) / 1000
 
 
 def _parts(name: str, times: Times, most: float) -> list[View]:
     """Return the parts of a bar, as shares of the longest one."""
     parts, start = [], 0.0
-    for number, (words, of) in enumerate(PARTS):
+    for number, (words, of) in enumerate(PARTS.items()):
         length = of(times) / 1000
         if length > 0:
             parts.append(

@@ -28,8 +28,8 @@ _OfMetrics = dict[str, Measured[Metric]]
 _EXECUTORS, _STAGES, _FINDINGS = 5, 3, 3
 _NAME_WIDTH = 40
 _METHODS, _METHOD_WIDTH = 10, 90
-#: Parts of a task's time, in the order of a task's life; the rest is not shown.
-_PARTS: dict[str, Callable[[Times], int]] = {
+#: Parts of a task's time, in the order in which they are shown.
+PARTS: dict[str, Callable[[Times], int]] = {
     "computing": lambda time: time.compute,
     "garbage collection": lambda time: time.gc,
     "waiting for shuffle data": lambda time: time.shuffle_read_wait,
@@ -37,6 +37,7 @@ _PARTS: dict[str, Callable[[Times], int]] = {
     "deserialising": lambda time: time.deserialise,
     "serialising results": lambda time: time.result_serialise,
     "scheduler delay": lambda time: time.scheduler_delay,
+    "fetching results": lambda time: time.getting_result,
 }
 
 
@@ -61,7 +62,7 @@ def _head(analysis: Analysis, screen: Screen) -> list[str]:
     if isinstance(totals, Absent):
         return [*lines, f"  its tasks are unknown: {totals.reason}"]
     whole = totals.time.duration
-    shares = {words: part(totals.time) / whole for words, part in _PARTS.items() if whole}
+    shares = {words: part(totals.time) / whole for words, part in PARTS.items() if whole}
     parts = [f"{words} {share:.0%}" for words, share in shares.items() if share >= 0.005]
     tasks = f"{counted(totals.tasks, 'task')} took {show_seconds(whole / 1000)}"
     lines.append(screen.paragraph(f"{tasks}: {', '.join(parts)}", "  ", "    "))
@@ -157,13 +158,13 @@ def _span(each: HandOver) -> str:
 
 
 #: Of the top-down method, level 1; then what Awan's formulas say of cycles.
-_TOP_DOWN = {
+TOP_DOWN = {
     "retiring": "retiring",
     "bad_speculation": "bad speculation",
     "front_end_bound": "front end",
     "back_end_bound": "back end",
 }
-_BACK_END = {"memory_bound": "memory", "core_bound": "core"}
+BACK_END = {"memory_bound": "memory", "core_bound": "core"}
 _OF_CYCLES = {
     "local_dram_bound": "local DRAM",
     "remote_dram_bound": "remote DRAM",
@@ -177,14 +178,14 @@ def _processor(metrics: Measured[Metrics], screen: Screen) -> list[str]:
     if isinstance(metrics, Absent):
         return []
     total = metrics.total
-    level_one = _shares(total, _TOP_DOWN)
+    level_one = _shares(total, TOP_DOWN)
     retiring = total["retiring"]
     if not level_one and isinstance(retiring, Absent):
         line = f"top-down: not available: {retiring.reason}"
         return [screen.paragraph(line, "  ", "    "), *_of_cycles(total, screen)]
-    level_two = _shares(total, _BACK_END)
+    level_two = _shares(total, BACK_END)
     inside = f" ({', '.join(level_two)})" if level_two else ""
-    line = f"top-down: {', '.join(level_one)}{inside}; confidence {_least(total, _TOP_DOWN)}"
+    line = f"top-down: {', '.join(level_one)}{inside}; confidence {_least(total, TOP_DOWN)}"
     return [screen.paragraph(line, "  ", "    "), *_of_cycles(total, screen)]
 
 
