@@ -202,13 +202,6 @@ def test_of_very_many_stages_that_never_end_a_bounded_number_is_kept(tmp_path: P
     assert len(read_event_log(tmp_path / "many").stages) == 2 * MOST_STAGES
 
 
-def test_a_stage_that_was_never_submitted_is_shown(tmp_path: Path) -> None:
-    lines = (FIXTURES / "eventlogs" / "failure.jsonl").read_bytes().splitlines(keepends=True)
-    kept = [line for line in lines if b"StageSubmitted" not in line and b"StageCompl" not in line]
-    (tmp_path / "bare").write_bytes(b"".join(kept))
-    shown(analyse_event_log(tmp_path / "bare"))
-
-
 @pytest.mark.parametrize("log", sorted((FIXTURES / "gc").glob("*.log")), ids=lambda log: log.stem)
 def test_a_damaged_log_of_a_garbage_collector_is_read_as_far_as_it_goes(
     tmp_path: Path, log: Path
@@ -294,7 +287,7 @@ def test_a_damaged_file_of_a_record_is_told_and_the_rest_is_shown(record: Path, 
     try_all(record / name, *FILES[name], read)
 
 
-def test_a_damaged_kept_analysis_is_derived_again(record: Path) -> None:
+def test_a_damaged_cached_analysis_is_derived_again(record: Path) -> None:
     analyse(record)
     file = record.with_name(f".{record.name}.analysis")
     try_all(file, file.read_bytes(), of_bytes, lambda: shown(analyse(record)))

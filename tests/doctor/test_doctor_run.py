@@ -132,8 +132,6 @@ def test_files_do_not_matter_only_where_the_processes_are_known_to_have_written_
     use = whole.executors[0].use
     assert not isinstance(use, Absent)
     for written, matters in ((5000.0, False), (float(1 << 30), None)):
-        one = replace(
-            whole.executors[0], use=replace(use, io_bytes=replace(use.io_bytes, write=written))
-        )
+        one = replace(whole.executors[0], use=replace(use, written_bytes=written))
         found = concerns(replace(without, executors=[one]), []).get("files")
         assert (found.matters if found else None) == matters

@@ -91,7 +91,7 @@ def test_a_thread_that_ended_keeps_what_was_last_read_of_it(tmp_path: Path) -> N
     probe = ProcessProbe(Roots(proc=tmp_path))
     first = one(probe, target)
     assert (first["rss_kb"], first["rss_max_kb"]) == (8, 9)
-    assert (first["read_bytes"], first["write_bytes"]) == (3, 4)
+    assert first["write_bytes"] == 4
     shutil.rmtree(tmp_path / "40" / "task" / "41")
     second = one(probe, target)
     assert (first["voluntary"], first["involuntary"]) == (15, 3)

@@ -82,7 +82,7 @@ def document(tasks: int = 400, arm: str | None = None, seed: int = 1) -> dict[st
             "idle_slot_share": 0.25,
         },
         "sql": [],
-        "system": {"absent": "it was not sampled"},
+        "vmstat": {"absent": "it was not sampled"},
         "timeline": _timeline(),
         "tasks_sample": rows,
         "threads": _threads(random.Random(seed), bound=arm == "bound"),
@@ -115,7 +115,7 @@ def _executor(name: str, node: str, cpus: str, local: float) -> dict[str, Any]:
         **known,
         **dict.fromkeys((*unknown, "reason")),
         "gc": {**_GC, "share": 0.08},
-        "memory": {"local_share": local},
+        "local_share": local,
         "use": _USE,
     }
 
@@ -125,10 +125,11 @@ _GC: dict[str, Any] = {
     "heap_after_max_mb": None,
 }  # fmt: skip
 _USE: dict[str, Any] = {
-    "cpu_s": {"user": 50.0, "system": 1.0},
+    "cpu_s": 51.0,
     **dict.fromkeys(("run_delay_s", "voluntary", "involuntary")),
-    "faults": {"minor": None, "major": None},
-    "io_bytes": {"read": None, "write": None},
+    "minor_faults": None,
+    "major_faults": None,
+    "written_bytes": None,
     "rss_max_mb": 8192,
 }
 

@@ -21,7 +21,6 @@ from hearth.analysis.document import (
     ReadBytes,
     Sql,
     Stage,
-    System,
     TasksSample,
     ThreadName,
     ThreadTrace,
@@ -109,7 +108,7 @@ def compose(evidence: Evidence) -> Analysis:
         stages=_stages(evidence),
         sql=_sql(evidence),
         totals=_totals(evidence),
-        system=_system(evidence),
+        vmstat=_vmstat(evidence),
         timeline=timeline(evidence),
         tasks_sample=_tasks(evidence),
         threads=_threads(evidence),
@@ -335,11 +334,9 @@ def _totals(evidence: Evidence) -> Measured[Totals]:
     )
 
 
-def _system(evidence: Evidence) -> Measured[System]:
+def _vmstat(evidence: Evidence) -> Measured[dict[str, float]]:
     system = evidence.system
-    if isinstance(system, Absent):
-        return system
-    return System(vmstat=system.vmstat_growth())
+    return system if isinstance(system, Absent) else system.vmstat_growth()
 
 
 def _tasks(evidence: Evidence) -> Measured[TasksSample]:

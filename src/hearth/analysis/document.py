@@ -126,52 +126,17 @@ class Gc:
 
 
 @dataclass(frozen=True)
-class CpuTime:
-    """Seconds of CPU time."""
-
-    user: float | None
-    system: float | None
-
-    @property
-    def total(self) -> float:
-        """The sum of both; what was never read counts as zero."""
-        return (self.user or 0) + (self.system or 0)
-
-
-@dataclass(frozen=True)
-class Faults:
-    """Page faults."""
-
-    minor: float | None
-    major: float | None
-
-
-@dataclass(frozen=True)
-class IoBytes:
-    """Bytes to and from disks."""
-
-    read: float | None
-    write: float | None
-
-
-@dataclass(frozen=True)
 class Use:
     """Resources that a process used from its start to its last sample."""
 
-    cpu_s: CpuTime
+    cpu_s: float | None
     run_delay_s: float | None  #: ready to run, waiting for a CPU
     voluntary: float | None  #: context switches; as the next
     involuntary: float | None
-    faults: Faults
-    io_bytes: IoBytes
+    minor_faults: float | None  #: page faults without reading a disk
+    major_faults: float | None
+    written_bytes: float | None  #: to disks
     rss_max_mb: Count
-
-
-@dataclass(frozen=True)
-class Memory:
-    """The location of a process's pages."""
-
-    local_share: Measured[Share]  #: by its threads' time on each node
 
 
 @dataclass(frozen=True)
@@ -194,7 +159,8 @@ class Executor:
     failed: Count
     gc: Measured[Gc]
     use: Measured[Use]
-    memory: Measured[Memory]
+    #: of its own memory, by its threads' time on each node
+    local_share: Measured[Share]
 
 
 @dataclass(frozen=True)
@@ -295,13 +261,6 @@ class Totals:
     wall_s: float
     slots: int | None  #: most at one time
     idle_slot_share: float | None
-
-
-@dataclass(frozen=True)
-class System:
-    """The whole machine while it was sampled."""
-
-    vmstat: dict[str, float]  #: by how much the kernel's counts of memory grew
 
 
 class Pause(NamedTuple):
@@ -534,7 +493,7 @@ class Analysis:
     stages: Measured[list[Stage]]
     sql: list[Sql]
     totals: Measured[Totals]
-    system: Measured[System]
+    vmstat: Measured[dict[str, float]]  #: growth of the kernel's counts of memory, machine-wide
     timeline: Timeline
     tasks_sample: Measured[TasksSample]
     threads: Measured[ThreadTrace]

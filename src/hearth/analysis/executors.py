@@ -1,6 +1,6 @@
 """Executors: what the event log, the kernel's samples and the GC log each say of one."""
 
-from hearth.analysis.document import CpuTime, Executor, Faults, Gc, IoBytes, Memory, Use
+from hearth.analysis.document import Executor, Gc, Use
 from hearth.analysis.eventlog import EventLog, LoggedExecutor
 from hearth.analysis.evidence import Evidence, Process
 from hearth.analysis.gclog import GcLog
@@ -50,7 +50,7 @@ def _executor(
         failed=logged.failed,
         gc=_gc(evidence, process, name),
         use=_use(evidence, process),
-        memory=_memory(evidence, process),
+        local_share=_local_share(evidence, process),
     )
 
 
@@ -93,12 +93,13 @@ def _use(evidence: Evidence, process: Process | None) -> Measured[Use]:
         return Absent("its process was never sampled")
     ticks, total = evidence.ticks_per_s, use.total
     return Use(
-        cpu_s=CpuTime(_scaled(total("utime"), ticks), _scaled(total("stime"), ticks)),
+        cpu_s=_scaled(total("utime", "stime"), ticks),
         run_delay_s=_scaled(total("run_delay_ns"), 1e9),
         voluntary=total("voluntary"),
         involuntary=total("involuntary"),
-        faults=Faults(total("minflt"), total("majflt")),
-        io_bytes=IoBytes(total("read_bytes"), total("write_bytes")),
+        minor_faults=total("minflt"),
+        major_faults=total("majflt"),
+        written_bytes=total("write_bytes"),
         rss_max_mb=use.rss_max_kb // 1024,
     )
 
@@ -107,7 +108,7 @@ def _scaled(value: float | None, unit: float) -> float | None:
     return None if value is None else round(value / unit, 3)
 
 
-def _memory(evidence: Evidence, process: Process | None) -> Measured[Memory]:
+def _local_share(evidence: Evidence, process: Process | None) -> Measured[float]:
     if isinstance(evidence.memory, Absent):
         return evidence.memory
     memory = evidence.memory.get(process.key) if process else None
@@ -115,4 +116,4 @@ def _memory(evidence: Evidence, process: Process | None) -> Measured[Memory]:
         return Absent("its memory was never sampled")
     share = memory.share()
     why = "its CPUs span several nodes, and there is no thread trace to show where it ran"
-    return Memory(Absent(why) if share is None else round(share, 4))
+    return Absent(why) if share is None else round(share, 4)

@@ -377,8 +377,8 @@ def _used(analysis: Analysis) -> Iterator[tuple[int, str, Use]]:
 def _remote(analysis: Analysis) -> Iterator[Finding]:
     low = []
     for number, executor in enumerate(analysis.executors):
-        share = isinstance(executor.memory, Absent) or executor.memory.local_share
-        if isinstance(share, float) and share < LOCAL_SHARE:
+        share = executor.local_share
+        if not isinstance(share, Absent) and share < LOCAL_SHARE:
             low.append((share, executor.id, number))
     if low:
         share, name, _ = min(low)
@@ -386,7 +386,7 @@ def _remote(analysis: Analysis) -> Iterator[Finding]:
             "remote-memory", "warning",
             f"Less than {LOCAL_SHARE:.0%} of the memory of {counted(len(low), 'executor')} is"
             f" local; the lowest share is {share:.0%} ({_named(name)}).",
-            [f"/executors/{number}/memory/local_share" for _, _, number in low],
+            [f"/executors/{number}/local_share" for _, _, number in low],
             "run it bound with 'hearth submit', and let 'hearth compare' say whether that pays",
         )  # fmt: skip
 
@@ -396,7 +396,7 @@ def _involuntary(analysis: Analysis) -> Iterator[Finding]:
         return
     rates = []
     for number, name, use in _used(analysis):
-        cpu_s = use.cpu_s.total
+        cpu_s = use.cpu_s or 0.0
         if use.involuntary is not None and cpu_s >= 1:
             rate = use.involuntary / cpu_s
             if rate > INVOLUNTARY_PER_CPU_S:
@@ -418,7 +418,7 @@ def _run_delay(analysis: Analysis) -> Iterator[Finding]:
         return
     delays = []
     for number, name, use in _used(analysis):
-        cpu_s, delay_s = use.cpu_s.total, use.run_delay_s
+        cpu_s, delay_s = use.cpu_s or 0.0, use.run_delay_s
         if delay_s is not None and cpu_s >= 1 and delay_s > RUN_DELAY_SHARE * cpu_s:
             delays.append((delay_s / cpu_s, name, f"/executors/{number}/use/run_delay_s"))
     if delays:

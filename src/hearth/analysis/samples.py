@@ -138,7 +138,7 @@ class SampleClock:
 #: Cumulative values of a process whose growth is summed.
 PROCESS_COUNTERS = (
     "utime", "stime", "minflt", "majflt", "voluntary", "involuntary", "run_delay_ns",
-    "read_bytes", "write_bytes",
+    "write_bytes",
 )  # fmt: skip
 
 
@@ -177,12 +177,10 @@ class ProcessUse:
         else:
             self.ticks_before = ticks
 
-    def total(self, name: str) -> float | None:
-        """Return the growth of one counter over the process's life.
-
-        None where it was never read.
-        """
-        return self.counters[name].total if self.counters[name].seen else None
+    def total(self, *names: str) -> float | None:
+        """Return by how much counters grew over the process's life; None if none was read."""
+        read = [self.counters[name].total for name in names if self.counters[name].seen]
+        return sum(read) if read else None
 
 
 def read_processes(file: SampleFile, step_ms: int, period_s: float = 1.0) -> dict[Key, ProcessUse]:

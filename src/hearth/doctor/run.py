@@ -148,7 +148,7 @@ def _files(analysis: Analysis) -> InRun | None:
         return None
     shuffled = analysis.totals.bytes.shuffle_write + analysis.totals.spill.disk
     uses = [one.use for one in analysis.executors if not isinstance(one.use, Absent)]
-    written = [one.io_bytes.write for one in uses if one.io_bytes.write is not None]
+    written = [one.written_bytes for one in uses if one.written_bytes is not None]
     if shuffled:
         return InRun(f"it wrote {show_bytes(shuffled)} of shuffle files and spills", True)
     if not written or sum(written) > _LITTLE_BYTES:

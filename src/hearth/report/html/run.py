@@ -225,7 +225,7 @@ def _count_of(executors: list[Executor]) -> str:
 
 def mean_local(executors: list[Executor]) -> float | None:
     """Return the mean of the executors' shares of local memory."""
-    shares = known(part(e.memory, lambda memory: memory.local_share) for e in executors)
+    shares = known(e.local_share for e in executors)
     return sum(shares) / len(shares) if shares else None
 
 
@@ -340,7 +340,7 @@ def _executors(executors: list[Executor]) -> list[list[Cell]]:
             ",".join(_ids(e.nodes)) or "-",
             e.tasks,
             share(part(e.gc, lambda gc: gc.share)),
-            share(part(e.memory, lambda memory: memory.local_share)),
+            share(e.local_share),
             plain(part(e.use, lambda use: show_mb(use.rss_max_mb))),
             plain(e.reason),
         ]

@@ -11,7 +11,6 @@ from hearth.analysis.document import (
     Flame,
     HandOver,
     HandOvers,
-    Memory,
     Metric,
     Metrics,
     Stage,
@@ -87,17 +86,12 @@ def _executor(executor: Executor) -> tuple[str, ...]:
         executor.id,
         "-" if executor.cpus is None else brief_ids(executor.cpus, 16),
         str(executor.tasks),
-        _shown(executor.use, lambda use: show_seconds(use.cpu_s.total)),
+        _shown(executor.use, lambda use: show_seconds(use.cpu_s)),
         _shown(executor.gc, lambda gc: None if gc.share is None else f"{gc.share:.1%}"),
         _shown(executor.use, lambda use: show_mb(use.rss_max_mb)),
-        _shown(executor.memory, _local),
+        _shown(executor.local_share, lambda share: f"{share:.0%}"),
         _shown(executor.use, lambda use: show_seconds(use.run_delay_s)),
     )
-
-
-def _local(memory: Memory) -> str | None:
-    share = memory.local_share
-    return None if isinstance(share, Absent) else f"{share:.0%}"
 
 
 def _hand_overs(lent: Measured[HandOvers], screen: Screen) -> list[str]:
