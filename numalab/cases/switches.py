@@ -50,9 +50,9 @@ def collect(job: dict[str, object], evidence: Path) -> None:
     _swap_on()
     memory.MOST_DIRTY_BYTES = 1 << 30  # no guest has the memory that this check is for
     with read_machine(None, PlanRequest()) as read:
-        if isinstance(read.own, Absent):
-            raise RuntimeError(read.own.reason)
-        machine = replace(read, own=replace(read.own, local_dirs=["/root"]))
+        if isinstance(read.user, Absent):
+            raise RuntimeError(read.user.reason)
+        machine = replace(read, user=replace(read.user, local_dirs=["/root"]))
         switch = Switch(Path("/"), Path("/tmp/switched"))
         found = {name: _switched(name, machine, switch) for name in WRONG}
     (evidence / "switched.json").write_text(json.dumps(found, indent=2), encoding="utf-8")

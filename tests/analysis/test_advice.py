@@ -22,7 +22,7 @@ def op(
     name: str, depth: int = 0, length: int = 10, unpruned: bool = False, **metrics: float
 ) -> PlanOperator:
     named = {key.replace("_", " "): value for key, value in metrics.items()}
-    return PlanOperator(depth, name, name, length, named, unpruned)
+    return PlanOperator(depth, name, length, named, unpruned)
 
 
 def scan(partitions: int, size: int, unpruned: bool = True) -> PlanOperator:
@@ -107,11 +107,11 @@ _PLANS: dict[str, tuple[list[PlanOperator], str, list[PlanOperator]]] = {
 @pytest.mark.parametrize("rule", PLAN_RULES, ids=lambda rule: rule.id)
 def test_a_rule_about_plans_speaks_of_what_it_is_for_only(rule: Any) -> None:
     bad, words, good = _PLANS[rule.id]
-    (_, said), *more = rule.found(bad)
+    (_, said), *more = rule.problems(bad)
     assert words in said and not more
-    assert not list(rule.found(good))
+    assert not list(rule.problems(good))
     for other in PLAN_RULES:
-        assert other is rule or not list(other.found(bad)), other.id
+        assert other is rule or not list(other.problems(bad)), other.id
 
 
 def _of_iceberg(name: str, **metrics: int) -> dict[str, Any]:

@@ -77,7 +77,7 @@ def test_a_count_by_socket_is_read_from_csv_and_from_json() -> None:
 
 
 def sampled(probe: BandwidthProbe, count: int) -> list[dict[str, Any]]:
-    return [row["domains"] for _, row in probed(probe, DRIVER, count)]
+    return [row["total_bytes"] for _, row in probed(probe, DRIVER, count)]
 
 
 def test_perfs_intervals_become_cumulative_bytes_of_each_socket(tmp_path: Path) -> None:
@@ -91,12 +91,8 @@ def test_perfs_intervals_become_cumulative_bytes_of_each_socket(tmp_path: Path) 
     probe = BandwidthProbe(roots, perf=fake_perf(tmp_path, lines))
     assert probe.supported() is None
     first, second = sampled(probe, 2)
-    assert first["S0"] == {"total_bytes": 0, "read_bytes": 0, "write_bytes": 0}
-    assert second["S0"] == {
-        "total_bytes": 15 << 20, "read_bytes": 10 << 20, "write_bytes": 5 << 20,
-    }  # fmt: skip
-    assert second["S1"]["read_bytes"] == 64_000  # a cache line for each transfer
-    assert second["S1"]["write_bytes"] == 32_000
+    assert first["S0"] == 0
+    assert second == {"S0": 15 << 20, "S1": 96_000}  # a cache line for each transfer
     asked = (tmp_path / "asked").read_text().splitlines()[-1]
     assert "-a --per-socket -e uncore_imc_0/cas_count_read/,uncore_imc_0/cas_count_write/" in asked
 
@@ -106,8 +102,7 @@ def test_an_interval_that_was_not_counted_is_unknown_and_not_zero(tmp_path: Path
              "1.0,S1,1,10.00,MiB,uncore_imc_0/cas_count_read/,0,100.00,,"]  # fmt: skip
     probe = BandwidthProbe(machine(tmp_path, IMC), perf=fake_perf(tmp_path, lines))
     _, second = sampled(probe, 2)
-    assert second["S0"] == {"total_bytes": None}
-    assert second["S1"]["total_bytes"] == 10 << 20
+    assert second == {"S0": None, "S1": 10 << 20}
 
 
 @pytest.mark.parametrize(
@@ -130,8 +125,7 @@ def test_the_survey_tells_the_cpus_of_each_domain(tmp_path: Path) -> None:
     for domain in ("00", "01"):
         folder = tmp_path / f"fs/resctrl/mon_data/mon_L3_{domain}"
         folder.mkdir(parents=True)
-        for name in ("mbm_total_bytes", "mbm_local_bytes"):
-            (folder / name).write_text("7\n")
+        (folder / "mbm_total_bytes").write_text("7\n")
     (row,) = [row for row in survey(roots) if row.name == "bandwidth"]
     assert (row.status, row.source) == ("on", "resctrl")
     assert row.domains == {"L3:00": "0-1", "L3:01": "2-3"}
@@ -141,7 +135,7 @@ def test_the_survey_tells_the_cpus_of_each_domain(tmp_path: Path) -> None:
 
 def test_bandwidth_is_the_growth_of_the_machines_counters(tmp_path: Path) -> None:
     totals = [7 * GB, 9 * GB, 9 * GB + GB // 2, 100, GB + 100, None, 3 * GB, 4 * GB]
-    rows = [{"t": t, "domains": {"L3:00": {"total_bytes": b}}} for t, b in enumerate(totals)]
+    rows = [{"t": t, "total_bytes": {"L3:00": b}} for t, b in enumerate(totals)]
     domains = read_bandwidth(write(tmp_path / "bandwidth.jsonl", rows), step_ms=1000)
     # A counter that fell back, and one that was not counted, leave their intervals unknown.
     assert domains["L3:00"].gb_s(8) == [2.0, 0.5, None, 1.0, None, None, 1.0, None]
@@ -162,9 +156,8 @@ def counted_run(directory: Path) -> dict[str, Any]:
     make_record(directory, **HEAD)
     total, rows = 0, []
     for t in range(10):
-        half = {"total_bytes": total // 2}
-        domains = {"L3:00": half, "L3:01": half, "L3:02": {"total_bytes": 20 * GB * t}}
-        rows.append({"t": t, "source": "resctrl", "domains": domains})
+        totals = {"L3:00": total // 2, "L3:01": total // 2, "L3:02": 20 * GB * t}
+        rows.append({"t": t, "total_bytes": totals})
         total += (10, 30, 45)[min(t // 3, 2)] * GB
     write(directory / "samples" / "bandwidth.jsonl", rows)
     return to_json(analyse(directory))
@@ -189,10 +182,10 @@ def test_use_is_told_by_node_as_a_share_of_what_the_node_sustains_with_the_study
 
 def test_a_node_of_which_one_cache_is_unknown_has_no_sum(tmp_path: Path) -> None:
     make_record(tmp_path / "run", **HEAD)
-    known = {"L3:00": {"total_bytes": 0}, "L3:01": {"total_bytes": 0}}
-    later = {"L3:00": {"total_bytes": 5 * GB}, "L3:01": {"local_bytes": 1}}
-    last = {name: {"total_bytes": 9 * GB} for name in known}
-    rows = [{"t": t, "domains": d} for t, d in ((0, known), (1, last), (2, later), (3, later))]
+    known = {"L3:00": 0, "L3:01": 0}
+    last = dict.fromkeys(known, 9 * GB)
+    later = {"L3:00": 5 * GB}
+    rows = [{"t": t, "total_bytes": d} for t, d in ((0, known), (1, last), (2, later), (3, later))]
     write(tmp_path / "run" / "samples" / "bandwidth.jsonl", rows)
     node = to_json(analyse(tmp_path / "run"))["timeline"]["bandwidth"]["nodes"]["0"]
     assert node["gb_s"][5] == pytest.approx(18.0)
@@ -210,7 +203,7 @@ def test_a_domain_that_spans_two_nodes_is_held_against_both(tmp_path: Path) -> N
     socket = {"probes": [{**HEAD["probes"][0], "source": "uncore", "domains": {"S0": "0-3"}}]}
     both = {"nodes": {"0": {"best_gb_s": 50.0}, "8": {"best_gb_s": 30.0}}}
     make_record(tmp_path / "run", **socket, sustained_bandwidth=both)
-    rows = [{"t": t, "domains": {"S0": {"total_bytes": 40 * GB * t}}} for t in range(10)]
+    rows = [{"t": t, "total_bytes": {"S0": 40 * GB * t}} for t in range(10)]
     write(tmp_path / "run" / "samples" / "bandwidth.jsonl", rows)
     (name,) = (nodes := to_json(analyse(tmp_path / "run"))["timeline"]["bandwidth"]["nodes"])
     assert (name, nodes[name]["share"][20]) == ("0,8", 0.5)

@@ -101,7 +101,6 @@ def test_a_sort_that_spilled_says_how_much() -> None:
 
 def test_a_failed_job_names_its_stage_and_reason() -> None:
     document = to_json(analyse_event_log(LOGS / "failure.jsonl"))
-    assert document["jobs"][0]["result"] == "JobFailed"
     (failed,) = [f for f in document["findings"] if f["severity"] == "error"]
     said = "Stage 0 failed: ZeroDivisionError: integer division or modulo by zero"
     assert failed["sentence"].startswith(said)
@@ -195,13 +194,10 @@ def test_a_killed_executor_is_told_with_its_reason_and_its_replacement() -> None
 def test_speculation_shows_the_attempt_that_lost_as_killed() -> None:
     totals = to_json(analyse_event_log(LOGS / "speculation.jsonl"))["totals"]
     assert (totals["tasks"], totals["killed"], totals["failed"]) == (9, 1, 0)
-    assert totals["speculative"] == 1
 
 
-def test_a_streaming_query_counts_its_batches() -> None:
-    log = read_event_log(LOGS / "streaming.jsonl")
-    assert log.streaming_batches >= 3
-    assert log.warnings == []
+def test_the_log_of_a_streaming_query_is_read_without_a_warning() -> None:
+    assert read_event_log(LOGS / "streaming.jsonl").warnings == []
 
 
 def test_no_more_tasks_run_at_once_than_there_are_slots() -> None:
@@ -214,7 +210,8 @@ def test_no_more_tasks_run_at_once_than_there_are_slots() -> None:
     assert covered_s == pytest.approx(document["totals"]["time"]["duration"] / 1000, rel=0.03)
     assert set(document["tasks_sample"]["slot"]) == {0, 1}
     used = 1 - document["totals"]["idle_slot_share"]
-    assert covered_s == pytest.approx(used * document["totals"]["slot_s"], rel=0.03)
+    slot_s = sum(timeline["slots"]) * timeline["step_s"]
+    assert covered_s == pytest.approx(used * slot_s, rel=0.03)
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -399,8 +396,7 @@ def test_a_task_that_never_ended_holds_its_slot(tmp_path: Path) -> None:
 
 
 def test_the_times_of_one_task_add_up_as_the_ui_adds_them() -> None:
-    info = {"Launch Time": 1000, "Finish Time": 2000, "Getting Result Time": 1900,
-            "Speculative": True}  # fmt: skip
+    info = {"Launch Time": 1000, "Finish Time": 2000, "Getting Result Time": 1900}
     none = {"Bytes Read": 0, "Local Bytes Read": 0, "Remote Bytes Read": 0, "Bytes Written": 0}
     metrics = {
         "Executor Run Time": 700, "Executor CPU Time": 400_000_000, "JVM GC Time": 50,

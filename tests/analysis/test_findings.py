@@ -161,7 +161,7 @@ def test_more_memory_is_no_advice_for_a_heap_with_room(known: str) -> None:
     assert not isinstance(totals, Absent)
     time = replace(totals.time, gc=totals.time.run // 2)
     for used_gb, roomy in ((2, True), (12, False)):
-        left = Gc("G1", 9, 1.0, 1.0, None, {}, {}, {}, 0.0, 0.0, used_gb << 10, 0, 0.0)
+        left = Gc("G1", 9, 1.0, None, 0.0, used_gb << 10)
         how = {"heap_peak_bytes": used_gb << 30} if known == "heap_peak_bytes" else {"gc": left}
         executors = [
             replace(one, **{"heap_setting": "13g", "heap_peak_bytes": None, **how})

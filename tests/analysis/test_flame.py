@@ -63,8 +63,8 @@ def test_samples_of_all_executors_make_one_tree_in_which_each_has_its_own(tmp_pa
     rows_of = {read.frames[frame]: row for row, frame in enumerate(read.frame)}
     assert read.parent[rows_of["shop.parse"]] == rows_of["org.apache.spark.Task.run"]
     assert read.parent[rows_of["java.lang.Thread.run"]] == -1
-    assert read.own["1"][rows_of["shop.parse"]] == 3
-    assert sum(read.own["0"]) == 4, "a sample counts once"
+    assert read.self_samples["1"][rows_of["shop.parse"]] == 3
+    assert sum(read.self_samples["0"]) == 4, "a sample counts once"
 
 
 def test_generated_classes_of_any_number_are_one_method() -> None:
@@ -80,7 +80,7 @@ def test_calls_too_rare_to_be_drawn_are_counted_in_their_caller(tmp_path: Path) 
     read = flame.read_flame(tmp_path, program(tmp_path, printed(parse=2999, rare=1)))
     assert isinstance(read, Flame)
     assert "shop.rare" not in read.frames and Method("shop.rare", 1) in read.top
-    assert sum(read.own["0"]) == 3000
+    assert sum(read.self_samples["0"]) == 3000
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ def test_cumulative_values_become_totals_and_rates(tmp_path: Path) -> None:
     use = read_processes(file, step_ms=1000)[7, 1]
     assert use.total("utime") == 1600  # with the 100 ticks from before the first sample
     assert use.total("involuntary") == 100
-    assert use.total("read_bytes") is None
+    assert use.total("write_bytes") is None
     assert use.cpu_ticks_over_time.covered_ms() == pytest.approx([150] * 10)
     assert use.rss_max_kb == 10240
     assert file.warnings == ["process.jsonl: the last line is torn and was skipped"]
@@ -51,14 +51,13 @@ def test_a_pid_used_again_is_another_process(tmp_path: Path) -> None:
 def test_cpu_time_is_shared_out_to_the_nodes_of_the_cpus(tmp_path: Path) -> None:
     def row(t: int) -> dict[str, Any]:
         busy, idle = [100 * t, 0, 0, 0, 0, 0, 0, 0], [0, 0, 0, 75 * t, 25 * t, 0, 0, 0]
-        stat = {"0": {"numa_hit": 10 * t, "numa_miss": 3}}
-        return {"t": t, "cpu": {"0": busy, "1": idle, "2": idle, "3": idle}, "numastat": stat}
+        counts = {"numa_hit": 10 * t, "numa_miss": 3}
+        return {"t": t, "cpu": {"0": busy, "1": idle, "2": idle, "3": idle}, "vmstat": counts}
 
     use = read_system(write(tmp_path / "system.jsonl", [row(t) for t in range(5)]), NODE_OF_CPU,
                       step_ms=1000)  # fmt: skip
     assert use.share_by_node() == {"0": [0.5] * 4, "8": [0.0] * 4}
-    assert use.cpu_seconds(100)["user"] == 4.0
-    assert use.grown("numastat") == {"0": {"numa_hit": 40, "numa_miss": 0}}
+    assert use.vmstat_growth() == {"numa_hit": 40, "numa_miss": 0}
 
 
 def test_the_local_share_is_pages_weighed_with_where_the_threads_ran() -> None:
@@ -94,7 +93,6 @@ def test_a_thread_that_changes_node_is_counted_and_one_that_changes_cpu_is_not(
     rows = [row(t + 1, cpu) for t, cpu in enumerate(cpus)]
     threads = read_threads(write(tmp_path / "threads.jsonl", rows), NODE_OF_CPU)
     assert threads.node_transitions == {"task": 2}
-    assert threads.cpu_transitions == 4
     assert threads.columns["cpu"] == cpus
     assert threads.ticks_by_node == {(7, 1): {"0": 30.0, "8": 20.0}}
 
@@ -155,15 +153,15 @@ def test_a_killed_run_with_most_probes_absent_tells_what_is_known(tmp_path: Path
     assert gc["collector"] == "G1" and gc["pauses"] == 10
     assert gc["share"] == pytest.approx(gc["pause_ms"] / 1000 / (9.5 - 0.1), abs=1e-5)
     assert (executor["id"], executor["nodes"], executor["removed_s"]) == ("0", ["8"], 9.5)
-    assert executor["use"]["cpu_s"] == {"user": 9.0, "system": 0.0}
-    assert executor["memory"] == {"absent": "no NUMA in this kernel"}
+    assert executor["use"]["cpu_s"] == 9.0
+    assert executor["local_share"] == {"absent": "no NUMA in this kernel"}
     assert "absent" in document["stages"] and "absent" in document["totals"]
     assert document["timeline"]["cpu_by_executor"]["0"][:89] == pytest.approx([1.0] * 89)
     assert [f["id"] for f in document["findings"]] == ["involuntary-switches"]
     assert any("torn" in warning["what"] for warning in document["warnings"])
 
 
-def test_the_processor_and_the_telling_settings_are_those_of_the_record_also_of_an_older_one(
+def test_the_processor_and_the_telling_settings_are_those_of_the_record(
     tmp_path: Path,
 ) -> None:
     topology = json.loads((ROOT / "contract" / "examples" / "topology.json").read_text())
@@ -176,4 +174,4 @@ def test_the_processor_and_the_telling_settings_are_those_of_the_record_also_of_
     assert new.record.settings == {"spark.executor.memory": "4g"}
     assert not isinstance(new.machine, Absent) and not isinstance(older.machine, Absent)
     assert new.machine.processor == "Intel(R) Xeon(R) CPU E5-2697 v2 @ 2.70GHz"
-    assert "names none, or an older hearth recorded" in str(older.machine.processor)
+    assert "names none" in str(older.machine.processor)

@@ -9,7 +9,7 @@ import pytest
 from hearth.base.absent import Absent
 from hearth.base.codec import to_json
 from hearth.record.store import write_document
-from hearth.report.terminal.colocate import show_colocation
+from hearth.report.kinds import show_document
 from hearth.report.terminal.screen import Screen
 from hearth.studies.colocate.concurrent_runs import STOPPED
 from hearth.studies.colocate.machine_counts import WORDS
@@ -108,7 +108,7 @@ def test_that_every_warm_up_failed_is_said_with_the_reason() -> None:
     one = said(line("split", -1, None, 30), line("unbound", -1, None, 3), serial(-1, None, 2),
                head=head)  # fmt: skip
     assert one.sentence == "Nothing was measured: every warm-up failed, as said above."
-    shown = "\n".join(show_colocation(one, Screen(200)))
+    shown = "\n".join(show_document(one, Screen(200)))
     assert "a.py failed in split in a warm-up, after 2.0 s: ended with 1: boom." in shown
     assert one.sentence in shown
 
@@ -120,7 +120,7 @@ def test_a_warm_up_and_a_round_in_which_one_failed_do_not_count() -> None:
     assert [member.seconds for member in split.members] == [[20], [30]]
     assert split.members[0].failures == ["after 2.0 s: ended with 1: boom"]
     assert split.members[1].failures == [] and split.members[1].runs == 2, "it went on to its end"
-    shown = "\n".join(show_colocation(one, Screen(200)))
+    shown = "\n".join(show_document(one, Screen(200)))
     assert "a.py failed in split after 2.0 s: ended with 1: boom." in shown
 
 
@@ -175,7 +175,7 @@ def test_of_a_loop_the_runs_that_end_in_the_middle_count() -> None:
     assert one.arms[0].all_end_s == [] and one.arms[0].rounds == 1
     assert "; it does 1.00 times the work per hour of running one after the other" in one.sentence
     assert one.arms[0].throughput and one.arms[0].throughput.value == pytest.approx(1.0)
-    shown = " ".join("\n".join(show_colocation(one, Screen())).split())
+    shown = " ".join("\n".join(show_document(one, Screen())).split())
     assert "for 1.66667 minutes, of which the first and last 0.333333 are not measured" in shown
 
 
@@ -187,7 +187,7 @@ def test_each_way_tells_the_machines_context_switches_and_what_was_given_on_anot
     )
     one = said(split, free, serial(0, 10, 20))
     assert one.arms[0].machine == {"switches_per_s": 1e4, "remote_per_s": 2.0}
-    shown = [" ".join(text.split()) for text in show_colocation(one, Screen(200))]
+    shown = [" ".join(text.split()) for text in show_document(one, Screen(200))]
     assert "split 10,000 2" in shown and "unbound 5,000 -" in shown
     assert any(alone.reason in text and WORDS["remote_per_s"] in text for text in shown)
 
@@ -199,7 +199,7 @@ def test_predicted_is_held_against_measured() -> None:
     )
     one = said(line("split", 0, 20, 30), serial(0, 10, 20), known=known)
     assert [(c.name, round(c.error, 3)) for c in one.checks] == [("a.py", -0.1), ("b.py", 0.2)]
-    shown = "\n".join(show_colocation(one, Screen(200)))
+    shown = "\n".join(show_document(one, Screen(200)))
     assert "1-1 *  1.11 [1.00, 1.25]  1.80 [1.60, 2.00]" in shown, "and its interval"
     assert "a.py                   1.80 [1.60, 2.00]  2.00       -10%" in shown
 
@@ -252,4 +252,4 @@ def test_other_programs_are_warned_of_by_what_ran_alone() -> None:
     assert quiet.warnings == []
     busy = said(loaded(line("split", 0, 20, 30), 0.5), loaded(serial(0, 10, 20), 0.4))
     assert "more than 10% of the machine's CPUs during 2 of 2 runs alone (40%" in busy.warnings[0]
-    assert "warning: other programs" in "\n".join(show_colocation(busy, Screen(200)))
+    assert "warning: other programs" in "\n".join(show_document(busy, Screen(200)))

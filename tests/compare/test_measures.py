@@ -8,10 +8,7 @@ from hearth.analysis.document import (
     Analysis,
     Bandwidth,
     Counted,
-    CpuTime,
     Executor,
-    Faults,
-    Memory,
     Metric,
     Metrics,
     NodeBandwidth,
@@ -27,15 +24,14 @@ _WHOLE = constructed.analysis()
 
 
 def executor(name: str, use: Measured[Use], local: float | None) -> Executor:
-    memory = _ABSENT if local is None else Memory(local, {}, 1)
-    return replace(_WHOLE.executors[0], id=name, use=use, memory=memory)
+    share = _ABSENT if local is None else local
+    return replace(_WHOLE.executors[0], id=name, use=use, local_share=share)
 
 
 def use(user: float, voluntary: int | None) -> Use:
     known = _WHOLE.executors[0].use
     assert not isinstance(known, Absent)
-    times = CpuTime(user, 1.0)
-    return replace(known, cpu_s=times, voluntary=voluntary, involuntary=7, rss_max_mb=1536)
+    return replace(known, cpu_s=user + 1.0, voluntary=voluntary, involuntary=7, rss_max_mb=1536)
 
 
 def analysis(
@@ -76,7 +72,7 @@ def test_times_and_switches_are_summed_and_shares_averaged_over_jvms() -> None:
 def test_page_faults_are_summed_over_jvms_and_tlb_misses_are_told_per_thousand_instructions() -> (
     None
 ):
-    faulting = replace(use(1.0, 1), faults=Faults(500.0, 3.0))
+    faulting = replace(use(1.0, 1), minor_faults=500.0, major_faults=3.0)
     both = [executor("1", faulting, 0.9), executor("2", faulting, 0.9)]
     events = {**counted(instructions=10_000.0), **counted(dTLB_load_misses=20.0)}
     found = measured(analysis(both, {"1": events}), cpus=2)

@@ -10,7 +10,7 @@ from hearth.base.codec import typed
 from hearth.base.errors import UserError
 from hearth.record.schema import Launched, RecordHead
 from hearth.record.store import Record, RecordWriter
-from hearth.report.terminal.compare import show_comparison
+from hearth.report.kinds import show_document
 from hearth.report.terminal.screen import Screen
 from hearth.studies.compare import result as documents
 from hearth.studies.compare.result import ComparisonSettings, ListedArm
@@ -182,8 +182,8 @@ def test_an_interrupted_comparison_is_resumed_by_its_id(
 def test_one_that_was_killed_in_its_first_run_says_so_and_is_resumed(tmp_path: Path) -> None:
     begun = Comparison.begin(tmp_path, "quick", ARMS, TWICE)
     said = compared(begun.head, Comparison.read(begun.directory).trials)
-    shown = "\n".join(show_comparison(said, Screen(200)))
-    assert "no run has ended" in shown and "see below" not in shown
+    shown = "\n".join(show_document(said, Screen(200)))
+    assert "no run has ended" in shown and "see the verdict" not in shown
     goes_on = f"'hearth compare --resume {begun.head.id}' goes on with it"
     assert f"no run of native has ended; {goes_on}" in " ".join(shown.split())
     resumed = Comparison.begin(tmp_path, "quick", ARMS, TWICE, Opening(resume=begun.head.id))

@@ -31,9 +31,7 @@ from hearth.record.counters import parse_perf_line, topdown_metric
 from hearth.record.placement_copy import PlacementCopy
 from hearth.record.store import find_record, list_records
 from hearth.report.html.page import page
-from hearth.report.terminal.bench import show_rows
-from hearth.report.terminal.characterisation import show_characterisation
-from hearth.report.terminal.compare import show_comparison
+from hearth.report.kinds import show_document
 from hearth.report.terminal.profile import show_profile
 from hearth.report.terminal.screen import Screen
 from hearth.report.terminal.workers import show_workers, workers_document
@@ -47,7 +45,7 @@ from hearth.spark.saved_configs import (
     kept_tuned,
 )
 from hearth.studies.bench import study as series
-from hearth.studies.bench.result import bench_result, is_good, job_warnings, summarised
+from hearth.studies.bench.result import bench_result, is_good
 from hearth.studies.characterise.study import Characterisation
 from hearth.studies.compare.study import Comparison
 from hearth.studies.compare.verdict import compared
@@ -204,13 +202,6 @@ def test_of_very_many_stages_that_never_end_a_bounded_number_is_kept(tmp_path: P
     assert len(read_event_log(tmp_path / "many").stages) == 2 * MOST_STAGES
 
 
-def test_a_stage_that_was_never_submitted_is_shown(tmp_path: Path) -> None:
-    lines = (FIXTURES / "eventlogs" / "failure.jsonl").read_bytes().splitlines(keepends=True)
-    kept = [line for line in lines if b"StageSubmitted" not in line and b"StageCompl" not in line]
-    (tmp_path / "bare").write_bytes(b"".join(kept))
-    shown(analyse_event_log(tmp_path / "bare"))
-
-
 @pytest.mark.parametrize("log", sorted((FIXTURES / "gc").glob("*.log")), ids=lambda log: log.stem)
 def test_a_damaged_log_of_a_garbage_collector_is_read_as_far_as_it_goes(
     tmp_path: Path, log: Path
@@ -228,16 +219,13 @@ def rows(make: Callable[[int], dict[str, Any]]) -> bytes:
 
 
 SAMPLES: dict[str, bytes] = {
-    "process": rows(lambda t: {**OF, "utime": 90 * t, "stime": 9 * t, "rss_kb": 10, "run_ns": t}),
+    "process": rows(lambda t: {**OF, "utime": 90 * t, "stime": 9 * t, "rss_kb": 10}),
     "memory": rows(lambda t: {**OF, "nodes": {"0": {"anon_kb": 900 + t, "huge_kb": 0}}}),
-    "threads": rows(
-        lambda t: {**OF, "alive": 1, "ran": [[8, t % 4, 90 * t, t]], "names": {"8": ["GC", "gc"]}}
-    ),
+    "threads": rows(lambda t: {**OF, "ran": [[8, t % 4, 90 * t, t]], "names": {"8": ["GC", "gc"]}}),
     "system": rows(
         lambda t: {
             "cpu": {"0": [t, 0, t, 9 * t, 0, 0, 0, 0], "2": [t, 0, 0, t, 0, 0, 0, 0]},
             "vmstat": {"numa_hit": 5 * t},
-            "numastat": {"0": {"numa_hit": t}},
         }
     ),
     "counters": rows(
@@ -247,10 +235,7 @@ SAMPLES: dict[str, bytes] = {
             else {**OF, "metric": "tma_retiring", "value": 0.4, "running_share": 0.9}
         )
     ),
-    "scheduler": rows(
-        lambda t: {**OF, "event": "cpu-migrations", "value": 3.0, "running_share": 1.0}
-    ),
-    "bandwidth": rows(lambda t: {"domains": {"S0": {"total_bytes": t << 30}}}),
+    "bandwidth": rows(lambda t: {"total_bytes": {"S0": t << 30}}),
 }
 HEAD = {
     **json.loads((ROOT / "fixtures" / "documents" / "record.json").read_text()),
@@ -302,7 +287,7 @@ def test_a_damaged_file_of_a_record_is_told_and_the_rest_is_shown(record: Path, 
     try_all(record / name, *FILES[name], read)
 
 
-def test_a_damaged_kept_analysis_is_derived_again(record: Path) -> None:
+def test_a_damaged_cached_analysis_is_derived_again(record: Path) -> None:
     analyse(record)
     file = record.with_name(f".{record.name}.analysis")
     try_all(file, file.read_bytes(), of_bytes, lambda: shown(analyse(record)))
@@ -418,7 +403,7 @@ def test_damaged_caches_are_made_again(tmp_path: Path, monkeypatch: pytest.Monke
     (file,) = tmp_path.rglob("machine-*.json")
     try_all(file, file.read_bytes(), of_json, lambda: KnownMachine({}).document())
     whole = (EXAMPLES / "bandwidth.json").read_bytes()
-    monkeypatch.setattr("hearth.machine.memory_bandwidth._place", lambda: tmp_path / "bandwidth")
+    monkeypatch.setattr("hearth.machine.memory_bandwidth._file", lambda: tmp_path / "bandwidth")
     try_all(tmp_path / "bandwidth", whole, of_json, known_bandwidth)
 
 
@@ -446,7 +431,7 @@ def test_a_damaged_comparison_is_named_or_read_without_the_damaged_runs(
         found = Comparison.read(tmp_path)
         said = compared(found.head, found.trials)
         to_json(said)
-        show_comparison(said, SCREEN)
+        show_document(said, SCREEN)
         page([], said)
 
     try_all(tmp_path / name, files[name], of_lines if name == "runs.jsonl" else of_json, read)
@@ -486,7 +471,7 @@ def test_a_damaged_characterisation_is_named_or_read_without_the_damaged_lines(
     def read() -> None:
         found = Characterisation.read(here).characterised()
         to_json(found)
-        show_characterisation(found, SCREEN)
+        show_document(found, SCREEN)
         page([], found)
 
     try_all(file, files[file], of_lines if name.endswith("l") else of_json, read)
@@ -499,8 +484,7 @@ def test_a_damaged_series_is_named_or_read_without_the_damaged_cases(tmp_path: P
 
     def read() -> None:
         results = series.read(file)
-        bench_result(results)
-        show_rows(summarised(results), job_warnings(results), results.head.settings, SCREEN)
+        show_document(bench_result(results), SCREEN)
         is_good(results)
 
     try_all(file, b"".join(json.dumps(line).encode() + b"\n" for line in lines), of_lines, read)

@@ -14,10 +14,8 @@ from doctor.made_machine import (
     Given,
     conf,
     files,
-    java,
     limit,
     mount,
-    nic_on_node_0,
     nodes,
 )
 from hearth.base.absent import Absent
@@ -180,7 +178,6 @@ CASES = {
         files(f"{CPU}/present = 0-7", f"{CPU}/online = 0-5"),
     ),
     "cpu-quota": Case(Given(GROUP, topology=ALONE), Given()),
-    "contradictory-topology": Case(Given(topology={"warnings": []}), Given()),
     "hidden-topology": Case(virtual(1), virtual(96)),
     "stolen-time": Case(
         files("proc/stat = cpu 100000 0 0 900000 0 0 0 1 0 0\n"),
@@ -196,9 +193,6 @@ CASES = {
     ),
     "processes": Case(limit("Max processes", "unlimited"), limit("Max processes", "2048")),
     "group-tasks": Case(tasks(9000), tasks(256), harm=True),
-    "locked-memory": Case(
-        limit("Max locked memory", "unlimited"), limit("Max locked memory", "8388608")
-    ),
     "memory-maps": Case(files(f"{MAPS} = 262144"), files(f"{MAPS} = 65530")),
     "threads-max": Case(files(f"{THREADS} = 192730"), files(f"{THREADS} = 9000")),
     "file-size": Case(
@@ -213,11 +207,10 @@ CASES = {
     ),
     "local-dirs-kind": Case(mount(ROOT_MOUNT), mount(("/", "overlay", "rw"))),
     "local-dirs-space": Case(
-        mount(ROOT_MOUNT), mount(ROOT_MOUNT, own=space(1 << 20, 200 << 30)), harm=True
+        mount(ROOT_MOUNT), mount(ROOT_MOUNT, user=space(1 << 20, 200 << 30)), harm=True
     ),
-    "local-dirs-options": Case(mount(ROOT_MOUNT), mount(("/", "ext4", "rw,sync"))),
     "shared-memory": Case(
-        mount(ROOT_MOUNT, SHM), mount(ROOT_MOUNT, SHM, own=space(1, 64 << 20))
+        mount(ROOT_MOUNT, SHM), mount(ROOT_MOUNT, SHM, user=space(1, 64 << 20))
     ),
     "memory-nodes-allowed": Case(
         Given(), Given(topology={"allowed": replace(ALLOWED, nodes="0")})
@@ -227,22 +220,11 @@ CASES = {
     "host-name": Case(files(f"{HOST} = big-box"), files(f"{HOST} = big_box"), harm=True),
     "host-resolves": Case(
         files(f"{HOST} = big-box"),
-        files(f"{HOST} = big-box", own={"resolve": lambda name: []}),
+        files(f"{HOST} = big-box", user={"resolve": lambda name: []}),
         harm=True,
-    ),
-    "ipv6-only": Case(
-        files(f"{HOST} = box"),
-        files(f"{HOST} = box", own={"resolve": lambda name: ["2001:db8::1"]}),
     ),
     "loopback-down": Case(
         files("sys/class/net/lo/flags = 0x9"), files("sys/class/net/lo/flags = 0x8"), harm=True
-    ),
-    "nic-node": Case(nic_on_node_0("0-1"), nic_on_node_0("2-3,6")),
-    "java-version": Case(
-        java('IMPLEMENTOR="Debian"\nJAVA_VERSION="17.0.15"\n'), java('JAVA_VERSION="22.0.1"\n')
-    ),
-    "java-compiler": Case(
-        conf(JAVA_TOOL_OPTIONS="-Xss8m"), conf(JAVA_TOOL_OPTIONS="-XX:TieredStopAtLevel=1")
     ),
     "container-detection": Case(
         Given(), conf({EXECUTOR: "-XX:-UseContainerSupport"}), harm=True
@@ -269,22 +251,16 @@ CASES = {
     "spark-contradictions": Case(
         conf({**OFF_HEAP, "spark.memory.offHeap.size": "4g"}), conf(OFF_HEAP), harm=True
     ),
-    "spark-version": Case(Given(), Given(own={"spark_version": "3.5.1"}), harm=True),
-    "native-algebra": Case(
-        Given({"usr/lib/x86_64-linux-gnu/libblas.so.3": ""}, workload="ml"), Given(workload="ml")
-    ),
-    "log-level": Case(
-        Given(own={"root_log_level": "warn"}), Given(own={"root_log_level": "debug"})
-    ),
+    "spark-version": Case(Given(), Given(user={"spark_version": "3.5.1"}), harm=True),
     "installed-link": Case(
-        Given(own={"installed": {"/spark/jars/hearth-spark_2.13-0.1.0.jar": JAR}}),
-        Given(own={"installed": OLD_JAR}),
+        Given(user={"installed": {"/spark/jars/hearth-spark_2.13-0.1.0.jar": JAR}}),
+        Given(user={"installed": OLD_JAR}),
         harm=True,
     ),
     "state-on-network": Case(mount(ROOT_MOUNT), mount(ROOT_MOUNT, ("/home", "nfs4", "rw"))),
-    "state-space": Case(Given(), Given(own=space(1 << 20, 200 << 30)), harm=True),
+    "state-space": Case(Given(), Given(user=space(1 << 20, 200 << 30)), harm=True),
     "archive-failures": Case(
-        Given(), Given(own={"archive_failures": [("driver", "no space left on the device")]})
+        Given(), Given(user={"archive_failures": [("driver", "no space left on the device")]})
     ),
 }  # fmt: skip
 
@@ -295,13 +271,13 @@ def temporary(folder: str) -> str:
 
 def noexec(settings: dict[str, str], mode: str = PLAN.mode, **environment: str) -> Given:
     """Where /tmp and /fast are mounted noexec."""
-    return replace(NOEXEC, own=conf(settings, **environment).own, plan={"mode": mode})
+    return replace(NOEXEC, user=conf(settings, **environment).user, plan={"mode": mode})
 
 
 def in_memory(
-    kind: str, own: Mapping[str, object] = MappingProxyType({}), **topology: object
+    kind: str, user: Mapping[str, object] = MappingProxyType({}), **topology: object
 ) -> Given:
-    return mount(ROOT_MOUNT, ("/tmp", kind, "rw"), own=own, topology=topology)
+    return mount(ROOT_MOUNT, ("/tmp", kind, "rw"), user=user, topology=topology)
 
 
 def cppc(*shares: tuple[int, int]) -> Given:
@@ -348,14 +324,11 @@ KILLED = {**ROOT_GROUP, "proc/vmstat": "oom_kill 3\n"}
 EVENTS = "sys/fs/cgroup/memory.events"
 TAKEN = PLAN.memory_mb << 20
 OF_2_GB = nodes({"memory_bytes": TAKEN + (2 << 30)}, memory_limit_bytes=None, nodes="0")
-UNREADABLE = Given(own={"conf": Absent("spark-defaults.conf: cannot read it")})
+UNREADABLE = Given(user={"conf": Absent("spark-defaults.conf: cannot read it")})
 NUL = replace(NOEXEC, modes=DIRECTORIES)
 #: `fine`, `advice`, `harm` or `unseen`, what is seen, and parts of the command and of where it was
 #: read.
 ALSO = [
-    ("java-version", java('JAVA_VERSION="25"\nJAVA_RUNTIME_VERSION="25-ea+9"\n'),
-     "advice: Java 25 of an unknown vendor ...: an early-access build"),
-    ("java-version", java('JAVA_VERSION="25"\nJAVA_RUNTIME_VERSION="25+9"\n'), "fine: Java 25"),
     (CONTRADICTION, conf({"spark.network.timeout": "10s"}),
      "harm: spark.network.timeout is not above"),
     (CONTRADICTION, conf({"spark.executor.heartbeatInterval": "2min"}),
@@ -370,13 +343,8 @@ ALSO = [
      "harm: spark.executor.cores = 7 on 6 CPUs: no executor fits"),
     (CONTRADICTION, conf({"spark.executor.cores": "many"}), "fine: "),
     (CONTRADICTION, conf({"spark.executor.cores": "7", "spark.master": "yarn"}), "fine: "),
-    ("log-level", Given(own={"conf": {"spark.log.level": "INFO"}, "root_log_level": "debug"}),
-     "fine: "),
-    ("log-level", Given(own={"conf": {"spark.log.level": "trace"}, "root_log_level": "debug"}),
-     "advice: log level: TRACE"),
     ("compressed-pointers", UNREADABLE, "unseen: spark-defaults.conf: cannot read it"),
     ("adaptive-execution", UNREADABLE, "unseen: spark-defaults.conf: cannot read it"),
-    ("java-compiler", UNREADABLE, "unseen: spark-defaults.conf: cannot read it"),
     # A limit of a group above throttles too.
     ("memory-throttle", Given({**BELOW, "sys/fs/cgroup/a/memory.high": "max"}),
      "fine: memory.high: max"),
@@ -404,13 +372,6 @@ ALSO = [
     (SPACE, in_memory("tmpfs", space(99, 100)), "advice: "),
     (SPACE, in_memory("tmpfs", space(TAKEN >> 1, TAKEN >> 1), **OF_2_GB), "advice: /tmp: 2 GB of"),
     (SPACE, in_memory("ext4", space(TAKEN >> 1, TAKEN >> 1), **OF_2_GB), "fine: "),
-    ("nic-node", nic_on_node_0("2-3"),
-     "advice: eth0 is on node 0, and its interrupts go to CPUs 2-3 of other nodes"),
-    ("nic-node", nic_on_node_0("1", rps="000000c8"), "advice: ... RPS or XPS go to CPUs 3,6-7 of"),
-    ("nic-node", nic_on_node_0("1", xps="8"), "advice: ... RPS or XPS go to CPUs 3 of other nodes"),
-    ("nic-node", nic_on_node_0("1-2", rps="ff", xps="9"), "fine: eth0: on node 0"),
-    ("nic-node", nic_on_node_0("2-3", node="-1"), "fine: no network device reports its node"),
-    ("nic-node", nic_on_node_0("2-3", state="down"), "fine: no network device reports its node"),
     ("turbo", cppc((108, 108), (153, 150)), "advice: turbo: off; with it CPU 1 could clock higher"),
     ("turbo", cppc((108, 108), (150, 150)), "fine: turbo: off, and no CPU's performance goes"),
     ("turbo", cppc((108, 0)), "advice: turbo: off"),
@@ -430,7 +391,7 @@ ALSO = [
     ("uneven-nodes", Given({"proc/cpuinfo": "flags\t\t: fpu\n"}, topology=SMALL_NODE),
      "advice: ... move modules"),
     # Libraries are unpacked where Java keeps temporary files, not where Python does.
-    ("temporary-noexec", replace(NOEXEC, own={"temporary": "/scratch"}), "harm: /tmp of the"),
+    ("temporary-noexec", replace(NOEXEC, user={"temporary": "/scratch"}), "harm: /tmp of the"),
     ("temporary-noexec", noexec({}, JAVA_TOOL_OPTIONS="-Djava.io.tmpdir=/scratch"), "fine: "),
     ("temporary-noexec", noexec({DRIVER: temporary("/data")}), "fine: "),
     ("temporary-noexec", noexec({DRIVER: temporary("/data"), EXECUTOR: temporary("/fast")}),
@@ -462,7 +423,7 @@ ALSO = [
     ("directory-modes",
      replace(conf({EXECUTOR: temporary("/data")}), modes={**DIRECTORIES, "data": 0o700}),
      "fine: ... /data (java.io.tmpdir of executors): mode 0700"),
-    *((rule, replace(NUL, own={"conf": {key: temporary("/a\0b")}}),
+    *((rule, replace(NUL, user={"conf": {key: temporary("/a\0b")}}),
        "unseen: -Djava.io.tmpdir names no file")
       for rule in ("directory-modes", "temporary-noexec") for key in (DRIVER, EXECUTOR)),
 ]  # fmt: skip

@@ -7,7 +7,7 @@ from typing import Any
 
 from hearth.base.absent import Absent
 from hearth.base.codec import load_typed
-from hearth.doctor.machine import Machine, Own, Space
+from hearth.doctor.machine import Machine, Space, UserSettings
 from hearth.machine.plan import Plan
 from hearth.machine.topology import Topology
 from hearth.machine.tree import Tree
@@ -18,15 +18,13 @@ TOPOLOGY = load_typed(EXAMPLES / "topology.json", Topology)
 PLAN = load_typed(EXAMPLES / "plan.json", Plan)
 JAR = "/opt/hearth/hearth-spark_2.13-0.1.0.jar"
 AMPLE = Space(100 << 30, 200 << 30, 1000, 2000)
-OWN = Own(
+USER = UserSettings(
     environment={},
     conf={},
     local_dirs=["/tmp"],
     temporary="/tmp",
     space=lambda folder: AMPLE,
     spark_version="4.3.0",
-    java_home=Absent("no Java"),
-    root_log_level=None,
     state="/home/a/.local/state/hearth",
     cache="/home/a/.cache/hearth",
     jar=JAR,
@@ -40,10 +38,9 @@ class Given:
     """Files by path, modes of directories, and what differs from the examples."""
 
     files: Mapping[str, str | bytes] = field(default_factory=dict)
-    own: Mapping[str, Any] = field(default_factory=dict)
+    user: Mapping[str, Any] = field(default_factory=dict)
     topology: Mapping[str, Any] = field(default_factory=dict)
     plan: Mapping[str, Any] = field(default_factory=dict)
-    workload: str | None = None
     modes: Mapping[str, int] = field(default_factory=dict)
 
     def machine(self, root: Path) -> Machine:
@@ -56,19 +53,13 @@ class Given:
         for path, mode in self.modes.items():
             (root / path).mkdir(parents=True, exist_ok=True)
             (root / path).chmod(mode)
-        own = replace(OWN, **{name: _below(root, value) for name, value in self.own.items()})
+        user = replace(USER, **self.user)
         return Machine(
             Tree(root),
             replace(TOPOLOGY, **self.topology),
             replace(PLAN, **self.plan),
-            own,
-            self.workload,
+            user,
         )
-
-
-def _below(root: Path, value: Any) -> Any:
-    """A relative path is one below the root."""
-    return root / value if isinstance(value, Path) and not value.is_absolute() else value
 
 
 def nothing(root: Path) -> Machine:
@@ -108,25 +99,7 @@ def mount(*rows: tuple[str, str, str], **more: Any) -> Given:
 
 def conf(settings: Mapping[str, str] = {}, **environment: str) -> Given:
     """Settings of spark-defaults.conf, and variables."""
-    return Given(own={"conf": settings, "environment": environment})
-
-
-def java(text: str) -> Given:
-    """A Java that describes itself so."""
-    return Given({"jdk/release": text}, own={"java_home": Path("jdk")})
-
-
-def nic_on_node_0(
-    cpus: str, rps: str = "0", xps: str = "0", node: str = "0", state: str = "up"
-) -> Given:
-    """A network device with an interrupt that some CPUs serve."""
-    place = "sys/class/net/eth0"
-    return files(
-        f"{place}/device/numa_node = {node}", f"{place}/operstate = {state}",
-        f"{place}/device/msi_irqs/44 = msix", "proc/irq/44/smp_affinity_list = 0-7",
-        f"proc/irq/44/effective_affinity_list = {cpus}",
-        f"{place}/queues/rx-0/rps_cpus = {rps}", f"{place}/queues/tx-0/xps_cpus = {xps}",
-    )  # fmt: skip
+    return Given(user={"conf": settings, "environment": environment})
 
 
 def nodes(*changes: Mapping[str, Any], **allowed: Any) -> Mapping[str, Any]:

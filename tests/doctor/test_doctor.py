@@ -22,8 +22,9 @@ from hearth.doctor.rule import Worth
 from hearth.doctor.rules import RULES
 from hearth.doctor.silence import read_silenced, silence, unsilence
 from hearth.machine.tree import NotSeen, Tree
+from hearth.report.doctor import doctor_blocks
 from hearth.report.html.page import page
-from hearth.report.terminal.doctor import show_doctor
+from hearth.report.terminal.blocks import show_blocks
 from hearth.report.terminal.screen import Screen
 from support import ROOT, Command, check_golden, validate
 
@@ -44,9 +45,11 @@ def test_all_that_is_known_of_the_findings_is_shown(tmp_path: Path) -> None:
     machine = given.machine(tmp_path)
     rules = [RULES[name] for name in (*names, "uneven-nodes")]
     found = examine(machine, None, {"memory-maps": "no block is larger than 2 MB"}, rules)
-    brief, whole = (show_doctor(found, Screen(100), everything=each) for each in (False, True))
+    brief, whole = (
+        show_blocks(doctor_blocks(found, everything=each), Screen(100)) for each in (False, True)
+    )
     check_golden("doctor.txt", "\n".join(whole) + "\n")
-    assert brief[-1] == "not checked (--all says why): governor"
+    assert brief[-1] == "  not checked (--all says why): governor"
     assert set(brief[:-1]) < set(whole)
 
 
@@ -111,7 +114,7 @@ def test_what_a_container_may_only_read_is_changed_on_the_host(tmp_path: Path) -
 def test_the_page_has_each_finding_and_loads_nothing(tmp_path: Path) -> None:
     found = examined(tmp_path, *WRONG, silenced={"memory-maps": "<b>small</b>"})
     html = page([], replace(found, machine="a <capture>"))
-    assert "<h3>host-name: host name big_box: an underscore</h3>" in html
+    assert "<h3>harm host-name: host name big_box: an underscore</h3>" in html
     assert "&lt;b&gt;small&lt;/b&gt;" in html and "a &lt;capture&gt;" in html
     assert "<script" not in html
 

@@ -18,8 +18,8 @@ from hearth.doctor.rules import RULES
 from hearth.doctor.run import changed_since, concerns, machine_of
 from hearth.record.schema import Setting
 from hearth.record.store import Record, read_record
-from hearth.report.html.doctor import doctor_view
-from hearth.report.terminal.doctor import show_doctor
+from hearth.report.doctor import doctor_blocks
+from hearth.report.terminal.blocks import show_blocks
 from hearth.report.terminal.screen import Screen
 from pages import constructed
 from support import validate
@@ -50,9 +50,9 @@ def test_a_run_is_judged_by_its_own_plan_and_settings(tmp_path: Path) -> None:
     elsewhere = replace(PLAN, mode="native")
     machine = replace(Given().machine(tmp_path), plan=elsewhere)
     judged = machine_of(machine, kept)
-    assert judged.the_plan().mode == plan["mode"]
-    assert judged.the_own().settings == {"spark.sql.adaptive.enabled": "false"}
-    assert judged.the_own().spark_version == "3.5.1"
+    assert judged.require_plan().mode == plan["mode"]
+    assert judged.user_settings().settings == {"spark.sql.adaptive.enabled": "false"}
+    assert judged.user_settings().spark_version == "3.5.1"
     (found,) = of(RULES["adaptive-execution"], judged, RUN).findings
     assert found.evidence == "the settings of the run"
     assert found.in_run == InRun("3 queries", True)
@@ -63,7 +63,7 @@ def test_java_options_that_hearth_gave_are_not_held_against_the_user(tmp_path: P
     own = " ".join(plan["executors"][0]["java_options"])
     given = f"{own} -XX:ParallelGCThreads=900 '-Xlog:gc*,safepoint:file=x:time'"
     kept = record(tmp_path, plan=plan, configuration={"spark.executor.extraJavaOptions": given})
-    conf = machine_of(Given().machine(tmp_path), kept).the_own().settings
+    conf = machine_of(Given().machine(tmp_path), kept).user_settings().settings
     assert conf == {"spark.executor.extraJavaOptions": "-XX:ParallelGCThreads=900"}
 
 
@@ -91,18 +91,18 @@ def test_what_was_set_otherwise_during_the_run_is_told(tmp_path: Path) -> None:
 def test_advice_about_what_the_run_had_none_of_comes_last_and_does_not_count(
     tmp_path: Path,
 ) -> None:
-    files = {"proc/self/mountinfo": "2 1 8:1 / / sync - ext4 s rw\n"}
-    machine = Given(files, own={"conf": {"spark.sql.adaptive.enabled": "false"}}).machine(tmp_path)
-    checks = [RULES["local-dirs-options"], RULES["adaptive-execution"]]
+    files = {"proc/self/mountinfo": "2 1 8:1 / / rw - overlay s rw\n"}
+    machine = Given(files, user={"conf": {"spark.sql.adaptive.enabled": "false"}}).machine(tmp_path)
+    checks = [RULES["local-dirs-kind"], RULES["adaptive-execution"]]
     found = examine(machine, None, {}, checks, run=replace(RUN, changed=["smt: on then, off now"]))
-    assert [one.name for one in found.findings] == ["adaptive-execution", "local-dirs-options"]
+    assert [one.name for one in found.findings] == ["adaptive-execution", "local-dirs-kind"]
     assert [one.name for one in found.telling] == ["adaptive-execution"]
-    shown = " ".join("\n".join(show_doctor(found, Screen(200), everything=False)).split())
+    blocks = doctor_blocks(found, everything=False)
+    shown = " ".join("\n".join(show_blocks(blocks, Screen(200))).split())
     assert "findings: 0 that do harm, 1 with advice, 1 that do not affect it" in shown
     assert "changed since: smt: on then, off now" in shown
     assert "in this run: 3 queries" in shown
-    assert f"disk: does not affect this run: {NOTHING.text}" in shown
-    assert NOTHING.text in doctor_view(found)["findings"][1]["title"]
+    assert f"overlay: does not affect this run: {NOTHING.text}" in shown
     validate("doctor", to_json(found))
 
 
@@ -132,8 +132,6 @@ def test_files_do_not_matter_only_where_the_processes_are_known_to_have_written_
     use = whole.executors[0].use
     assert not isinstance(use, Absent)
     for written, matters in ((5000.0, False), (float(1 << 30), None)):
-        one = replace(
-            whole.executors[0], use=replace(use, io_bytes=replace(use.io_bytes, write=written))
-        )
+        one = replace(whole.executors[0], use=replace(use, written_bytes=written))
         found = concerns(replace(without, executors=[one]), []).get("files")
         assert (found.matters if found else None) == matters

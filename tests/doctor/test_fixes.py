@@ -19,10 +19,10 @@ from hearth.doctor.machine import Machine
 from hearth.doctor.measured import measured_fixes
 from hearth.doctor.rule import Worth
 from hearth.doctor.rules import RULES, changes_of
-from hearth.machine.switch import Kept, Switch, Switched
+from hearth.machine.switch import SavedValue, Switch, Switched
 from hearth.record.schema import Launched, Setting
 from hearth.record.store import RecordWriter
-from hearth.report.terminal.doctor import show_doctor
+from hearth.report.kinds import show_document
 from hearth.report.terminal.screen import Screen
 from hearth.spark.saved_configs import machine_key
 from hearth.studies.compare.result import ComparisonSettings
@@ -73,9 +73,9 @@ def test_a_setting_is_changed_for_a_while_and_put_back(
 _HOLD = """
 import sys, time
 from pathlib import Path
-from hearth.machine.switch import Kept, Switch, Switched
+from hearth.machine.switch import SavedValue, Switch, Switched
 switch = Switch(Path(sys.argv[1]), Path(sys.argv[2]))
-planned = Switched("memory-maps", switch._boot(), [Kept(sys.argv[3], "65530", "262144")], [])
+planned = Switched("memory-maps", switch._boot(), [SavedValue(sys.argv[3], "65530", "262144")], [])
 with switch.held(planned):
     print("held", flush=True)
     time.sleep(60)
@@ -102,7 +102,7 @@ def test_after_kill_9_a_guardian_puts_it_back(root: Path, machine: Machine, tmp_
 
 def abandoned(switch: Switch) -> None:
     """What is left where the guardian is killed too."""
-    switch.apply(Switched(CHECK, switch._boot(), [Kept(PATH, "65530", "262144")], [], True))
+    switch.apply(Switched(CHECK, switch._boot(), [SavedValue(PATH, "65530", "262144")], [], True))
 
 
 def test_what_was_abandoned_is_put_back_and_told(
@@ -154,7 +154,7 @@ def test_the_next_command_puts_back_what_was_abandoned(hearth: Command, tmp_path
     before = file.read_text().strip()
     after = "63" if before != "63" else "62"
     switch = Switch.of(tmp_path / "state")
-    switch.apply(Switched("turbo", switch._boot(), [Kept(path, before, after)], [], True))
+    switch.apply(Switched("turbo", switch._boot(), [SavedValue(path, before, after)], [], True))
     done = hearth("runs")
     assert "put back turbo, which a comparison that was killed had switched" in done.stderr
     assert file.read_text().strip() == before
@@ -239,7 +239,7 @@ def test_the_setting_is_switched_for_the_runs_of_its_arm_alone(
 
 def kept(state: Path, seconds: list[float], application: str = "job.py") -> Comparison:
     """A comparison of a fix with the machine as it is."""
-    fix = Switched(CHECK, "", [Kept(PATH, "65530", "262144")], [])
+    fix = Switched(CHECK, "", [SavedValue(PATH, "65530", "262144")], [])
     both = [Arm("as-is"), Arm("fixed:memory-maps", fix=fix)]
     settings = ComparisonSettings(1, seed=1, command=[application], repeat=len(AS_IS))
     comparison = Comparison.begin(state, application, both, settings)
@@ -263,9 +263,7 @@ def test_the_doctor_quotes_what_was_measured_here_with_its_interval(tmp_path: Pa
     assert worth.text.endswith(f", {comparison.head.id})") and "8 pairs; job.py on " in worth.text
     machine = CASES[CHECK].wrong.machine(tmp_path / "root")
     shown = examine(machine, None, {}, [RULES[CHECK]], measured=found)
-    assert "worth: measured here, faster: 0.90" in "\n".join(
-        show_doctor(shown, Screen(), everything=False)
-    )
+    assert "worth: measured here, faster: 0.90" in "\n".join(show_document(shown, Screen()))
 
 
 def test_a_run_quotes_a_setting_that_was_measured_to_cost_it_time(

@@ -46,7 +46,7 @@ def test_settings_and_findings_of_a_directory_that_is_anothers_are_not_seen(
     hidden: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.delenv("SPARK_CONF_DIR", raising=False)
-    found = _conf_file(hidden, "spark-defaults.conf")
+    found = _conf_file(hidden)
     assert isinstance(found, Absent) and found.reason.endswith("Permission denied")
     assert not isinstance(space_of(str(hidden / "scratch")), Absent)
     monkeypatch.setenv("SPARK_HOME", str(hidden))
@@ -54,17 +54,6 @@ def test_settings_and_findings_of_a_directory_that_is_anothers_are_not_seen(
         paths.spark_home()
     assert _silenced(hidden / "silenced.json") == {}
     assert capsys.readouterr().err.endswith("Permission denied: no finding is silenced\n")
-
-
-def test_the_level_of_the_log_is_read_where_spark_reads_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
-    name = "log4j2.properties"
-    assert _conf_file(tmp_path, name) == {}
-    (tmp_path / name).write_bytes(b"# Zo\xeb\nrootLogger.level = info\nlogger.jetty.level = warn\n")
-    read = _conf_file(tmp_path, name)
-    assert not isinstance(read, Absent) and read["rootLogger.level"] == "info"
 
 
 def test_a_place_of_anothers_is_named_with_what_to_choose(

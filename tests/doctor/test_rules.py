@@ -90,7 +90,7 @@ def test_directories_that_every_jvm_writes_to_are_told_by_their_mode(
 ) -> None:
     rule = RULES["directory-modes"]
     modes = {"tmp": 0o1777, "data": 0o700, "dev/shm": 0o1777}
-    given = Given(modes=modes, own={"local_dirs": ["/data", "/not-yet"]})
+    given = Given(modes=modes, user={"local_dirs": ["/data", "/not-yet"]})
     machine = given.machine(tmp_path)
 
     def said() -> str:
@@ -117,7 +117,7 @@ def test_where_no_directory_for_temporary_files_can_be_written_that_is_a_finding
     monkeypatch.delenv("TMPDIR", raising=False)
     assert temporary() == "/tmp"
     monkeypatch.setattr(Tree, "may_write", lambda self, path: False)  # as on a read-only root
-    machine = Given(own={"temporary": temporary()}).machine(tmp_path)
+    machine = Given(user={"temporary": temporary()}).machine(tmp_path)
     for name, said in (
         ("directory-modes", "harm: /tmp does not exist, and this user may not create it"),
         ("state-space", "harm: /home/a/.local/state/hearth: may not be written | export XDG_STATE"),

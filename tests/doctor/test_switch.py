@@ -13,7 +13,7 @@ from doctor.made_machine import booted
 from hearth.base.errors import UserError
 from hearth.doctor.machine import Machine
 from hearth.doctor.rules import changes_of
-from hearth.machine.switch import Kept, Switch, Switched
+from hearth.machine.switch import SavedValue, Switch, Switched
 
 CHECK = "offline-cpus"
 FIRST, SECOND = "sys/devices/system/cpu/cpu6/online", "sys/devices/system/cpu/cpu7/online"
@@ -69,7 +69,7 @@ def test_what_was_set_by_a_files_counterpart_is_put_back_there(root: Path, switc
 
 def test_planning_a_fix_changes_nothing(root: Path, machine: Machine, switch: Switch) -> None:
     planned = switch.plan(CHECK, changes_of(CHECK, machine), persist=True)
-    assert planned.settings == [Kept(FIRST, "0", "1"), Kept(SECOND, "0", "1")]
+    assert planned.settings == [SavedValue(FIRST, "0", "1"), SavedValue(SECOND, "0", "1")]
     assert both(root) == ["0", "0"]
     assert not (root / "etc").exists()
 
@@ -165,7 +165,7 @@ def test_a_record_that_names_another_file_writes_nothing(
     other = root / "etc" / "passwd"
     other.parent.mkdir()
     other.write_text("root")
-    forged = Switched(CHECK, "this boot", [Kept("sys/../etc/passwd", "evil", "root")], [])
+    forged = Switched(CHECK, "this boot", [SavedValue("sys/../etc/passwd", "evil", "root")], [])
     switch._keep(forged)
     with pytest.raises(UserError, match="is not a setting of the kernel"):
         switch.undo(CHECK)

@@ -16,15 +16,13 @@ import pytest
 
 from hearth.base.processes import start_ticks
 from hearth.record import kernel
-from hearth.record.counters import parse_perf_line
-from hearth.record.discovery import Found, ProcessFinder
+from hearth.record.discovery import ObservedProcess, ProcessFinder
 from hearth.record.flame import Recordings
 from hearth.record.gc_copy import MOST_BYTES, GcLogCopies, local_log_name
 from hearth.record.probes import survey
 from hearth.record.probes.bandwidth import BandwidthProbe
 from hearth.record.probes.base import Probe, Roots, SampledProcess
 from hearth.record.probes.counters import CountersProbe
-from hearth.record.probes.devices import DiskProbe, NetworkProbe
 from hearth.record.probes.memory import MemoryProbe
 from hearth.record.probes.perf import try_events
 from hearth.record.probes.process import ProcessProbe
@@ -70,7 +68,6 @@ while time.process_time() < 0.8: sum(range(1000))
         row = one(ProcessProbe(Roots()), target)
     seconds = (row["utime"] + row["stime"]) / TICKS_PER_S
     assert 0.78 <= seconds < 1.2  # two clock ticks of 10 ms are cut off
-    assert row["run_ns"] / 1e9 == pytest.approx(seconds, abs=0.1)
 
 
 def test_a_sleeper_switches_voluntarily_as_often_as_it_sleeps_in_all_its_threads() -> None:
@@ -86,7 +83,6 @@ slept.wait()
 """
     with workload(sleeper) as target:
         row = one(ProcessProbe(Roots()), target)
-    assert row["threads"] == 4
     assert 150 <= row["voluntary"] < 400
 
 
@@ -94,6 +90,8 @@ def test_a_thread_that_ended_keeps_what_was_last_read_of_it(tmp_path: Path) -> N
     target = captured_process(tmp_path, 40, threads={40: (5, 1), 41: (10, 2)})
     probe = ProcessProbe(Roots(proc=tmp_path))
     first = one(probe, target)
+    assert (first["rss_kb"], first["rss_max_kb"]) == (8, 9)
+    assert first["write_bytes"] == 4
     shutil.rmtree(tmp_path / "40" / "task" / "41")
     second = one(probe, target)
     assert (first["voluntary"], first["involuntary"]) == (15, 3)
@@ -146,9 +144,8 @@ sys.stdin.read()
     finally:
         process.kill()
         process.communicate()
-    assert (still["voluntary"], still["run_ns"]) == (first["voluntary"], first["run_ns"])
+    assert still["voluntary"] == first["voluntary"]
     assert 100 <= ran["voluntary"] - first["voluntary"] <= 300  # its hundred sleeps
-    assert ran["run_ns"] > first["run_ns"]
 
 
 def test_pages_that_a_process_touches_are_its_anonymous_memory_on_some_node() -> None:
@@ -169,18 +166,10 @@ for at in range(0, {64 << 20}, {mmap.PAGESIZE}): held[at] = 1
     grown = anonymous_kb(after) - anonymous_kb(before)
     assert grown == pytest.approx(64 << 10, rel=0.03)  # one interpreter has a page more or less
     assert process["minflt"] > 0
-    assert process["anon_kb"] == pytest.approx(anonymous_kb(after), rel=0.05)
 
 
 def anonymous_kb(row: dict[str, Any]) -> int:
     return sum(node["anon_kb"] for node in row["nodes"].values())
-
-
-def test_bytes_that_a_process_writes_are_told(tmp_path: Path) -> None:
-    write = f"open({str(tmp_path / 'out')!r}, 'wb').write(bytes(5_000_000))"
-    with workload(write) as target:
-        row = one(ProcessProbe(Roots()), target)
-    assert 5_000_000 <= row["wchar"] < 5_100_000
 
 
 def test_the_cpu_on_which_a_pinned_thread_runs_is_told_with_its_name() -> None:
@@ -202,7 +191,7 @@ def test_a_thread_is_told_again_only_when_it_has_run() -> None:
         probe = ThreadProbe(Roots())
         first, second = one(probe, target), one(probe, target)
     assert len(first["ran"]) == 1
-    assert (second["ran"], second["names"], second["alive"]) == ([], {}, 1)
+    assert (second["ran"], second["names"]) == ([], {})
 
 
 def test_a_thread_that_runs_again_is_told_again_with_more_ticks() -> None:
@@ -284,51 +273,19 @@ def test_busy_ticks_of_the_machine_grow_by_what_a_busy_loop_used() -> None:
             pass
         after = one(probe, target)
     assert grown_s(after) >= 0.5
-    assert set(after["numastat"]) == set(kernel.node_ids(Path("/sys")))
 
 
-def test_bytes_over_loopback_are_counted() -> None:
-    import socket
-
-    probe, target = NetworkProbe(Roots()), SampledProcess(1, 1, "driver")
-    reason = probe.supported()
-    assert reason is None
-    before = one(probe, target)["interfaces"]["lo"]
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        client = socket.create_connection(server.getsockname())
-        accepted, _ = server.accept()
-        client.sendall(bytes(100_000))
-        got = 0
-        while got < 100_000:
-            got += len(accepted.recv(1 << 16))
-        client.close()
-        accepted.close()
-    after = one(probe, target)["interfaces"]["lo"]
-    assert after["rx_bytes"] - before["rx_bytes"] >= 100_000
-    assert after["tx_packets"] > before["tx_packets"]
-
-
-def test_a_captured_machine_of_two_nodes_is_read_as_it_was(tmp_path: Path) -> None:
-    roots = Roots(proc=tmp_path / "proc", sys=tmp_path / "sys")
+def test_a_captured_machine_is_read_as_it_was(tmp_path: Path) -> None:
+    roots = Roots(proc=tmp_path / "proc")
     (tmp_path / "proc").mkdir()
     (tmp_path / "proc/stat").write_text(
         "cpu  3 0 3 30 0 0 0 0 0 0\ncpu0 1 0 2 10 0 0 0 5 0 0\ncpu9 2 0 1 20 7 0 0 0 0 0\n"
         "ctxt 99\nbtime 1\nprocs_running 4\nprocs_blocked 1\n"
     )
     (tmp_path / "proc/vmstat").write_text("nr_free_pages 5\nnuma_pages_migrated 77\nnuma_hit 3\n")
-    for node, misses in (("0", 11), ("8", 22)):
-        folder = tmp_path / f"sys/devices/system/node/node{node}"
-        folder.mkdir(parents=True)
-        (folder / "numastat").write_text(f"numa_hit 1\nnuma_miss {misses}\nother_node 4\n")
-        (folder / "meminfo").write_text(
-            f"Node {node} MemTotal:  1000 kB\nNode {node} Dirty: 2 kB\n"
-        )
     row = one(SystemProbe(roots), SampledProcess(1, 1, "driver"))
     assert row["cpu"] == {"0": [1, 0, 2, 10, 0, 0, 0, 5], "9": [2, 0, 1, 20, 7, 0, 0, 0]}
-    assert (row["ctxt"], row["running"], row["blocked"]) == (99, 4, 1)
     assert row["vmstat"] == {"numa_pages_migrated": 77, "numa_hit": 3}
-    assert {node: stat["numa_miss"] for node, stat in row["numastat"].items()} == {"0": 11, "8": 22}
-    assert row["meminfo"]["8"] == {"MemTotal_kb": 1000}
 
 
 def test_pages_of_a_captured_process_are_told_apart_by_node_and_kind(tmp_path: Path) -> None:
@@ -343,17 +300,6 @@ def test_pages_of_a_captured_process_are_told_apart_by_node_and_kind(tmp_path: P
     assert row["nodes"]["0"] == {"anon_kb": 400, "file_kb": 48, "huge_kb": 0}
     assert row["nodes"]["8"] == {"anon_kb": 800, "file_kb": 0, "huge_kb": 6144}
     assert row["policies"] == {"bind:1": 2, "default": 2}
-    assert "thp_kb" not in row  # the tree has no smaps_rollup: absent, not zero
-
-
-def test_disks_are_told_in_bytes_and_partitions_are_left_out(tmp_path: Path) -> None:
-    (tmp_path / "block" / "sda").mkdir(parents=True)
-    line = "8 0 sda 10 0 80 5 20 0 160 9 0 12 14 0 0 0 0"
-    (tmp_path / "diskstats").write_text(f"{line}\n{line.replace('sda', 'sda1')}\n")
-    row = one(DiskProbe(Roots(proc=tmp_path, sys=tmp_path)), SampledProcess(1, 1, "driver"))
-    assert list(row["disks"]) == ["sda"]
-    assert row["disks"]["sda"]["read_bytes"] == 80 * 512
-    assert row["disks"]["sda"]["write_bytes"] == 160 * 512
 
 
 @pytest.mark.parametrize("kind", [ProcessProbe, MemoryProbe, ThreadProbe])
@@ -381,20 +327,15 @@ def test_resctrl_counts_by_cache_and_an_unavailable_counter_is_left_out(tmp_path
         folder = tmp_path / f"fs/resctrl/mon_data/mon_L3_{domain}"
         folder.mkdir(parents=True)
         (folder / "mbm_total_bytes").write_text(f"{total}\n")
-        (folder / "mbm_local_bytes").write_text("400\n")
     probe = BandwidthProbe(Roots(sys=tmp_path))
     assert probe.supported() is None
     row = one(probe, SampledProcess(1, 1, "driver"))
-    assert row["domains"]["L3:00"] == {"total_bytes": 1000, "local_bytes": 400}
-    assert row["domains"]["L3:01"] == {"local_bytes": 400}
+    assert row["total_bytes"] == {"L3:00": 1000}
 
 
 def test_each_probe_tells_that_it_works_or_why_not() -> None:
     rows = {row.name: row for row in survey(Roots())}
-    assert list(rows) == [
-        *("system", "process", "memory", "threads", "network", "disk"),
-        *("scheduler", "counters", "bandwidth"),
-    ]
+    assert list(rows) == ["system", "process", "memory", "threads", "bandwidth", "counters"]
     for row in rows.values():
         assert (row.status == "absent") == bool(row.reason)
         assert row.more["cost"]
@@ -404,60 +345,34 @@ def test_without_perf_the_counters_are_absent_with_what_to_install() -> None:
     probe = CountersProbe(Roots(), perf=None)
     probe._perf = None
     assert "perf is not installed" in str(probe.supported())
-    assert "perf is not installed" in str(probe.scheduler_supported())
 
 
 def test_an_event_that_is_not_counted_is_told_as_absent_and_never_as_zero(tmp_path: Path) -> None:
     lines = [
         "0.1,5000,,cycles,100,80.00,,",
         "0.1,<not supported>,,LLC-loads,0,100.00,,",
-        "0.1,0,,context-switches:u,100,100.00,,",
+        "0.1,9,,branches:u,100,100.00,,",
     ]
-    tried = try_events(fake_perf(tmp_path, lines), ["cycles", "LLC-loads", "context-switches"])
-    assert tried.counted == ("cycles",)
-    assert tried.absent["LLC-loads"] == "not supported"
-    assert "in the kernel" in tried.absent["context-switches"]
+    tried = try_events(fake_perf(tmp_path, lines), ["cycles", "LLC-loads", "branches"])
+    assert tried.counted == ("cycles", "branches")
+    assert tried.absent == {"LLC-loads": "not supported"}
 
 
 def test_what_perf_says_of_a_process_becomes_rows_with_their_interval(tmp_path: Path) -> None:
     lines = [
         "1.0,5000,,cycles,900,45.00,,",
-        "1.0,7,,context-switches,900,100.00,,",
         "2.1,<not counted>,,cycles,0,0.00,,",
     ]
     probe = CountersProbe(Roots(), perf=fake_perf(tmp_path, lines, "sleep 30"))
-    probe.use(["cycles", "context-switches"])
+    probe.use(["cycles"])
     with workload("pass") as target:
-        rows = probed(probe, target, 3)
-    cycles = [row for file, row in rows if file == "samples/counters.jsonl"]
+        cycles = [row for _, row in probed(probe, target, 2)]
     assert [(row["value"], row["running_share"]) for row in cycles] == [
         (5000.0, 0.45),
         (None, None),
     ]
     assert cycles[1]["interval_s"] == 1.1
     assert cycles[1]["absent"] == "not counted"
-    assert [row["value"] for file, row in rows if file == "samples/scheduler.jsonl"] == [7.0]
-
-
-def test_live_perf_counts_the_switches_of_a_sleeper_or_says_why_not() -> None:
-    probe = CountersProbe(Roots())
-    reason = probe.scheduler_supported()
-    if reason is not None:
-        require("perf", reason)
-    sleeper = "import threading, time\ndef run():\n  while True: time.sleep(0.01)\n"
-    start = "threading.Thread(target=run, daemon=True).start()"
-    with workload(f"{sleeper}{start}") as target:
-        rows = []
-        deadline = time.monotonic() + 3.5
-        while time.monotonic() < deadline:
-            rows += [row for _, row in probe.sample([target])]
-            time.sleep(0.2)
-        probe.close()
-    counted = [r for r in rows if r["event"] == "context-switches" and r["value"] is not None]
-    total = sum(row["value"] for row in counted)
-    seconds = sum(row["interval_s"] for row in counted)
-    assert 2 * seconds < total < 110 * seconds, "100 each second, fewer on a busy machine"
-    assert parse_perf_line("# started on") is None
 
 
 class CostlyProbe(MemoryProbe):
@@ -610,7 +525,7 @@ def test_a_gc_log_that_is_none_neither_stops_the_sampler_nor_fills_the_disk(
     warned: list[str] = []
     copies = GcLogCopies(proc, record, lost.append, lambda what, _: warned.append(what))
     for _ in range(2):
-        copies.follow([Found(executor, 1, "1", "java")])
+        copies.follow([ObservedProcess(executor, 1, "1", "java")])
     copies.follow([])
     kept = sum(file.stat().st_size for file in (record / "gc").iterdir())
     assert kept == (MOST_BYTES if kind == "sparse" else 0)

@@ -79,13 +79,10 @@ def document(tasks: int = 400, arm: str | None = None, seed: int = 1) -> dict[st
             "running": 0,
             "wall_s": WALL_S,
             "slots": 8,
-            "slot_s": 8 * WALL_S,
             "idle_slot_share": 0.25,
-            "streaming_batches": 0,
         },
-        "jobs": [],
         "sql": [],
-        "system": {"absent": "it was not sampled"},
+        "vmstat": {"absent": "it was not sampled"},
         "timeline": _timeline(),
         "tasks_sample": rows,
         "threads": _threads(random.Random(seed), bound=arm == "bound"),
@@ -111,38 +108,34 @@ def _node(number: str, cpus: str) -> dict[str, Any]:
 
 def _executor(name: str, node: str, cpus: str, local: float) -> dict[str, Any]:
     known = {"pid": 100 + int(name), "cpus": cpus, "nodes": [node], "tasks": 200, "failed": 0}
-    unknown = ("host", "policy", "cores", "heap_setting", "heap_peak_bytes", "added_s", "removed_s")
+    unknown = ("policy", "cores", "heap_setting", "heap_peak_bytes", "added_s", "removed_s")
     return {
         "id": name,
         "role": "executor",
         **known,
         **dict.fromkeys((*unknown, "reason")),
-        "task_time": {"run": 1, "cpu": 1, "gc": 0},
         "gc": {**_GC, "share": 0.08},
-        "memory": {"local_share": local, "pages_kb_by_node": {}, "samples": 1},
+        "local_share": local,
         "use": _USE,
     }
 
 
 _GC: dict[str, Any] = {
-    **dict.fromkeys(("pauses", "safepoints"), 0),
-    **dict.fromkeys(("pause_ms", "longest_pause_ms", "concurrent_ms", "safepoint_ms"), 0.0),
-    **{key: {} for key in ("pause_ms_by_kind", "count_by_kind", "count_by_cause")},
-    **{"collector": "G1", "allocation_stall_ms": 0.0, "heap_after_max_mb": None},
-}
+    "collector": "G1", "pauses": 0, "pause_ms": 0.0, "allocation_stall_ms": 0.0,
+    "heap_after_max_mb": None,
+}  # fmt: skip
 _USE: dict[str, Any] = {
-    "cpu_s": {"user": 50.0, "system": 1.0},
-    **dict.fromkeys(("run_delay_s", "disk_wait_s", "voluntary", "involuntary")),
-    "migrations": {"absent": "perf is not installed"},
-    "faults": {"minor": None, "major": None},
-    "io_bytes": {"read": None, "write": None},
+    "cpu_s": 51.0,
+    **dict.fromkeys(("run_delay_s", "voluntary", "involuntary")),
+    "minor_faults": None,
+    "major_faults": None,
+    "written_bytes": None,
     "rss_max_mb": 8192,
-    "sampled_s": WALL_S,
 }
 
 
 def _counts(tasks: int) -> dict[str, int]:
-    return {"tasks": tasks, "failed": 0, "killed": 0, "speculative": 0}
+    return {"tasks": tasks, "failed": 0, "killed": 0}
 
 
 def _sums(scale: int) -> dict[str, Any]:
@@ -178,15 +171,12 @@ def _stage(number: int, tasks: int) -> dict[str, Any]:
         "submitted_s": number * 15.0,
         "completed_s": number * 15.0 + 14.0,
         "failure": None,
-        "planned_tasks": tasks,
         **_counts(tasks),
         **_sums(1),
         "duration": {"p5": 400, "p50": 500, "p95": 900, "max": 3000},
         "read_bytes": {"p50": None, "max": None},
         "skew": 6.0,
-        "straggler_limit_ms": 1500.0,
         "stragglers": [],
-        "locality": {},
     }
 
 
@@ -224,7 +214,7 @@ def with_flame(run: Analysis) -> Analysis:
         frames=frames,
         frame=[0, 1, 2, 3],
         parent=[-1, 0, 1, 1],
-        own={"0": [0, 100, 500, 0], "1": [0, 0, 100, 300]},
+        self_samples={"0": [0, 100, 500, 0], "1": [0, 0, 100, 300]},
         top=[Method(frames[2], 600), Method(frames[3], 300), Method(frames[1], 100)],
         absent={"driver": "its JVM was killed"},
     )
@@ -240,7 +230,7 @@ def _timeline() -> dict[str, Any]:
         "slots": [8] * 61,
         "cpu_by_executor": {},
         "cpu_by_node": {"0": [0.9] * 61, "8": [0.5] * 61},
-        "gc": [["0", 5.0 + i, 120.0, "young", "Allocation", 4000, 900] for i in range(20)],
+        "gc": [["0", 5.0 + i, 120.0, "young"] for i in range(20)],
         "local_share_by_executor": {"0": [0.99] * 61, "1": [0.61] * 61},
         "bandwidth": {"absent": "no uncore counters on this machine"},
     }
@@ -283,8 +273,6 @@ def _threads(dice: random.Random, *, bound: bool) -> dict[str, Any]:
             for tid, kind in kinds.items()
         ],
         "node_transitions": {"gc": 3} if bound else {"task": 1014, "gc": 3},
-        "cpu_transitions": 1017,
-        "observations": len(t),
     }
 
 

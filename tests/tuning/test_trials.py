@@ -24,9 +24,10 @@ from hearth.cli.options import read_line
 from hearth.record.schema import Launched
 from hearth.record.store import RecordWriter
 from hearth.report.html.page import page
+from hearth.report.kinds import show_document
 from hearth.report.terminal.screen import Screen
 from hearth.report.terminal.sources import read_sources
-from hearth.report.terminal.tune import next_steps, sentence, show_tune, to_copy
+from hearth.report.tune import next_steps, sentence, to_copy
 from hearth.spark.saved_configs import TunedConfig, keep_tuned, kept_tuned, workload_named
 from hearth.spark.submit_args import SubmitLine, SubmitOptions
 from hearth.studies.engine.arms import Arm, profile_words
@@ -219,7 +220,7 @@ def test_a_trial_beyond_hope_is_stopped_early_and_counted(tmp_path: Path) -> Non
     assert all(trial["stopped_s"] == pytest.approx(75) for trial in searched)
     assert all(arm.limit_s == 3600 for arm in target.arms[:2]), "your own is measured to its end"
     assert "stopped after 1 min 15 s: too slow to win" in "\n".join(
-        show_tune(typed(document, Tuned), Screen(160))
+        show_document(typed(document, Tuned), Screen(160))
     )
     assert document["best"]["configuration"]["shown"] in ("4x8 ParallelGC", "local[*] G1GC")
 
@@ -464,7 +465,7 @@ def test_for_two_objectives_the_front_holds_what_nothing_beats_in_both(tmp_path:
 
     assert [t["pareto"] for t in ended] == [not beaten(t) for t in ended]
     words = "No other trial beats these in both time and core-seconds: "
-    assert any(words in line for line in show_tune(typed(document, Tuned), Screen(10_000)))
+    assert any(words in line for line in show_document(typed(document, Tuned), Screen(10_000)))
     assert words in page([], typed(document, Tuned))
 
 
@@ -499,7 +500,7 @@ def test_it_is_listed_and_reported_again_as_at_its_end(tmp_path: Path) -> None:
     assert not problems
     sources = read_sources([document["id"]], tmp_path)
     assert to_json(sources.tune) == document
-    text = "\n".join(show_tune(typed(document, Tuned), Screen(160)))
+    text = "\n".join(show_document(typed(document, Tuned), Screen(160)))
     assert "expected to save" in text and "Stopped: " in text
     (row,) = (line.split("  ") for line in text.splitlines() if line.startswith("  8  "))
     assert sum("*" in cell for cell in row) >= 1, "what was tried stands out in the surface"
@@ -818,7 +819,7 @@ def test_the_page_shows_trials_and_the_surface_with_its_uncertainty(tmp_path: Pa
     assert html.count("±") - 1 == len(sized), "and once in the note"
     assert html.count('class="untested"') == len(executors) * len(cores) - len(sized)
     assert document["application"] in html and "Stopped: " in html
-    for part in ("Trials in their order", "Settings to copy", "Next: ", "best of those not tried"):
+    for part in ("Trials in their order", "To copy: ", "Next: ", "best of those not tried"):
         assert part in html
     hostile = {**document, "application": "<script>alert(1)</script>"}
     assert "<script>alert" not in page([], typed(hostile, Tuned))

@@ -10,11 +10,11 @@ from jsonschema import Draft202012Validator
 
 from hearth.base.codec import to_json, typed
 from hearth.base.errors import UserError
-from hearth.report.html.series import series_view
-from hearth.report.terminal.bench import show_rows
+from hearth.report.blocks import Figure, Texts
+from hearth.report.kinds import blocks_of, show_document
 from hearth.report.terminal.screen import Screen
 from hearth.studies.bench import study as running
-from hearth.studies.bench.result import bench_result, is_good, job_warnings, summarised
+from hearth.studies.bench.result import bench_result, is_good, job_warnings
 from hearth.studies.bench.study import CaseLine, Results, Series, SeriesHead, read
 from hearth.studies.engine.store import BENCH, Journal
 from hearth.studies.engine.trial import Turn
@@ -145,11 +145,11 @@ def test_the_page_of_a_series_begins_with_where_each_master_is_faster(tmp_path: 
         for master, seconds in (("local[2]", 2.0), ("local-numa[2x1]", own))
         for at in range(3)
     ]
-    found = series_view(bench_result(results(tmp_path, *cases_of)))
+    blocks = blocks_of(bench_result(results(tmp_path, *cases_of)))
     said = "local-numa[2x1] against local[2]: faster in 1 job, not told apart in 1 job."
-    assert found["sentence"] == said
-    (alpha, _) = found["jobs"]
-    assert [len(row["points"]) for row in alpha["seconds"]["rows"]] == [3, 3]
+    assert [one.texts for one in blocks if isinstance(one, Texts) and one.leads] == [[said]]
+    alpha, _ = (one for one in blocks if isinstance(one, Figure))
+    assert [len(row["points"]) for row in alpha.data["rows"]] == [3, 3]
 
 
 def test_only_what_is_missing_is_run_and_a_failure_is_tried_again(
@@ -254,7 +254,7 @@ def test_the_table_has_medians_spread_and_ratios_of_the_runs_that_count(tmp_path
 
 def test_the_table_shows_what_was_measured_and_what_was_not(tmp_path: Path) -> None:
     kept = constructed(tmp_path)
-    text = "\n".join(show_rows(summarised(kept), [], kept.head.settings, Screen(200)))
+    text = "\n".join(show_document(bench_result(kept), Screen(200)))
     lines = [line.split() for line in text.splitlines()]
     assert ["alpha", "local[2]", "4.00", "2.00-6.00", "-", "-", "checked"] in lines
     assert "1.00-3.00   0.50  [0.50, 0.50]  checked" in text
@@ -266,7 +266,7 @@ def test_the_table_shows_what_was_measured_and_what_was_not(tmp_path: Path) -> N
 
 def test_a_single_run_says_that_it_has_no_spread(tmp_path: Path) -> None:
     kept = results(tmp_path, case("alpha", "local[2]", 0, 1.0), repeat=1, warmup=0)
-    text = "\n".join(show_rows(summarised(kept), [], kept.head.settings, Screen(200)))
+    text = "\n".join(show_document(bench_result(kept), Screen(200)))
     assert "one run" in text
     assert "--repeat 10" in text
 
@@ -301,7 +301,7 @@ def test_a_stream_that_fell_behind_once_did_not_keep_up(tmp_path: Path) -> None:
         "kept_up": False,
     }
     assert shown[1]["stream"]["processing_ms"] is None
-    text = "\n".join(show_rows(summarised(kept), [], kept.head.settings, Screen(200)))
+    text = "\n".join(show_document(bench_result(kept), Screen(200)))
     assert "4,000       7  100 ms  300 ms  20 ms  no" in text
     assert "none" in text, "a figure that was not measured is none, never zero"
 
@@ -316,7 +316,7 @@ def test_a_job_whose_machine_was_not_at_rest_is_named_with_what_to_do(tmp_path: 
     kept = results(tmp_path, *cases)
     (warning,) = job_warnings(kept)
     assert (warning.label, warning.kind) == ("alpha", "drift")
-    lines = show_rows(summarised(kept), [warning], kept.head.settings, Screen(200))
+    lines = show_document(replace(bench_result(kept), warnings=[warning]), Screen(200))
     assert any(
         line.startswith("  warning: alpha: from the first run to the last") for line in lines
     )

@@ -58,7 +58,7 @@ class StageRule:
 
 @dataclass(frozen=True)
 class PlanRule:
-    """A rule about a query's plan; found: the operator's place, and what is wrong with it.
+    """A rule about a query's plan; problems: the operator's place, and what is wrong with it.
 
     when: as for stages.
     """
@@ -66,7 +66,7 @@ class PlanRule:
     id: str
     severity: Severity
     when: str
-    found: Callable[[Sequence[PlanOperator]], Iterator[tuple[int, str]]]
+    problems: Callable[[Sequence[PlanOperator]], Iterator[tuple[int, str]]]
     next_step: str
 
 

@@ -6,6 +6,7 @@ from dataclasses import fields, replace
 from pathlib import Path
 
 from hearth.analysis import metrics
+from hearth.analysis.cache import key_of, read_cached, write_cached
 from hearth.analysis.counter_samples import Counts, read_counts
 from hearth.analysis.document import (
     AnalysedMachine,
@@ -18,10 +19,8 @@ from hearth.analysis.document import (
     Places,
     PlanOperator,
     ReadBytes,
-    SparkJob,
     Sql,
     Stage,
-    System,
     TasksSample,
     ThreadName,
     ThreadTrace,
@@ -32,7 +31,6 @@ from hearth.analysis.evidence import Evidence, gather, gather_event_log
 from hearth.analysis.executors import executors
 from hearth.analysis.failure import cause_of
 from hearth.analysis.findings import findings
-from hearth.analysis.kept_analysis import keep, kept, key_of
 from hearth.analysis.samples import Key, SampleFile
 from hearth.analysis.sqlplan import PlanNode, resolved
 from hearth.analysis.stages import StageTally
@@ -72,10 +70,10 @@ def analyse(directory: Path) -> Analysis:
     """
     record = read_record(directory.resolve())
     key = key_of(record)
-    analysis = kept(record, key)
+    analysis = read_cached(record, key)
     if analysis is None:
         analysis = compose(gather(record.directory))
-        keep(record, key, analysis)
+        write_cached(record, key, analysis)
     return analysis
 
 
@@ -108,10 +106,9 @@ def compose(evidence: Evidence) -> Analysis:
         warnings=evidence.warnings,
         executors=executors(evidence),
         stages=_stages(evidence),
-        jobs=_jobs(evidence),
         sql=_sql(evidence),
         totals=_totals(evidence),
-        system=_system(evidence),
+        vmstat=_vmstat(evidence),
         timeline=timeline(evidence),
         tasks_sample=_tasks(evidence),
         threads=_threads(evidence),
@@ -182,15 +179,14 @@ def _machine(evidence: Evidence) -> Measured[AnalysedMachine]:
             for node in machine.nodes
         ],
         settings=evidence.record.head.machine_settings,
-        processor=machine.processor
-        or Absent("the kernel's /proc/cpuinfo names none, or an older hearth recorded the run"),
+        processor=machine.processor or Absent("the kernel's /proc/cpuinfo names none"),
     )
 
 
 def _within(cpus: str, groups: Sequence[CpuGroup]) -> list[str]:
     """Return those of the groups that have CPUs among these."""
-    own = set(parse_ids(cpus))
-    return [group.cpus for group in groups if not own.isdisjoint(parse_ids(group.cpus))]
+    wanted = set(parse_ids(cpus))
+    return [group.cpus for group in groups if not wanted.isdisjoint(parse_ids(group.cpus))]
 
 
 def _counters(evidence: Evidence) -> Measured[dict[str, dict[str, Measured[Counted]]]]:
@@ -243,11 +239,9 @@ def _stage(evidence: Evidence, stage: StageTally) -> Stage:
         submitted_s=evidence.seconds(stage.submitted_ms),
         completed_s=evidence.seconds(stage.completed_ms),
         failure=stage.failure and cause_of(stage.failure),
-        planned_tasks=stage.planned_tasks,
         tasks=sums.tasks,
         failed=sums.failed,
         killed=sums.killed,
-        speculative=sums.speculative,
         time=sums.time(),
         spill=sums.spill(),
         bytes=sums.bytes(),
@@ -259,9 +253,7 @@ def _stage(evidence: Evidence, stage: StageTally) -> Stage:
         ),
         read_bytes=ReadBytes(read.quantile(0.5), read.maximum if read.count else None),
         skew=None if skew is None else round(skew, 2),
-        straggler_limit_ms=stage.straggler_limit_ms(),
         stragglers=stage.stragglers(),
-        locality=stage.locality,
         straggler_cause=stage.straggler_cause(),
         sql=stage.sql,
         operators=_operators(evidence, stage),
@@ -297,22 +289,6 @@ def _label(evidence: Evidence, stage: StageTally) -> str | None:
     return f"{chain} ({description})" if chain and description else chain or description
 
 
-def _jobs(evidence: Evidence) -> list[SparkJob]:
-    if isinstance(evidence.log, Absent):
-        return []
-    return [
-        SparkJob(
-            id=number,
-            submitted_s=evidence.seconds(job.submitted_ms),
-            completed_s=evidence.seconds(job.completed_ms),
-            result=job.result,
-            sql=job.sql,
-            description=job.description,
-        )
-        for number, job in sorted(evidence.log.jobs.items())
-    ]
-
-
 def _sql(evidence: Evidence) -> list[Sql]:
     if isinstance(evidence.log, Absent):
         return []
@@ -330,7 +306,7 @@ def _sql(evidence: Evidence) -> list[Sql]:
 
 def _operator(node: PlanNode, values: Mapping[int, int]) -> PlanOperator:
     counted = {name: float(values[at]) for name, at in node.metrics.items() if at in values}
-    return PlanOperator(node.depth, node.name, node.detail, node.length, counted, node.unpruned)
+    return PlanOperator(node.depth, node.name, node.length, counted, node.unpruned)
 
 
 def _totals(evidence: Evidence) -> Measured[Totals]:
@@ -348,28 +324,19 @@ def _totals(evidence: Evidence) -> Measured[Totals]:
         tasks=sums.tasks,
         failed=sums.failed,
         killed=sums.killed,
-        speculative=sums.speculative,
         running=len(log.running),
         time=sums.time(),
         spill=sums.spill(),
         bytes=sums.bytes(),
         wall_s=round(((log.last_ms or 0) - (log.first_ms or 0)) / 1000, 3),
         slots=max((count for _, _, count in slots), default=None),
-        slot_s=round(slot_ms / 1000, 3),
         idle_slot_share=None if idle is None else round(max(idle, 0.0), 4),
-        streaming_batches=log.streaming_batches,
     )
 
 
-def _system(evidence: Evidence) -> Measured[System]:
+def _vmstat(evidence: Evidence) -> Measured[dict[str, float]]:
     system = evidence.system
-    if isinstance(system, Absent):
-        return system
-    return System(
-        cpu_s=system.cpu_seconds(evidence.ticks_per_s),
-        numastat=system.grown("numastat"),
-        vmstat=system.grown("vmstat"),
-    )
+    return system if isinstance(system, Absent) else system.vmstat_growth()
 
 
 def _tasks(evidence: Evidence) -> Measured[TasksSample]:
@@ -426,6 +393,4 @@ def _threads(evidence: Evidence) -> Measured[ThreadTrace]:
             for (pid, tid), (name, kind) in sorted(threads.names.items())
         ],
         node_transitions=threads.node_transitions,
-        cpu_transitions=threads.cpu_transitions,
-        observations=threads.observations,
     )

@@ -50,13 +50,12 @@ def read_bandwidth(file: SampleFile, step_ms: int) -> dict[str, Traffic]:
     before: dict[str, tuple[float, int]] = {}
 
     def take(row: dict[str, Any]) -> None:
-        counts_of = row.get("domains") or {}
-        numbers(domain_counts.get("total_bytes") for domain_counts in counts_of.values())
-        for name, domain_counts in counts_of.items():
-            time_s, total = row["t"], domain_counts.get("total_bytes")
+        totals = row.get("total_bytes") or {}
+        numbers(totals.values())
+        for name, total in totals.items():
+            time_s = row["t"]
             if total is None:
-                if "total_bytes" in domain_counts:
-                    before.pop(name, None)
+                before.pop(name, None)
                 continue
             last_s, last = before.get(name, (time_s, total))
             before[name] = (time_s, total)
@@ -91,9 +90,9 @@ def by_node(
 
 def _nodes(cpus: str | None, head: RecordHead) -> str | None:
     """Return the nodes to which some CPUs belong, `0` or `0,1`; None if unknown."""
-    own = set(parse_ids(cpus)) if cpus else set()
-    found = [n for n, ids in head.cpus_of_node.items() if own & set(parse_ids(ids))]
-    return ",".join(sorted(found, key=int)) or None
+    wanted = set(parse_ids(cpus)) if cpus else set()
+    nodes = [n for n, ids in head.cpus_of_node.items() if wanted & set(parse_ids(ids))]
+    return ",".join(sorted(nodes, key=int)) or None
 
 
 def _of_group(

@@ -69,11 +69,11 @@ class Counts:
 
 
 def read_counts(file: SampleFile, after_s: float | None = None) -> Counts:
-    """Read samples/counters.jsonl or samples/scheduler.jsonl; after_s: leave out what is earlier.
+    """Read samples/counters.jsonl; after_s: leave out what is earlier.
 
     A metric's row follows the row of the cycles of its interval, whose number is its weight.
     """
-    found = Counts()
+    counts = Counts()
     cycles: dict[Key, float | None] = {}
 
     def take(row: dict[str, Any]) -> None:
@@ -84,16 +84,16 @@ def read_counts(file: SampleFile, after_s: float | None = None) -> Counts:
         numbers((value, share))
         event, metric = row.get("event"), row.get("metric")
         if isinstance(event, str):
-            count = found.events.setdefault(key, {}).setdefault(event, Count())
+            count = counts.events.setdefault(key, {}).setdefault(event, Count())
             _take(count, row)
             if event == "cycles":
                 cycles[key] = value
         elif isinstance(metric, str) and value is not None and cycles.get(key):
-            mean = found.metrics.setdefault(key, {}).setdefault(metric, Mean())
+            mean = counts.metrics.setdefault(key, {}).setdefault(metric, Mean())
             mean.add(value, cycles[key] or 0.0, share)
 
     file.each(take)
-    return found
+    return counts
 
 
 def _take(count: Count, row: dict[str, Any]) -> None:

@@ -5,7 +5,7 @@ Times that end in `_s` are seconds on the record's axis, zero being its start. `
 """
 
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 from hearth.base.absent import Absent, Measured
 from hearth.base.limits import Amount, Count, Limits, NonEmpty, OneOf, Positive, Share
@@ -114,85 +114,29 @@ class Bytes:
 
 
 @dataclass(frozen=True)
-class TaskTime:
-    """Milliseconds, summed over an executor's tasks."""
-
-    run: Count
-    cpu: Count
-    gc: Count
-
-
-@dataclass(frozen=True)
 class Gc:
     """A summary of a JVM's GC log."""
 
     collector: str | None
     pauses: Count
     pause_ms: float
-    longest_pause_ms: float
     share: float | None  #: pauses over the time that the process was seen
-    pause_ms_by_kind: dict[str, float]
-    count_by_kind: dict[str, Count]
-    count_by_cause: dict[str, Count]
-    concurrent_ms: float  #: beside the application, not in the pauses
     allocation_stall_ms: float  #: ZGC: threads that waited for memory
     heap_after_max_mb: int | None
-    safepoints: Count
-    safepoint_ms: float
-
-
-@dataclass(frozen=True)
-class CpuTime:
-    """Seconds of CPU time."""
-
-    user: float | None
-    system: float | None
-
-    @property
-    def total(self) -> float:
-        """The sum of both; what was never read counts as zero."""
-        return (self.user or 0) + (self.system or 0)
-
-
-@dataclass(frozen=True)
-class Faults:
-    """Page faults."""
-
-    minor: float | None
-    major: float | None
-
-
-@dataclass(frozen=True)
-class IoBytes:
-    """Bytes to and from disks."""
-
-    read: float | None
-    write: float | None
 
 
 @dataclass(frozen=True)
 class Use:
     """Resources that a process used from its start to its last sample."""
 
-    cpu_s: CpuTime
+    cpu_s: float | None
     run_delay_s: float | None  #: ready to run, waiting for a CPU
-    disk_wait_s: float | None
     voluntary: float | None  #: context switches; as the next
     involuntary: float | None
-    migrations: Measured[float]  #: of threads to another CPU
-    faults: Faults
-    io_bytes: IoBytes
+    minor_faults: float | None  #: page faults without reading a disk
+    major_faults: float | None
+    written_bytes: float | None  #: to disks
     rss_max_mb: Count
-    sampled_s: float
-
-
-@dataclass(frozen=True)
-class Memory:
-    """The location of a process's pages."""
-
-    local_share: Measured[Share]  #: by its threads' time on each node
-    pages_kb_by_node: dict[str, dict[str, int]]
-    samples: Count
 
 
 @dataclass(frozen=True)
@@ -202,7 +146,6 @@ class Executor:
     id: str
     role: Annotated[str, OneOf("driver", "executor")]
     pid: int | None
-    host: str | None
     cpus: str | None  #: allowed CPUs, kernel list
     nodes: Measured[list[str]]  #: the NUMA nodes of its CPUs
     policy: str | None  #: memory policy, such as bind:0
@@ -214,10 +157,10 @@ class Executor:
     reason: str | None  #: why it was removed
     tasks: Count
     failed: Count
-    task_time: TaskTime
     gc: Measured[Gc]
     use: Measured[Use]
-    memory: Measured[Memory]
+    #: of its own memory, by its threads' time on each node
+    local_share: Measured[Share]
 
 
 @dataclass(frozen=True)
@@ -261,20 +204,16 @@ class Stage:
     submitted_s: float | None
     completed_s: float | None
     failure: str | None
-    planned_tasks: int | None
     tasks: Count
     failed: Count
     killed: Count
-    speculative: Count
     time: Times
     spill: Spill
     bytes: Bytes
     duration: Durations
     read_bytes: ReadBytes
     skew: float | None  #: longest over median duration
-    straggler_limit_ms: float | None
     stragglers: list[Count]  #: task ids above the limit, the slowest first, at most 100
-    locality: dict[str, Count]
     straggler_cause: Measured[StragglerCause] = field(
         default_factory=lambda: Absent("no task is a straggler")
     )
@@ -285,24 +224,11 @@ class Stage:
 
 
 @dataclass(frozen=True)
-class SparkJob:
-    """One job."""
-
-    id: Count
-    submitted_s: float | None
-    completed_s: float | None
-    result: str | None
-    sql: int | None  #: the id of the SQL execution that it belongs to
-    description: str | None
-
-
-@dataclass(frozen=True)
 class PlanOperator:
     """An operator of a query's physical plan, as Spark's SQL page shows it."""
 
     depth: Count  #: below the root of the plan
     name: str
-    detail: str  #: the beginning of what Spark writes of it
     length: Count  #: characters of all that Spark writes of it
     metrics: dict[str, float]  #: what it counted, by Spark's names and in its units
     #: whether it is a scan of a partitioned table whose partitions no condition chooses
@@ -328,37 +254,22 @@ class Totals:
     tasks: Count
     failed: Count
     killed: Count
-    speculative: Count
     running: Count  #: started, never ended
     time: Times
     spill: Spill
     bytes: Bytes
     wall_s: float
     slots: int | None  #: most at one time
-    slot_s: float  #: the time of the slots
     idle_slot_share: float | None
-    streaming_batches: Count
-
-
-@dataclass(frozen=True)
-class System:
-    """The whole machine while it was sampled: seconds by kind of CPU time, growth of counters."""
-
-    cpu_s: dict[str, float] | None
-    numastat: dict[str, Any]
-    vmstat: dict[str, Any]
 
 
 class Pause(NamedTuple):
-    """A garbage collector's pause; heap sizes in MB, None where the log has none (ZGC)."""
+    """A garbage collector's pause."""
 
     executor: str
     start_s: float
     pause_ms: float
     kind: str
-    cause: str | None
-    before_mb: int | None
-    after_mb: int | None
 
 
 @dataclass(frozen=True)
@@ -453,14 +364,12 @@ class ThreadName:
 
 @dataclass(frozen=True)
 class ThreadTrace:
-    """Every `stride`-th observation of a thread; transitions are of all of them, by kind."""
+    """Every `stride`-th observation of a thread; node_transitions are of all of them, by kind."""
 
     stride: Count
     columns: Places
     names: list[ThreadName]
     node_transitions: dict[str, Count]
-    cpu_transitions: Count
-    observations: Count
 
 
 @dataclass(frozen=True)
@@ -522,7 +431,7 @@ class Flame:
     frames: list[str]
     frame: list[Count]  #: a place in `frames`
     parent: list[int]  #: the caller's row, or -1
-    own: dict[str, list[int]]  #: of each process the samples that end in each row
+    self_samples: dict[str, list[int]]  #: of each process the samples that end in each row
     #: methods and how many samples found a thread in their own code, the most first
     top: list[Method]
     absent: dict[str, str]  #: why a process has no samples
@@ -537,20 +446,8 @@ class HandOver:
     from_places: list[int]
     start_s: float
     end_s: float | None  #: null where nothing says when they went back
-    #: whose places these are; null where they are this application's own
+    #: the other application: whose places these are or, of CPUs that are lent out, whose executor
     application: str | None = None
-
-
-@dataclass(frozen=True)
-class LentOut:
-    """CPUs of an idle place that another application's executor used."""
-
-    place: int
-    cpus: str
-    application: str
-    executor: str
-    start_s: float
-    end_s: float | None  #: null where nothing says when they went back
 
 
 @dataclass(frozen=True)
@@ -561,7 +458,7 @@ class HandOvers:
     cpu_s: float  #: CPUs times seconds, of all that have ended
     listed: list[HandOver]  #: the latest
     #: the latest to executors of other applications; not among the others
-    lent_out: list[LentOut] = field(default_factory=list)
+    lent_out: list[HandOver] = field(default_factory=list)
     #: CPU seconds that executors used beyond what their own CPUs give, at least, during those
     #: listed
     gained_cpu_s: Measured[float] = field(default_factory=lambda: Absent("not derived"))
@@ -594,10 +491,9 @@ class Analysis:
     warnings: list[Warned]
     executors: list[Executor]
     stages: Measured[list[Stage]]
-    jobs: list[SparkJob]
     sql: list[Sql]
     totals: Measured[Totals]
-    system: Measured[System]
+    vmstat: Measured[dict[str, float]]  #: growth of the kernel's counts of memory, machine-wide
     timeline: Timeline
     tasks_sample: Measured[TasksSample]
     threads: Measured[ThreadTrace]

@@ -14,7 +14,7 @@ from typing import Any
 import orjson
 
 from hearth.analysis.coverage import Coverage
-from hearth.analysis.event_checks import LATEST_MS, maybe, moment, text, whole, wholes
+from hearth.analysis.event_checks import LATEST_MS, maybe, moment, text, whole
 from hearth.analysis.logfile import MOST_BYTES, LineSource, event_log_parts
 from hearth.analysis.sqlplan import PlanNode, driver_values, read_plan, stage_values
 from hearth.analysis.stages import StageTally, TaskSums, check_task
@@ -23,7 +23,6 @@ from hearth.base.sizes import counted
 
 #: Stages listed one by one: those with the most run time. The sums cover all of them.
 MOST_STAGES = 5000
-MOST_JOBS = 10_000
 MOST_SQL = 10_000
 MOST_SQL_VALUES = 200_000
 MOST_OPERATORS = 50
@@ -46,7 +45,8 @@ _SKIPPED = frozenset(
     (
         "SparkListenerBlockManagerAdded", "SparkListenerBlockManagerRemoved",
         "SparkListenerBlockUpdated", "SparkListenerExecutorMetricsUpdate",
-        "SparkListenerJobStartWithFullStages", "SparkListenerNodeExcluded",
+        "SparkListenerJobStart", "SparkListenerJobEnd", "SparkListenerJobStartWithFullStages",
+        "SparkListenerNodeExcluded",
         "SparkListenerNodeUnexcluded", "SparkListenerResourceProfileAdded",
         "SparkListenerSpeculativeTaskSubmitted", "SparkListenerTaskGettingResult",
         "SparkListenerUnpersistRDD", "SparkListenerUnschedulableTaskSetAdded",
@@ -54,7 +54,8 @@ _SKIPPED = frozenset(
         "SparkListenerExecutorExcluded", "SparkListenerExecutorUnexcluded",
         "SparkListenerExecutorExcludedForStage", "SparkListenerNodeExcludedForStage",
         _SQL + "SparkListenerSQLAdaptiveSQLMetricUpdates",
-        _STREAMING + "QueryIdleEvent",
+        *(_STREAMING + f"Query{what}Event" for what in ("Started", "Progress", "Idle")),
+        _STREAMING + "QueryTerminatedEvent",
     )
 )  # fmt: skip
 
@@ -64,28 +65,13 @@ class LoggedExecutor:
     """One executor as the log has it; times are wall-clock milliseconds."""
 
     id: str
-    host: str | None = None
     slots: int | None = None
     added_ms: int | None = None
     removed_ms: int | None = None
     reason: str | None = None
     tasks: int = 0
     failed: int = 0
-    run_ms: int = 0
-    cpu_ns: int = 0
-    gc_ms: int = 0
     heap_peak_bytes: int = 0
-
-
-@dataclass
-class LoggedJob:
-    """One job; sql: the id of the SQL execution that it belongs to."""
-
-    submitted_ms: int
-    sql: int | None
-    description: str | None
-    completed_ms: int | None = None
-    result: str | None = None
 
 
 @dataclass
@@ -100,23 +86,21 @@ class LoggedSql:
 
 @dataclass
 class EventLog:
-    """The content of one event log; no `end_ms` if the application did not end in it."""
+    """The content of one event log; ended: whether the application's end is in it."""
 
     application_id: str | None = None
     name: str | None = None
     spark_version: str | None = None
     java_version: str | None = None
     start_ms: int | None = None
-    end_ms: int | None = None
+    ended: bool = False
     first_ms: int | None = None
     last_ms: int | None = None
     properties: dict[str, str] = field(default_factory=dict)
     executors: dict[str, LoggedExecutor] = field(default_factory=dict)
     stages: dict[tuple[int, int], StageTally] = field(default_factory=dict)
-    jobs: dict[int, LoggedJob] = field(default_factory=dict)
     sql: dict[int, LoggedSql] = field(default_factory=dict)
     sql_values: dict[int, int] = field(default_factory=dict)
-    streaming_batches: int = 0
     dropped: TaskSums = field(default_factory=TaskSums)
     stages_dropped: int = 0
     running: dict[int, tuple[int, int, int, str]] = field(default_factory=dict)
@@ -134,11 +118,6 @@ class EventLog:
         for stage in self.stages.values():
             sums.merge(stage.sums)
         return sums
-
-    @property
-    def ended(self) -> bool:
-        """Return whether the log holds the application's end."""
-        return self.end_ms is not None
 
 
 def read_event_log(path: Path, origin_ms: int | None = None, step_ms: int = 100) -> EventLog:
@@ -199,17 +178,12 @@ class _Reader:
             "SparkListenerExecutorAdded": self._parsed(self._executor_added),
             "SparkListenerExecutorRemoved": self._parsed(self._executor_removed),
             "SparkListenerStageExecutorMetrics": self._parsed(self._executor_peaks),
-            "SparkListenerJobStart": self._parsed(self._job_start),
-            "SparkListenerJobEnd": self._parsed(self._job_end),
             "SparkListenerStageSubmitted": self._parsed(self._stage),
             "SparkListenerStageCompleted": self._parsed(self._stage_completed),
             _SQL + "SparkListenerSQLExecutionStart": self._parsed(self._sql_start),
             _SQL + "SparkListenerSQLExecutionEnd": self._parsed(self._sql_end),
             _SQL + "SparkListenerSQLAdaptiveExecutionUpdate": self._parsed(self._sql_plan),
             _SQL + "SparkListenerDriverAccumUpdates": self._parsed(self._sql_values),
-            _STREAMING + "QueryStartedEvent": _nothing,
-            _STREAMING + "QueryProgressEvent": self._batch,
-            _STREAMING + "QueryTerminatedEvent": _nothing,
         }
         self._handlers.update(dict.fromkeys(_SKIPPED, _nothing))
 
@@ -311,10 +285,10 @@ class _Reader:
     # Tasks: the events of which there are many.
 
     def _task_start(self, line: bytes) -> None:
-        found = _STARTED.search(line)
-        if found is None:
+        match = _STARTED.search(line)
+        if match is None:
             raise ValueError("a task's start of another form")
-        stage, attempt, task, launch, executor = found.groups()
+        stage, attempt, task, launch, executor = match.groups()
         where = (int(stage), int(attempt), int(launch), executor.decode("utf-8", "replace"))
         if where[2] > LATEST_MS:
             raise ValueError("no time")
@@ -325,30 +299,22 @@ class _Reader:
         event = parse_task_end(line)
         info, metrics = event["Task Info"], event.get("Task Metrics") or {}
         stage, attempt = event["Stage ID"], event["Stage Attempt ID"]
-        reason, name, host = event["Task End Reason"]["Reason"], info["Executor ID"], info["Host"]
-        check_task((stage, attempt), (reason, name, host, info["Locality"]), info, metrics)
+        reason, name = event["Task End Reason"]["Reason"], info["Executor ID"]
+        check_task((stage, attempt), (reason, name), info, metrics)
         state = task_state(reason)
         log = self.log
         self._executor(name)
         self._tally(stage, attempt).add(info, metrics, state)
-        self._credit(name, host, metrics, state)
+        executor = log.executors[name]
+        executor.tasks += 1
+        executor.failed += state == "failed"
         log.running.pop(info["Task ID"], None)
-        log.rows.add(stage, attempt, info, state, log.executors[name].slots)
+        log.rows.add(stage, attempt, info, state, executor.slots)
         launch, finish = info["Launch Time"], info["Finish Time"]
         self._backwards += finish < launch
         self._cover(launch, finish)
         self._at(launch)
         self._at(finish)
-
-    def _credit(self, name: str, host: str, metrics: dict[str, Any], state: str) -> None:
-        executor = self._executor(name)
-        executor.host = executor.host or host
-        executor.tasks += 1
-        executor.failed += state == "failed"
-        if metrics:
-            executor.run_ms += metrics["Executor Run Time"]
-            executor.cpu_ns += metrics["Executor CPU Time"]
-            executor.gc_ms += metrics["JVM GC Time"]
 
     def _tally(self, stage: int, attempt: int) -> StageTally:
         key = (stage, attempt)
@@ -369,7 +335,7 @@ class _Reader:
             self.log.dropped.merge(stages.pop(key).sums)
             self.log.stages_dropped += 1
 
-    # The application, its executors, jobs and stages.
+    # The application, its executors and stages.
 
     def _log_start(self, event: dict[str, Any]) -> None:
         self.log.spark_version = text(event, "Spark Version")
@@ -381,8 +347,8 @@ class _Reader:
         self._at(self.log.start_ms)
 
     def _application_end(self, event: dict[str, Any]) -> None:
-        self.log.end_ms = moment(event, "Timestamp")
-        self._at(self.log.end_ms)
+        self._at(moment(event, "Timestamp"))
+        self.log.ended = True
 
     def _environment(self, event: dict[str, Any]) -> None:
         properties = event["Spark Properties"]
@@ -397,12 +363,9 @@ class _Reader:
 
     def _executor_added(self, event: dict[str, Any]) -> None:
         name, added_ms = text(event, "Executor ID"), moment(event, "Timestamp")
-        host, cores = (
-            text(event["Executor Info"], "Host"),
-            whole(event["Executor Info"], "Total Cores"),
-        )
+        cores = whole(event["Executor Info"], "Total Cores")
         executor = self._executor(name)
-        executor.added_ms, executor.host = added_ms, host
+        executor.added_ms = added_ms
         executor.slots = cores // (_number(self.log.properties.get("spark.task.cpus")) or 1)
         self._at(added_ms)
 
@@ -418,32 +381,13 @@ class _Reader:
         executor = self._executor(name)
         executor.heap_peak_bytes = max(executor.heap_peak_bytes, peak or 0)
 
-    def _job_start(self, event: dict[str, Any]) -> None:
-        properties = event.get("Properties") or {}
-        job, submitted_ms = whole(event, "Job ID"), moment(event, "Submission Time")
-        wholes(event["Stage IDs"])
-        self.log.jobs[job] = LoggedJob(
-            submitted_ms,
-            _number(maybe(text, properties, "spark.sql.execution.id")),
-            maybe(text, properties, "spark.job.description"),
-        )
-        _drop_oldest(self.log.jobs, MOST_JOBS)
-        self._at(submitted_ms)
-
-    def _job_end(self, event: dict[str, Any]) -> None:
-        completed_ms, result = moment(event, "Completion Time"), text(event["Job Result"], "Result")
-        job = self.log.jobs.get(whole(event, "Job ID"))
-        self._at(completed_ms)
-        if job is not None:
-            job.completed_ms, job.result = completed_ms, result
-
     def _stage(self, event: dict[str, Any]) -> StageTally:
         info = event["Stage Info"]
         stage, attempt = whole(info, "Stage ID"), whole(info, "Stage Attempt ID")
-        name, tasks = text(info, "Stage Name"), whole(info, "Number of Tasks")
+        name = text(info, "Stage Name")
         submitted_ms = maybe(moment, info, "Submission Time")
         tally = self._tally(stage, attempt)
-        tally.name, tally.planned_tasks = name, tasks
+        tally.name = name
         tally.submitted_ms = submitted_ms or tally.submitted_ms
         tally.operators = _operators(info.get("RDD Info") or [])
         sql = maybe(text, event.get("Properties") or {}, "spark.sql.execution.id")
@@ -460,7 +404,7 @@ class _Reader:
         if completed_ms is not None:
             self._at(completed_ms)
 
-    # SQL and streaming.
+    # SQL.
 
     def _sql_start(self, event: dict[str, Any]) -> None:
         description, submitted_ms = text(event, "description"), moment(event, "time")
@@ -488,11 +432,6 @@ class _Reader:
         if execution is not None:
             execution.completed_ms = completed_ms
 
-    def _batch(self, line: bytes) -> None:
-        if not line.endswith(b"\n"):
-            raise ValueError("a streaming event that breaks off")
-        self.log.streaming_batches += 1
-
 
 def _nothing(line: bytes) -> None:
     """Ignore an event that no figure needs."""
@@ -508,8 +447,8 @@ def _operators(rdds: list[dict[str, Any]]) -> list[str]:
     for rdd in sorted(rdds, key=lambda rdd: whole(rdd, "RDD ID")):
         scope = maybe(text, rdd, "Scope")
         if scope is not None:
-            found = orjson.loads(scope)
-            scopes.setdefault(text(found, "id"), text(found, "name"))
+            details = orjson.loads(scope)
+            scopes.setdefault(text(details, "id"), text(details, "name"))
     return list(scopes.values())[:MOST_OPERATORS]
 
 

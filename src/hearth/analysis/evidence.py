@@ -56,7 +56,6 @@ class Process:
     role: str
     executor_id: str | None
     cpus_allowed: str | None = None
-    mems_allowed: str | None = None
     policy: str | None = None
     seen_s: float | None = None
     gone_s: float | None = None
@@ -86,7 +85,6 @@ class Evidence:
     threads: Measured[Threads] = field(default_factory=lambda: NO_RECORD)
     system: Measured[SystemUse] = field(default_factory=lambda: NO_RECORD)
     counters: Measured[Counts] = field(default_factory=lambda: NO_RECORD)
-    scheduler: Measured[Counts] = field(default_factory=lambda: NO_RECORD)
     bandwidth: Measured[dict[str, Traffic]] = field(default_factory=lambda: NO_RECORD)
     flame: Measured[Flame] = field(default_factory=lambda: NO_RECORD)
     gc: Measured[dict[int, GcLog]] = field(default_factory=lambda: NO_RECORD)
@@ -156,12 +154,12 @@ def gather(directory: Path) -> Evidence:
 
 
 def _flame(record: Record) -> Measured[Flame]:
-    asked = record.head.flame
-    if asked is None:
+    requested = record.head.flame
+    if requested is None:
         return NOT_ASKED
-    if isinstance(asked, Absent):
-        return asked
-    beside = Path(asked).with_name("jfr")
+    if isinstance(requested, Absent):
+        return requested
+    beside = Path(requested).with_name("jfr")
     return read_flame(record.directory, str(beside) if beside.is_file() else shutil.which("jfr"))
 
 
@@ -213,7 +211,7 @@ def _processes(rows: list[ProcessRow]) -> list[Process]:
             continue
         processes[key] = Process(
             row.pid, row.start_ticks, row.role, row.executor_id, row.cpus_allowed,
-            row.mems_allowed, row.policy, known.seen_s if known else row.t,
+            row.policy, known.seen_s if known else row.t,
         )  # fmt: skip
     return list(processes.values())
 
@@ -254,7 +252,6 @@ def _samples(evidence: Evidence) -> None:
         "system", lambda f: read_system(f, node_of_cpu, step, _period_s(evidence, f))
     )
     evidence.counters = read("counters", read_counts)
-    evidence.scheduler = read("scheduler", read_counts)
     evidence.bandwidth = read("bandwidth", lambda f: read_bandwidth(f, step))
     shares = _cpu_shares(evidence)
     evidence.memory = read("memory", lambda f: read_memory(f, shares, step))
@@ -276,10 +273,10 @@ def _sample_file(evidence: Evidence, name: str, reader: Callable[[SampleFile], T
     if not path.is_file():
         return Absent(_why_absent(evidence.record, name))
     file = SampleFile(path)
-    found = reader(file)
+    content = reader(file)
     for warning in file.warnings:
         evidence.warn(warning)
-    return found
+    return content
 
 
 def _why_absent(record: Record, name: str) -> str:

@@ -1,6 +1,6 @@
 """Executors: what the event log, the kernel's samples and the GC log each say of one."""
 
-from hearth.analysis.document import CpuTime, Executor, Faults, Gc, IoBytes, Memory, TaskTime, Use
+from hearth.analysis.document import Executor, Gc, Use
 from hearth.analysis.eventlog import EventLog, LoggedExecutor
 from hearth.analysis.evidence import Evidence, Process
 from hearth.analysis.gclog import GcLog
@@ -37,7 +37,6 @@ def _executor(
         id=name,
         role="driver" if name == "driver" else "executor",
         pid=process.pid if process else None,
-        host=logged.host,
         cpus=process.cpus_allowed if process else None,
         nodes=_nodes(evidence, process),
         policy=process.policy if process else None,
@@ -49,10 +48,9 @@ def _executor(
         reason=logged.reason,
         tasks=logged.tasks,
         failed=logged.failed,
-        task_time=TaskTime(logged.run_ms, logged.cpu_ns // 1_000_000, logged.gc_ms),
         gc=_gc(evidence, process, name),
         use=_use(evidence, process),
-        memory=_memory(evidence, process),
+        local_share=_local_share(evidence, process),
     )
 
 
@@ -81,16 +79,9 @@ def _gc_sums(log: GcLog, life_s: float) -> Gc:
         collector=log.collector,
         pauses=log.pauses,
         pause_ms=round(log.pause_ms, 3),
-        longest_pause_ms=log.longest_pause_ms,
         share=round(log.pause_ms / 1000 / life_s, 5) if life_s > 0 else None,
-        pause_ms_by_kind={kind: round(ms, 3) for kind, ms in log.pause_ms_by_kind.items()},
-        count_by_kind=log.count_by_kind,
-        count_by_cause=log.count_by_cause,
-        concurrent_ms=round(log.concurrent_ms, 3),
         allocation_stall_ms=round(log.allocation_stall_ms, 3),
         heap_after_max_mb=log.heap_after_max_mb,
-        safepoints=log.safepoints,
-        safepoint_ms=round(log.safepoint_ms, 3),
     )
 
 
@@ -102,35 +93,22 @@ def _use(evidence: Evidence, process: Process | None) -> Measured[Use]:
         return Absent("its process was never sampled")
     ticks, total = evidence.ticks_per_s, use.total
     return Use(
-        cpu_s=CpuTime(_scaled(total("utime"), ticks), _scaled(total("stime"), ticks)),
+        cpu_s=_scaled(total("utime", "stime"), ticks),
         run_delay_s=_scaled(total("run_delay_ns"), 1e9),
-        disk_wait_s=_scaled(total("blkio_ticks"), ticks),
         voluntary=total("voluntary"),
         involuntary=total("involuntary"),
-        migrations=_migrations(evidence, process),
-        faults=Faults(total("minflt"), total("majflt")),
-        io_bytes=IoBytes(total("read_bytes"), total("write_bytes")),
+        minor_faults=total("minflt"),
+        major_faults=total("majflt"),
+        written_bytes=total("write_bytes"),
         rss_max_mb=use.rss_max_kb // 1024,
-        sampled_s=round((use.clock.last_s or 0.0) - (use.first_s or 0.0), 3),
     )
-
-
-def _migrations(evidence: Evidence, process: Process) -> Measured[float]:
-    """Return how often the kernel moved a thread to another CPU, where perf counted it."""
-    if isinstance(evidence.scheduler, Absent):
-        return evidence.scheduler
-    count = evidence.scheduler.events.get(process.key, {}).get("cpu-migrations")
-    if count is None:
-        return Absent("perf did not count it for this process")
-    counted = count.measured()
-    return counted if isinstance(counted, Absent) else counted.value
 
 
 def _scaled(value: float | None, unit: float) -> float | None:
     return None if value is None else round(value / unit, 3)
 
 
-def _memory(evidence: Evidence, process: Process | None) -> Measured[Memory]:
+def _local_share(evidence: Evidence, process: Process | None) -> Measured[float]:
     if isinstance(evidence.memory, Absent):
         return evidence.memory
     memory = evidence.memory.get(process.key) if process else None
@@ -138,8 +116,4 @@ def _memory(evidence: Evidence, process: Process | None) -> Measured[Memory]:
         return Absent("its memory was never sampled")
     share = memory.share()
     why = "its CPUs span several nodes, and there is no thread trace to show where it ran"
-    return Memory(
-        local_share=Absent(why) if share is None else round(share, 4),
-        pages_kb_by_node=memory.last_kb,
-        samples=memory.samples,
-    )
+    return Absent(why) if share is None else round(share, 4)

@@ -106,8 +106,8 @@ def _fitted(batch: list[dict[str, Any]], schema: Any) -> list[dict[str, Any]]:
     fitted = []
     for row in batch:
         late = {n: v for n, v in row.items() if n not in names or (n in whole and v != _int(v))}
-        kept = {n: _text(v) if n in text else v for n, v in row.items() if n not in late}
-        fitted.append({**kept, "more": json.dumps(late) if late else None})
+        values = {n: _text(v) if n in text else v for n, v in row.items() if n not in late}
+        fitted.append({**values, "more": json.dumps(late) if late else None})
     return fitted
 
 

@@ -17,7 +17,7 @@ def cause_of(failure: str) -> str:
     task ended with, else the first line.
     """
     for pattern in (_RAISED_IN_PYTHON, _CAUSED_BY, _LAST_ATTEMPT):
-        found = [cause for cause in pattern.findall(failure) if cause]
-        if found:
-            return str(found[-1]).strip()[:_LONGEST]
+        causes = [cause for cause in pattern.findall(failure) if cause]
+        if causes:
+            return str(causes[-1]).strip()[:_LONGEST]
     return failure.strip().partition("\n")[0][:_LONGEST]

@@ -58,8 +58,8 @@ def findings(analysis: Analysis) -> list[Finding]:
         _bandwidth,
         *(_of_stages(rule) for rule in STAGE_RULES), *(_of_plans(rule) for rule in PLAN_RULES),
     )  # fmt: skip
-    found = [finding for rule in rules for finding in rule(analysis)]
-    return sorted(found, key=_rank)
+    results = [finding for rule in rules for finding in rule(analysis)]
+    return sorted(results, key=_rank)
 
 
 def _rank(finding: Finding) -> tuple[int, int, float]:
@@ -81,9 +81,9 @@ def _stages(analysis: Analysis) -> Iterator[tuple[int, Stage]]:
     """Yield the stages that matter, with their place in the document."""
     totals, stages = _totals(analysis), analysis.stages
     if totals is not None and totals.time.run and not isinstance(stages, Absent):
-        for place, stage in enumerate(stages):
+        for number, stage in enumerate(stages):
             if stage.time.run >= STAGE_SHARE * totals.time.run:
-                yield place, stage
+                yield number, stage
 
 
 def _other_load(analysis: Analysis) -> Iterator[Finding]:
@@ -132,12 +132,12 @@ def _called(stage: Stage) -> str:
 
 def _failure(analysis: Analysis) -> Iterator[Finding]:
     stages = analysis.stages
-    for place, stage in enumerate([] if isinstance(stages, Absent) else stages):
+    for number, stage in enumerate([] if isinstance(stages, Absent) else stages):
         if stage.failure:
             yield Finding(
                 f"stage-failed-{stage.id}.{stage.attempt}", "error",
                 f"Stage {stage.id} failed: {stage.failure}",
-                [f"/stages/{place}/failure"], _where_logged(analysis),
+                [f"/stages/{number}/failure"], _where_logged(analysis),
             )  # fmt: skip
 
 
@@ -145,10 +145,10 @@ def _where_logged(analysis: Analysis) -> str:
     """Return where the full stack trace of a failure is."""
     record = analysis.record
     if record.application_id and (record.master or "").startswith("local-numa"):
-        place = (
+        pattern = (
             f"applications/{record.application_id}/executors/*/stderr of hearth's state directory"
         )
-        return f"read the full stack trace in {place}"
+        return f"read the full stack trace in {pattern}"
     return "read the full stack trace in the output of the application"
 
 
@@ -175,14 +175,14 @@ def _heap_bytes(executor: Executor) -> int:
 
 
 def _memory_unused(analysis: Analysis) -> Iterator[Finding]:
-    for place, executor in enumerate(analysis.executors):
+    for number, executor in enumerate(analysis.executors):
         heap, peak = _heap_bytes(executor), executor.heap_peak_bytes or 0
         if executor.tasks and heap >= HEAP_WORTH and 0 < peak < HEAP_UNUSED * heap:
             yield Finding(
                 f"memory-unused-{executor.id}", "note",
                 f"The heap of {_named(executor.id)} was used to at most"
                 f" {peak / heap:.0%} of its {executor.heap_setting}.",
-                [f"/executors/{place}/heap_peak_bytes", f"/executors/{place}/heap_setting"],
+                [f"/executors/{number}/heap_peak_bytes", f"/executors/{number}/heap_setting"],
                 "a smaller --memory leaves more for the page cache, or for other applications",
             )  # fmt: skip
             return
@@ -243,7 +243,7 @@ SKEWED_JOIN = (
 
 
 def _skew(analysis: Analysis) -> Iterator[Finding]:
-    for place, stage in _stages(analysis):
+    for number, stage in _stages(analysis):
         cause = stage.straggler_cause
         if isinstance(cause, Absent) or (stage.skew or 0) < SKEW:
             continue
@@ -262,8 +262,8 @@ def _skew(analysis: Analysis) -> Iterator[Finding]:
             f"In {_called(stage)} the longest task took {cause.duration_ms / 1000:.1f} s,"
             f" the median {median_ms / 1000:.1f} s; {count} straggler{'s' if count > 1 else ''};"
             f" {words}.",
-            [f"/stages/{place}/duration", f"/stages/{place}/stragglers",
-             f"/stages/{place}/straggler_cause"],
+            [f"/stages/{number}/duration", f"/stages/{number}/stragglers",
+             f"/stages/{number}/straggler_cause"],
             next_step,
             round((cause.duration_ms - median_ms) / 1000, 2),
         )  # fmt: skip
@@ -276,7 +276,7 @@ def _spill(analysis: Analysis) -> Iterator[Finding]:
             "spill", "warning",
             f"Tasks spilled {totals.spill.disk / 1e6:.1f} MB to disk,"
             f" {totals.spill.memory / 1e6:.1f} MB in memory: execution memory was too small.",
-            ["/totals/spill"] + [f"/stages/{place}/spill" for place, stage in _stages(analysis)
+            ["/totals/spill"] + [f"/stages/{number}/spill" for number, stage in _stages(analysis)
                                  if stage.spill.disk],
             "raise spark.sql.shuffle.partitions or the memory per core",
         )  # fmt: skip
@@ -341,9 +341,9 @@ def _idle_machine(analysis: Analysis) -> Iterator[Finding]:
     for node in machine.nodes:
         known = [share for share in shares.get(node.id, ()) if share is not None]
         if known:
-            own = len(node.cores) or len(parse_ids(node.cpus))
-            cores += own
-            idle += own * (1 - statistics.fmean(known))
+            node_cores = len(node.cores) or len(parse_ids(node.cpus))
+            cores += node_cores
+            idle += node_cores * (1 - statistics.fmean(known))
     if idle >= max(IDLE_SHARE * cores, LEAST_SHARED_CORES):
         spare = _idle_bandwidth(analysis)
         memory = "" if spare is None else f" and {spare:.0f} GB/s of memory bandwidth"
@@ -369,24 +369,24 @@ def _idle_bandwidth(analysis: Analysis) -> float | None:
 
 def _used(analysis: Analysis) -> Iterator[tuple[int, str, Use]]:
     """Yield the executors whose use of the machine is known, with their place in the document."""
-    for place, executor in enumerate(analysis.executors):
+    for number, executor in enumerate(analysis.executors):
         if not isinstance(executor.use, Absent):
-            yield place, executor.id, executor.use
+            yield number, executor.id, executor.use
 
 
 def _remote(analysis: Analysis) -> Iterator[Finding]:
     low = []
-    for place, executor in enumerate(analysis.executors):
-        share = isinstance(executor.memory, Absent) or executor.memory.local_share
-        if isinstance(share, float) and share < LOCAL_SHARE:
-            low.append((share, executor.id, place))
+    for number, executor in enumerate(analysis.executors):
+        share = executor.local_share
+        if not isinstance(share, Absent) and share < LOCAL_SHARE:
+            low.append((share, executor.id, number))
     if low:
         share, name, _ = min(low)
         yield Finding(
             "remote-memory", "warning",
             f"Less than {LOCAL_SHARE:.0%} of the memory of {counted(len(low), 'executor')} is"
             f" local; the lowest share is {share:.0%} ({_named(name)}).",
-            [f"/executors/{place}/memory/local_share" for _, _, place in low],
+            [f"/executors/{number}/local_share" for _, _, number in low],
             "run it bound with 'hearth submit', and let 'hearth compare' say whether that pays",
         )  # fmt: skip
 
@@ -394,21 +394,21 @@ def _remote(analysis: Analysis) -> Iterator[Finding]:
 def _involuntary(analysis: Analysis) -> Iterator[Finding]:
     if _disturbed(analysis):
         return
-    found = []
-    for place, name, use in _used(analysis):
-        cpu_s = use.cpu_s.total
+    rates = []
+    for number, name, use in _used(analysis):
+        cpu_s = use.cpu_s or 0.0
         if use.involuntary is not None and cpu_s >= 1:
             rate = use.involuntary / cpu_s
             if rate > INVOLUNTARY_PER_CPU_S:
-                found.append((rate, name, f"/executors/{place}/use/involuntary"))
-    if found:
-        rate, name, _ = max(found)
+                rates.append((rate, name, f"/executors/{number}/use/involuntary"))
+    if rates:
+        rate, name, _ = max(rates)
         yield Finding(
             "involuntary-switches", "note",
-            f"Threads of {_jvms(found)} were forced off a CPU more than"
+            f"Threads of {_jvms(rates)} were forced off a CPU more than"
             f" {INVOLUNTARY_PER_CPU_S:.0f} times per second of CPU time, at most {rate:.0f} times"
             f" ({_named(name)}).",
-            [pointer for _, _, pointer in found],
+            [pointer for _, _, pointer in rates],
             "use fewer cores per executor or fewer executors",
         )  # fmt: skip
 
@@ -416,24 +416,24 @@ def _involuntary(analysis: Analysis) -> Iterator[Finding]:
 def _run_delay(analysis: Analysis) -> Iterator[Finding]:
     if _disturbed(analysis):
         return
-    found = []
-    for place, name, use in _used(analysis):
-        cpu_s, delay_s = use.cpu_s.total, use.run_delay_s
+    delays = []
+    for number, name, use in _used(analysis):
+        cpu_s, delay_s = use.cpu_s or 0.0, use.run_delay_s
         if delay_s is not None and cpu_s >= 1 and delay_s > RUN_DELAY_SHARE * cpu_s:
-            found.append((delay_s / cpu_s, name, f"/executors/{place}/use/run_delay_s"))
-    if found:
-        share, name, _ = max(found)
+            delays.append((delay_s / cpu_s, name, f"/executors/{number}/use/run_delay_s"))
+    if delays:
+        share, name, _ = max(delays)
         yield Finding(
             "run-delay", "note",
-            f"Threads of {_jvms(found)} waited for a CPU for more than {RUN_DELAY_SHARE:.0%}"
+            f"Threads of {_jvms(delays)} waited for a CPU for more than {RUN_DELAY_SHARE:.0%}"
             f" of the time that they ran, at most {share:.0%} ({_named(name)}).",
-            [pointer for _, _, pointer in found],
+            [pointer for _, _, pointer in delays],
             "use fewer cores per executor",
         )  # fmt: skip
 
 
-def _jvms(found: Sequence[tuple[float, str, str]]) -> str:
-    return _named(found[0][1]) if len(found) == 1 else f"{len(found)} JVMs"
+def _jvms(rows: Sequence[tuple[float, str, str]]) -> str:
+    return _named(rows[0][1]) if len(rows) == 1 else f"{len(rows)} JVMs"
 
 
 def _named(jvm: str) -> str:
@@ -445,27 +445,27 @@ _WISHED = ("Executor killed by driver", "Executor decommission")
 
 
 def _lost_executors(analysis: Analysis) -> Iterator[Finding]:
-    for place, executor in enumerate(analysis.executors):
+    for number, executor in enumerate(analysis.executors):
         reason = executor.reason
         if reason and (executor.failed or not reason.startswith(_WISHED)):
             yield Finding(
                 f"executor-lost-{executor.id}", "warning",
                 f"Executor {executor.id} was lost at {executor.removed_s:.1f} s with"
                 f" {counted(executor.failed, 'task')} failed: {reason.partition(chr(10))[0][:300]}",
-                [f"/executors/{place}/reason", f"/executors/{place}/removed_s"],
+                [f"/executors/{number}/reason", f"/executors/{number}/removed_s"],
                 "exit code 137 means killed, mostly for memory: lower the heap or the cores",
             )  # fmt: skip
 
 
 def _stalls(analysis: Analysis) -> Iterator[Finding]:
-    for place, executor in enumerate(analysis.executors):
+    for number, executor in enumerate(analysis.executors):
         name, gc = executor.id, executor.gc
         if not isinstance(gc, Absent) and gc.allocation_stall_ms > 0:
             yield Finding(
                 f"allocation-stall-{name}", "warning",
                 f"Threads of executor {name} stalled {gc.allocation_stall_ms:.0f} ms for memory"
                 " that ZGC had not freed yet.",
-                [f"/executors/{place}/gc/allocation_stall_ms"],
+                [f"/executors/{number}/gc/allocation_stall_ms"],
                 "give it a larger heap or another collector",
             )  # fmt: skip
 
@@ -491,31 +491,31 @@ def _bandwidth(analysis: Analysis) -> Iterator[Finding]:
 def _of_stages(rule: StageRule) -> Callable[[Analysis], Iterator[Finding]]:
     """Return a rule about stages as a rule about the analysis."""
 
-    def found(analysis: Analysis) -> Iterator[Finding]:
+    def findings_of(analysis: Analysis) -> Iterator[Finding]:
         totals = _totals(analysis)
         slots = (totals.slots if totals else None) or 1
-        for place, stage in _stages(analysis):
-            said = rule.says(stage, slots)
-            if said is not None:
+        for number, stage in _stages(analysis):
+            problem = rule.says(stage, slots)
+            if problem is not None:
                 yield Finding(
                     f"{rule.id}-{stage.id}.{stage.attempt}", rule.severity,
-                    f"In {_called(stage)} {said}.",
-                    [f"/stages/{place}/{name}" for name in rule.evidence], rule.next_step,
+                    f"In {_called(stage)} {problem}.",
+                    [f"/stages/{number}/{name}" for name in rule.evidence], rule.next_step,
                 )  # fmt: skip
 
-    return found
+    return findings_of
 
 
 def _of_plans(rule: PlanRule) -> Callable[[Analysis], Iterator[Finding]]:
     """Return a rule about queries' plans as a rule about the analysis, once for each query."""
 
-    def found(analysis: Analysis) -> Iterator[Finding]:
-        for place, query in enumerate(analysis.sql):
-            at, said = next(rule.found(query.plan), (0, None))
-            if said is not None:
+    def findings_of(analysis: Analysis) -> Iterator[Finding]:
+        for number, query in enumerate(analysis.sql):
+            at, problem = next(rule.problems(query.plan), (0, None))
+            if problem is not None:
                 yield Finding(
-                    f"{rule.id}-{query.id}", rule.severity, f"In query {query.id} {said}.",
-                    [f"/sql/{place}/plan/{at}"], rule.next_step,
+                    f"{rule.id}-{query.id}", rule.severity, f"In query {query.id} {problem}.",
+                    [f"/sql/{number}/plan/{at}"], rule.next_step,
                 )  # fmt: skip
 
-    return found
+    return findings_of

@@ -90,14 +90,14 @@ def _add(read: _Read, name: str, file: Path, jfr: str | None, until: float) -> s
             env=own_environment(), cwd=own_directory(),
         ) as process:  # fmt: skip
             assert process.stdout is not None
-            found = Counter(stacks(process.stdout))
+            counts = Counter(stacks(process.stdout))
     except OSError as error:
         return f"jfr cannot be started: {error.strerror}"
     if process.returncode:
         return f"jfr print ended with {process.returncode}: the recording is cut off or damaged"
-    if not found:
+    if not counts:
         return "its recording holds no sample: no thread of it ran Java code while it was recorded"
-    read.stacks.setdefault(name, Counter()).update(found)
+    read.stacks.setdefault(name, Counter()).update(counts)
     return None
 
 
@@ -105,26 +105,26 @@ def _add_counted(read: _Read, name: str, file: Path) -> str | None:
     """Add async-profiler's stacks, and return why some could not be read."""
     try:
         with file.open(encoding="utf-8", errors="replace") as lines:
-            found = counted_stacks(lines)
+            counts = counted_stacks(lines)
     except (OSError, ValueError) as error:
         return f"its stacks cannot be read: {error}"
-    if not found:
+    if not counts:
         return "no thread of it ran while it was sampled"
-    read.stacks.setdefault(name, Counter()).update(found)
+    read.stacks.setdefault(name, Counter()).update(counts)
     read.sampled_by = ASYNC_PROFILER
     return None
 
 
 def counted_stacks(lines: Iterable[str]) -> Counter[_Stack]:
     """Yield the stacks of lines `outermost;...;innermost COUNT`; raise ValueError for others."""
-    found: Counter[_Stack] = Counter()
+    counts: Counter[_Stack] = Counter()
     for line in lines:
         text, _, count = line.rstrip("\n").rpartition(" ")
         if not text or not count.isdecimal():
             raise ValueError(f"'{line.strip()[:60]}' is not a stack with its count")
         frames = text.split(";")[-DEEPEST:]
-        found[tuple(_NUMBERED.sub(r"\1", _dotted(frame)) for frame in frames)] += int(count)
-    return found
+        counts[tuple(_NUMBERED.sub(r"\1", _dotted(frame)) for frame in frames)] += int(count)
+    return counts
 
 
 def _dotted(frame: str) -> str:
@@ -147,25 +147,25 @@ def stacks(lines: Iterable[str]) -> Iterator[_Stack]:
 
 
 def _flame(read: _Read, total: int) -> Flame:
-    """Return one tree of all; `own` has the samples of each process that end in a node."""
+    """Return one tree of all; `self_samples` are those of each process that end in a node."""
     names = sorted(read.stacks)
     weights: Counter[_Stack] = Counter()
-    for found in read.stacks.values():
-        for stack, count in found.items():
+    for counts in read.stacks.values():
+        for stack, count in counts.items():
             for depth in range(1, len(stack) + 1):
                 weights[stack[:depth]] += count
-    kept = {path for path, count in weights.items() if count >= total * _LEAST_SHARE}
-    nodes = sorted(kept)
-    place = {path: number for number, path in enumerate(nodes)}
-    own = {name: [0] * len(nodes) for name in names}
+    drawn_paths = {path for path, count in weights.items() if count >= total * _LEAST_SHARE}
+    nodes = sorted(drawn_paths)
+    row_of = {path: number for number, path in enumerate(nodes)}
+    self_samples = {name: [0] * len(nodes) for name in names}
     methods: dict[str, Counter[str]] = {name: Counter() for name in names}
     for name in names:
         for stack, count in read.stacks[name].items():
             if stack:
                 methods[name][stack[-1]] += count
-            drawn = next((d for d in range(len(stack), 0, -1) if stack[:d] in place), 0)
+            drawn = next((d for d in range(len(stack), 0, -1) if stack[:d] in row_of), 0)
             if drawn:
-                own[name][place[stack[:drawn]]] += count
+                self_samples[name][row_of[stack[:drawn]]] += count
     frames = list(dict.fromkeys(path[-1] for path in nodes))
     number = {frame: at for at, frame in enumerate(frames)}
     everywhere: Counter[str] = Counter()
@@ -177,8 +177,8 @@ def _flame(read: _Read, total: int) -> Flame:
         samples={name: read.stacks[name].total() for name in names},
         frames=frames,
         frame=[number[path[-1]] for path in nodes],
-        parent=[place.get(path[:-1], -1) for path in nodes],
-        own=own,
+        parent=[row_of.get(path[:-1], -1) for path in nodes],
+        self_samples=self_samples,
         top=[Method(method, count) for method, count in everywhere.most_common(50)],
         absent=read.absent,
     )

@@ -1,9 +1,9 @@
 """Read the unified logs (JEP 271) that a JVM writes with -Xlog:gc*,safepoint=info.
 
 Pauses of Serial, Parallel, G1, ZGC (generational or not) and Shenandoah all end in
-`GC(N) Pause WHAT [BEFORE->AFTER(CAPACITY)] MILLISECONDSms`; what runs beside the application is
-`Concurrent ...` and is counted apart. Needs the decorator `time` or `utctime`, which puts a pause
-on the wall clock.
+`GC(N) Pause WHAT [BEFORE->AFTER(CAPACITY)] MILLISECONDSms`; what runs beside the application,
+`Concurrent ...`, does not count. Needs the decorator `time` or `utctime`, which puts a pause on the
+wall clock.
 """
 
 import heapq
@@ -21,40 +21,25 @@ MOST_PAUSES = 5000
 _LONGEST_LINE = 1 << 12
 #: Read of one file: some ten million lines.
 _MOST_TEXT = 1 << 30
-#: Kinds and causes listed one by one: more than any collector has.
-_MOST_KINDS = 200
 
 # `(?>.*?WORDS)` goes to the first WORDS and no further, so that no line takes quadratic time.
 _PAUSE = re.compile(
     r"\A(?>.*?GC\()(\d{1,18})\) (?:[yYoO]: )?Pause (.+?)"
-    r"(?: (\d{1,12})M->(\d{1,12})M\((\d{1,12})M\))? (\d{1,12}\.\d+)ms\s*$"
-)
-_CONCURRENT = re.compile(
-    r"\A(?>.*?GC\()(\d{1,18})\) (?:[yYoO]: )?Concurrent (.+?)(?: \d+M->\S+)? (\d{1,12}\.\d+)ms\s*$"
+    r"(?: \d{1,12}M->(\d{1,12})M\(\d{1,12}M\))? (\d{1,12}\.\d+)ms\s*$"
 )
 _CYCLE = re.compile(
-    r"\A(?>.*?GC\()(\d{1,18})\) (?:Garbage|Minor|Major) Collection \((.*?)\) "
-    r"(\d{1,12})M\([^)]*\)->(\d{1,12})M\([^)]*\)"
-)
-_SAFEPOINT = re.compile(
-    r'\A(?>.*?Safepoint ")([^"]+)", (?>.*?Reaching safepoint: +)(\d{1,18}) ns, '
-    r"(?>.*?At safepoint: +)(\d{1,18}) ns(?>.*?Total: +)(\d{1,18}) ns"
+    r"\A(?>.*?GC\()(\d{1,18})\) (?:Garbage|Minor|Major) Collection \(.*?\) "
+    r"\d{1,12}M\([^)]*\)->(\d{1,12})M\([^)]*\)"
 )
 _STALL = re.compile(r"\A(?>.*?Allocation Stall \().*\) (\d{1,12}\.\d+)ms\s*$")
-_CAUSE = re.compile(r"\(((?:[^()]|\(\))*)\)$")
-#: Shenandoah's and ZGC's notes on a phase, which stand where other collectors have the cause.
-_NO_CAUSE = ("unload classes", "Major")
 
 
 class LoggedPause(NamedTuple):
-    """One stop of the application. Heap sizes in MB are None where the line has none (ZGC)."""
+    """One stop of the application, ordered by its length."""
 
-    end_s: float | None
     pause_ms: float
+    end_s: float
     kind: str
-    cause: str | None
-    before_mb: int | None
-    after_mb: int | None
 
 
 @dataclass
@@ -64,16 +49,10 @@ class GcLog:
     collector: str | None = None
     pauses: int = 0
     pause_ms: float = 0.0
-    longest_pause_ms: float = 0.0
-    pause_ms_by_kind: dict[str, float] = field(default_factory=dict)
-    count_by_kind: dict[str, int] = field(default_factory=dict)
-    count_by_cause: dict[str, int] = field(default_factory=dict)
-    concurrent_ms: float = 0.0
     allocation_stall_ms: float = 0.0
     heap_after_max_mb: int | None = None
-    safepoints: int = 0
-    safepoint_ms: float = 0.0
     first_s: float | None = None
+    #: pauses of which the time is known
     longest: list[LoggedPause] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
 
@@ -86,7 +65,7 @@ def read_gc_log(*files: Path) -> GcLog:
             _read_file(file, log)
         except OSError as error:
             log.warnings.append(f"{file.name} cannot be read: {error.strerror}")
-    log.longest.sort(key=lambda pause: pause.end_s or 0.0)
+    log.longest.sort(key=lambda pause: pause.end_s)
     if log.first_s is None:
         names = ", ".join(file.name for file in files)
         log.warnings.append(f"{names} holds no line of a JVM's log with the decorator 'time'")
@@ -112,18 +91,12 @@ def _read_file(file: Path, log: GcLog) -> None:
 def _take(line: str, log: GcLog) -> None:
     if not line.startswith("["):
         return
-    if "Pause " in line and (found := _PAUSE.search(line)):
-        _pause(found, wall_seconds(line), log)
-    elif "Concurrent " in line and (found := _CONCURRENT.search(line)):
-        _concurrent(line, found, log)
-    elif "Safepoint" in line and (found := _SAFEPOINT.search(line)):
-        log.safepoints += 1
-        log.safepoint_ms += int(found[4]) / 1e6
-    elif "Collection (" in line and (found := _CYCLE.search(line)):
-        _count(log.count_by_cause, found[2])
-        log.heap_after_max_mb = max(log.heap_after_max_mb or 0, int(found[4]))
-    elif "Allocation Stall" in line and (found := _STALL.search(line)):
-        log.allocation_stall_ms += float(found[1])
+    if "Pause " in line and (pause := _PAUSE.search(line)):
+        _pause(pause, wall_seconds(line), log)
+    elif "Collection (" in line and (cycle := _CYCLE.search(line)):
+        log.heap_after_max_mb = max(log.heap_after_max_mb or 0, int(cycle[2]))
+    elif "Allocation Stall" in line and (stall := _STALL.search(line)):
+        log.allocation_stall_ms += float(stall[1])
     elif log.collector is None and "Using " in line:
         log.collector = line.rpartition("Using ")[2].strip()
     elif log.first_s is not None:
@@ -131,44 +104,20 @@ def _take(line: str, log: GcLog) -> None:
     _seen_at(wall_seconds(line), log)
 
 
-def _pause(found: re.Match[str], end_s: float | None, log: GcLog) -> None:
-    _, what, before, after, _, duration = found.groups()
+def _pause(line: re.Match[str], end_s: float | None, log: GcLog) -> None:
+    _, what, after, duration = line.groups()
     pause_ms = float(duration)
-    noted = _CAUSE.search(what)
-    cause = noted[1] if noted and noted[1] not in _NO_CAUSE else None
-    kind = what.partition(" (")[0]
     log.pauses += 1
     log.pause_ms += pause_ms
-    log.longest_pause_ms = max(log.longest_pause_ms, pause_ms)
-    _sum(log.pause_ms_by_kind, kind, pause_ms)
-    _count(log.count_by_kind, kind)
-    if cause is not None:
-        _count(log.count_by_cause, cause)
     if after is not None:
         log.heap_after_max_mb = max(log.heap_after_max_mb or 0, int(after))
-    entry = LoggedPause(end_s, pause_ms, kind, cause, _whole(before), _whole(after))
-    if len(log.longest) < MOST_PAUSES:
-        heapq.heappush(log.longest, _by_length(entry))
-    else:
-        heapq.heappushpop(log.longest, _by_length(entry))
-
-
-class _ByLength(LoggedPause):
-    """A pause that orders by its length, for the heap."""
-
-    def __lt__(self, other: object) -> bool:
-        return isinstance(other, LoggedPause) and self.pause_ms < other.pause_ms
-
-
-def _by_length(pause: LoggedPause) -> _ByLength:
-    return _ByLength(*pause)
-
-
-def _concurrent(line: str, found: re.Match[str], log: GcLog) -> None:
-    # G1 logs the parts of a cycle with the tag `marking` and their sum with the tag `gc` alone.
-    if "marking" in line.partition("GC(")[0]:
+    if end_s is None:
         return
-    log.concurrent_ms += float(found[3])
+    pause = LoggedPause(pause_ms, end_s, what.partition(" (")[0])
+    if len(log.longest) < MOST_PAUSES:
+        heapq.heappush(log.longest, pause)
+    else:
+        heapq.heappushpop(log.longest, pause)
 
 
 def wall_seconds(line: str) -> float | None:
@@ -188,17 +137,3 @@ def wall_seconds(line: str) -> float | None:
 def _seen_at(time_s: float | None, log: GcLog) -> None:
     if time_s is not None:
         log.first_s = time_s if log.first_s is None else log.first_s
-
-
-def _count(counts: dict[str, int], name: str) -> None:
-    known = name if name in counts or len(counts) < _MOST_KINDS else "other"
-    counts[known] = counts.get(known, 0) + 1
-
-
-def _sum(sums: dict[str, float], name: str, number: float) -> None:
-    known = name if name in sums or len(sums) < _MOST_KINDS else "other"
-    sums[known] = sums.get(known, 0.0) + number
-
-
-def _whole(text: str | None) -> int | None:
-    return None if text is None else int(text)

@@ -7,7 +7,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from hearth.analysis.document import HandOver, HandOvers, LentOut
+from hearth.analysis.document import HandOver, HandOvers
 from hearth.base.absent import Absent, Measured
 from hearth.base.codec import LEFT_OUT, load_typed, reason
 from hearth.base.ids import parse_ids
@@ -85,28 +85,22 @@ def read_hand_overs(evidence: "Evidence", file: Path) -> Measured[HandOvers]:
     except (OSError, ValueError) as error:
         evidence.warn(f"{file.name} cannot be read: {reason(error)}")
         return Absent(f"{file.name} cannot be read")
+
+    def hand_over(one: Loan | Lent, places: list[int], application: str | None) -> HandOver:
+        return HandOver(
+            executor=one.executor_id,
+            cpus=one.cpus,
+            from_places=places,
+            start_s=evidence.seconds(_ms(one.since)),
+            end_s=None if one.until is None else evidence.seconds(_ms(one.until)),
+            application=application,
+        )
+
     listed = [
-        HandOver(
-            executor=loan.executor_id,
-            cpus=loan.cpus,
-            from_places=loan.from_places,
-            start_s=evidence.seconds(_ms(loan.since)),
-            end_s=None if loan.until is None else evidence.seconds(_ms(loan.until)),
-            application=None if loan.from_application is None else loan.from_application.app_id,
-        )
-        for loan in read.loans
+        hand_over(one, one.from_places, lender.app_id if (lender := one.from_application) else None)
+        for one in read.loans
     ]
-    lent_out = [
-        LentOut(
-            place=lent.place,
-            cpus=lent.cpus,
-            application=lent.app_id,
-            executor=lent.executor_id,
-            start_s=evidence.seconds(_ms(lent.since)),
-            end_s=None if lent.until is None else evidence.seconds(_ms(lent.until)),
-        )
-        for lent in read.lent_out
-    ]
+    lent_out = [hand_over(one, [one.place], one.app_id) for one in read.lent_out]
     places = {loan.executor_id: loan.place for loan in read.loans}
     gained = _gained_cpu_s(evidence, listed, places)
     return HandOvers(read.number, read.cpu_seconds, listed, lent_out, gained)
@@ -125,12 +119,12 @@ def _gained_cpu_s(
     plan = evidence.record.head.plan if evidence.record else None
     if plan is None:
         return Absent("the record holds no plan, which says how many CPUs an executor has")
-    own = {place: len(parse_ids(each.cpus)) for place, each in enumerate(plan.executors)}
+    cpus_of_place = {place: len(parse_ids(each.cpus)) for place, each in enumerate(plan.executors)}
     gained = 0.0
     for executor, place in places.items():
         keys = [one.key for one in evidence.processes if one.executor_id == executor]
         sampled = [evidence.use[key].cpu_ticks_over_time for key in keys if key in evidence.use]
-        if not sampled or place not in own:
+        if not sampled or place not in cpus_of_place:
             return Absent(f"executor {executor} was not sampled")
         step_ms = max(series.step_ms for series in sampled)
         step_s = step_ms / 1000
@@ -141,7 +135,7 @@ def _gained_cpu_s(
                 used[step] += mean * series.step_ms / evidence.ticks_per_s
         loans = [(loan.start_s, loan.end_s) for loan in listed if loan.executor == executor]
         gained += sum(
-            max(sum(used[first:last]) - own[place] * step_s * (last - first), 0.0)
+            max(sum(used[first:last]) - cpus_of_place[place] * step_s * (last - first), 0.0)
             for first, last in _windows(loans, step_s, len(used))
         )
     return round(gained, 1)

@@ -34,10 +34,10 @@ class Histogram:
         Nearest rank, as the middle of its bucket.
         """
         rank = share * self.count
-        seen = 0
+        passed = 0
         for key in sorted(self._counts):
-            seen += self._counts[key]
-            if seen >= rank:
+            passed += self._counts[key]
+            if passed >= rank:
                 shift = key.bit_length() - _MANTISSA_BITS
                 middle = key if shift <= 0 else key + ((1 << shift) - 1) / 2
                 return float(min(middle, self.maximum))

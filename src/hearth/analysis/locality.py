@@ -32,7 +32,6 @@ class Threads:
     stride: int = 1
     names: dict[tuple[int, int], tuple[str, str]] = field(default_factory=dict)
     node_transitions: dict[str, int] = field(default_factory=dict)
-    cpu_transitions: int = 0
     observations: int = 0
     ticks_by_node: dict[Key, dict[str, float]] = field(default_factory=dict)
 
@@ -75,7 +74,6 @@ class _Trace:
                 del last[old]
 
     def _moved(self, pid: int, tid: int, before: int, cpu: int) -> None:
-        self.threads.cpu_transitions += 1
         if self._node_of_cpu.get(before) != self._node_of_cpu.get(cpu):
             kind = self.threads.names.get((pid, tid), ("", "other"))[1]
             counts = self.threads.node_transitions
@@ -84,12 +82,12 @@ class _Trace:
     def _keep(self, t: float, pid: int, ran: list[list[int]]) -> None:
         """Keep every reading whose number is a multiple of the stride."""
         threads, columns = self.threads, self.threads.columns
-        kept = ran[-threads.observations % threads.stride :: threads.stride]
+        readings = ran[-threads.observations % threads.stride :: threads.stride]
         threads.observations += len(ran)
-        columns["t"] += [t] * len(kept)
-        columns["pid"] += [pid] * len(kept)
-        columns["tid"] += [reading[0] for reading in kept]
-        columns["cpu"] += [reading[1] for reading in kept]
+        columns["t"] += [t] * len(readings)
+        columns["pid"] += [pid] * len(readings)
+        columns["tid"] += [reading[0] for reading in readings]
+        columns["cpu"] += [reading[1] for reading in readings]
         while len(columns["t"]) > MOST_TRACE_ROWS:
             threads.stride *= 2
             for name, column in columns.items():
@@ -126,8 +124,6 @@ class ProcessMemory:
 
     def __init__(self, cpu_share: dict[str, float] | None, step_ms: int) -> None:
         self.cpu_share = cpu_share
-        self.last_kb: dict[str, dict[str, int]] = {}
-        self.samples = 0
         self._weighted = 0.0
         self._total_s = 0.0
         self._before: tuple[float, float | None] | None = None
@@ -137,9 +133,7 @@ class ProcessMemory:
     def add(self, row: dict[str, Any]) -> None:
         """Take in one sample; its share holds from the sample before to this one."""
         check(row["nodes"], dict[str, dict[str, int]])
-        self.last_kb = row["nodes"]
-        self.samples += 1
-        share = local_share(self.last_kb, self.cpu_share)
+        share = local_share(row["nodes"], self.cpu_share)
         if self._before is not None and share is not None and row["t"] > self._before[0]:
             start, end = self._before[0], row["t"]
             self._weighted += share * (end - start)

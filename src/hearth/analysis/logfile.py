@@ -39,8 +39,8 @@ def event_log_parts(path: Path) -> list[Path]:
         return rolled
     logs = [entry for entry in sorted(path.iterdir()) if not entry.name.startswith(".")]
     if len(logs) != 1:
-        found = "no event log" if not logs else f"{len(logs)} entries, not one"
-        raise UserError(f"event log {path}: the directory holds {found}; name the log itself")
+        contents = "no event log" if not logs else f"{len(logs)} entries, not one"
+        raise UserError(f"event log {path}: the directory holds {contents}; name the log itself")
     return event_log_parts(logs[0])
 
 

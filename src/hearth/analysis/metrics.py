@@ -7,9 +7,9 @@ pipeline utilization, Arm's topdown), slot events (Ice Lake and later), micro-op
 (Sandy Bridge to Skylake), stall cycles (POWER, which counts no slots).
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from hearth.analysis.counter_samples import NO_VALUE, Count, Mean
 from hearth.analysis.document import Metric
@@ -17,6 +17,7 @@ from hearth.base.absent import Absent, Measured
 from hearth.record import counters
 
 Confidence = Literal["high", "medium", "low"]
+Shares = dict[str, float]
 #: Our judgement: above it an extrapolation adds little to what was counted.
 HIGH_FROM = 0.8
 
@@ -57,20 +58,6 @@ EVENTS: dict[str, tuple[str, ...]] = {
     "memory stalls": ("cycle_activity.stalls_mem_any", "cycle_activity.stalls_ldm_pending"),
     "stalls": ("cycle_activity.stalls_total", "cycle_activity.cycles_no_execute"),
     "cycles without delivery": ("idq_uops_not_delivered.cycles_0_uops_deliv.core",),
-    "latency slots": ("topdown-fetch-lat",),
-    "mispredicted slots": ("topdown-br-mispredict",),
-    "heavy slots": ("topdown-heavy-ops",),
-    "load stalls": ("cycle_activity.stalls_mem_any", "cycle_activity.stalls_ldm_pending"),
-    "stalls past L1": ("cycle_activity.stalls_l1d_miss", "cycle_activity.stalls_l1d_pending"),
-    "stalls past L2": ("cycle_activity.stalls_l2_miss", "cycle_activity.stalls_l2_pending"),
-    "stalls past L3": ("cycle_activity.stalls_l3_miss",),
-    "L3 hits": ("mem_load_uops_retired.llc_hit",),
-    "L3 misses": ("mem_load_uops_retired.llc_miss",),
-    "store stalls": ("exe_activity.bound_on_stores", "resource_stalls.sb"),
-    "fetch stalls": ("icache_16b.ifdata_stall", "icache.ifetch_stall"),
-    "second TLB hits": ("dtlb_load_misses.stlb_hit",),
-    "page walk cycles": ("dtlb_load_misses.walk_active", "dtlb_load_misses.walk_duration"),
-    "idle ports": ("exe_activity.exe_bound_0_ports", "cycle_activity.cycles_no_execute"),
     "data from its own memory": ("pm_data_from_lmem",),
     "data from the node's other chips": ("pm_data_from_rmem",),
     "data from other nodes": ("pm_data_from_dmem",),
@@ -85,7 +72,9 @@ EVENTS: dict[str, tuple[str, ...]] = {
 _OF_THE_STUDY = "llc_miss_retired"
 LEVEL_ONE = ("retiring", "bad_speculation", "front_end_bound", "back_end_bound")
 LEVEL_TWO = ("memory_bound", "core_bound")
-#: Levels 2 to 4 besides, and the metrics of Awan's table V among them.
+#: Slots of a cycle on these processors.
+_WIDTH = 4
+#: Levels 2 to 4 besides, from perf's own metrics alone; those of Awan's table V are among them.
 DEEPER = (
     *("front_end_latency", "front_end_bandwidth", "branch_mispredicts", "machine_clears"),
     *("light_operations", "heavy_operations", *counters.OF_CYCLES),
@@ -98,191 +87,139 @@ TOP_DOWN = (*LEVEL_ONE, "smt_contention", *LEVEL_TWO)
 class Formula:
     """A metric from events: what `compute` takes, in its order, and how the formula reads.
 
-    latencies: it uses Awan's, of Ivy Bridge; for another processor they are an approximation.
+    compute: raises ZeroDivisionError where nothing was counted to divide by. latencies: it uses
+    Awan's, of Ivy Bridge; for another processor they are an approximation.
     """
 
     name: str
     inputs: tuple[str, ...]
-    compute: Callable[..., float | None]
+    compute: Callable[..., float]
     words: str
     source: str
     unit: str = "share of cycles"
     latencies: bool = False
 
 
-def _level_one(field: str, ways: Callable[..., Any]) -> Callable[..., float | None]:
-    def compute(*values: float) -> float | None:
-        found = ways(*values)
-        return None if found is None else float(getattr(found, field))
-
-    return compute
+def _of_slots(slots: float, retired: float, wasted: float, starved: float) -> Shares:
+    """Return level 1 from slot counts, for Ice Lake and later (perf's `topdown-*` events)."""
+    return _level_one(retired / slots, wasted / slots, starved / slots)
 
 
-def _memory_bound_of_slots(slots: float, *rest: float) -> float | None:
-    return counters.share_of(rest[-1], slots)
+def _of_uops(
+    cycles: float, issued: float, retired: float, starved: float, recovery: float
+) -> Shares:
+    """Return level 1 from micro-operations, for Sandy Bridge to Skylake (Yasin, ISPASS 2014)."""
+    slots = _WIDTH * cycles
+    wasted = max(0.0, (issued - retired + _WIDTH * recovery) / slots)
+    return _level_one(retired / slots, wasted, starved / slots)
 
 
-def _core_bound_of_slots(slots: float, *rest: float) -> float | None:
-    *level_one, memory = rest
-    found = counters.topdown_one_of_slots(slots, *level_one)
-    return None if found is None else max(0.0, found.back_end_bound - memory / slots)
+def _level_one(retiring: float, bad_speculation: float, front_end: float) -> Shares:
+    """Add the back end: what the others leave, as rounding of the counters may add up to more."""
+    back_end = max(0.0, 1.0 - retiring - bad_speculation - front_end)
+    return dict(zip(LEVEL_ONE, (retiring, bad_speculation, front_end, back_end), strict=True))
 
 
-def _of_uops(field: str) -> Callable[..., float | None]:
-    def compute(*values: float) -> float | None:
-        cycles, issued, retired, starved, recovery, memory, stalls = values
-        found = counters.topdown_one_of_uops(cycles, issued, retired, starved, recovery)
-        share = counters.share_of(memory, stalls)
-        if found is None or share is None:
-            return None
-        two = counters.topdown_two(found.back_end_bound, min(share, 1.0))
-        return None if two is None else float(getattr(two, field))
-
-    return compute
+def _level_two(back_end: float, memory_share: float) -> Shares:
+    """Split the back end by the share of its stalls that wait for memory."""
+    memory = back_end * min(memory_share, 1.0)
+    return dict(zip(LEVEL_TWO, (memory, back_end - memory), strict=True))
 
 
-def _stalled(*values: float) -> float | None:
-    *stalls, cycles = values
-    return counters.share_of(sum(stalls), cycles)
+def _two_of_slots(*counts: float) -> Shares:
+    *level_one, memory = counts
+    back_end, share = _of_slots(*level_one)["back_end_bound"], memory / counts[0]
+    return dict(zip(LEVEL_TWO, (share, max(0.0, back_end - share)), strict=True))
 
 
-_S4 = (
-    Formula("local_dram_bound", ("loads from local DRAM", "cycles"), counters.local_dram_bound,
-            "130 x loads from local DRAM / cycles", "Awan 2016, formula 1", latencies=True),
-    Formula("remote_dram_bound", ("loads from remote DRAM", "cycles"), counters.remote_dram_bound,
-            "310 x loads from remote DRAM / cycles", "Awan 2016, formula 2", latencies=True),
-    Formula("l1_miss_impact", ("L1 misses", "cycles"), counters.l1_miss_impact,
-            "6 x L1 misses / cycles", "Awan 2016, formula 4", latencies=True),
-    Formula("l2_hit_impact", ("L2 hits", "cycles"), counters.l2_hit_impact,
-            "12 x L2 hits / cycles", "Awan 2016, formula 5", latencies=True),
-    Formula("instructions_per_cycle", ("instructions", "cycles"),
-            counters.instructions_per_cycle, "instructions / cycles", "Baig 2018",
-            unit="instructions per cycle"),
-)  # fmt: skip
-
-#: Of a load that the second TLB answers, in cycles (A. Yasin: Ivy Bridge).
-_SECOND_TLB_CYCLES = 7
-#: How much longer memory takes than the last-level cache (A. Yasin: Ivy Bridge).
-_MEMORY_TO_L3 = 7.0
+def _two_of_uops(*counts: float) -> Shares:
+    *level_one, memory, stalls = counts
+    return _level_two(_of_uops(*level_one)["back_end_bound"], memory / stalls)
 
 
-def _less(*values: float) -> float | None:
-    """Return (first - second) / third, at least 0."""
-    one, other, whole = values
-    return counters.share_of(max(one - other, 0.0), whole)
+def _each(
+    names: Sequence[str],
+    inputs: tuple[str, ...],
+    shares: Callable[..., Shares],
+    words: str,
+) -> Iterator[Formula]:
+    """Yield a formula for each of some shares of slots that one function computes."""
+    for name in names:
+
+        def compute(*counts: float, name: str = name) -> float:
+            return shares(*counts)[name]
+
+        yield Formula(name, inputs, compute, words, "A. Yasin, ISPASS 2014", "share of slots")
 
 
-def _third_level(hits: float, misses: float) -> float:
-    """Return the share of the stalls past the second level that the third level answers."""
-    return counters.share_of(hits, hits + _MEMORY_TO_L3 * misses) or 0.0
+def _latency(cycles_each: int) -> Callable[..., float]:
+    return lambda loads, cycles: cycles_each * loads / cycles
 
 
-def _deeper_formulas() -> tuple[Formula, ...]:
-    """Return formulas for metrics that perf lacks: name, events, formula, its text."""
-    cycles: tuple[tuple[str, tuple[str, ...], Callable[..., float | None], str], ...] = (
-        ("l1_bound", ("load stalls", "stalls past L1", "cycles"), _less,
-         "(stalls on loads - those past L1) / cycles"),
-        ("l2_bound", ("stalls past L1", "stalls past L2", "cycles"), _less,
-         "(stalls past L1 - past L2) / cycles"),
-        ("l3_bound", ("stalls past L2", "stalls past L3", "cycles"), _less,
-         "(stalls past L2 - past L3) / cycles"),
-        ("l3_bound", ("stalls past L2", "L3 hits", "L3 misses", "cycles"),
-         lambda s, h, m, c: counters.share_of(s * _third_level(h, m), c),
-         "stalls past L2 x hits / (hits + 7 x misses) / cycles"),
-        ("dram_bound", ("stalls past L3", "cycles"), counters.share_of, "stalls past L3 / cycles"),
-        ("dram_bound", ("stalls past L2", "L3 hits", "L3 misses", "cycles"),
-         lambda s, h, m, c: counters.share_of(s * (1 - _third_level(h, m)), c),
-         "stalls past L2 x 7 x misses / (hits + 7 x misses) / cycles"),
-        ("store_bound", ("store stalls", "cycles"), counters.share_of,
-         "stalls on a full store buffer / cycles"),
-        ("icache_misses", ("fetch stalls", "cycles"), counters.share_of,
-         "stalls on fetching instructions / cycles"),
-        ("dtlb_overhead", ("second TLB hits", "page walk cycles", "cycles"),
-         lambda h, w, c: counters.share_of(_SECOND_TLB_CYCLES * h + w, c),
-         "(7 x hits of the second TLB + cycles of page walks) / cycles"),
-        ("ports_0", ("idle ports", "cycles"), counters.share_of,
-         "cycles in which no port executes / cycles"),
-    )  # fmt: skip
-    slots: tuple[tuple[str, tuple[str, ...], Callable[..., float | None], str], ...] = (
-        ("front_end_latency", ("latency slots", "slots"), counters.share_of,
-         "latency slots / slots"),
-        ("front_end_latency", ("cycles without delivery", "cycles"), counters.share_of,
-         "cycles in which nothing was delivered / cycles"),
-        ("front_end_bandwidth", ("front-end slots", "latency slots", "slots"), _less,
-         "(front-end slots - latency slots) / slots"),
-        ("front_end_bandwidth", ("not delivered", "cycles without delivery", "cycles"),
-         lambda n, w, c: _less(n, 4 * w, 4 * c),
-         "(slots not delivered - 4 x cycles in which nothing was) / (4 x cycles)"),
-        ("branch_mispredicts", ("mispredicted slots", "slots"), counters.share_of,
-         "mispredicted slots / slots"),
-        ("machine_clears", ("bad speculation slots", "mispredicted slots", "slots"), _less,
-         "(bad speculation slots - mispredicted) / slots"),
-        ("heavy_operations", ("heavy slots", "slots"), counters.share_of, "heavy slots / slots"),
-        ("light_operations", ("retiring slots", "heavy slots", "slots"), _less,
-         "(retiring slots - heavy) / slots"),
-    )  # fmt: skip
-    return (
-        *(Formula(*of, _YASIN) for of in cycles),
-        *(Formula(*of, _YASIN, "share of slots") for of in slots),
-    )
+def _remote_share(local: float, *remote: float) -> float:
+    return sum(remote) / (local + sum(remote))
 
 
-def _remote_of_loads(local: float, *remote: float) -> float | None:
-    return counters.share_of(sum(remote), local + sum(remote))
+def _stalled(*counts: float) -> float:
+    *stalls, cycles = counts
+    return sum(stalls) / cycles
 
-
-_REMOTE = tuple(
-    Formula("remote_loads", inputs, _remote_of_loads, "loads from remote memory / from any memory",
-            source, "share of loads")
-    for inputs, source in (
-        (("loads from local DRAM", "loads from remote DRAM"), "hearth"),
-        (("data from its own memory", "data from the node's other chips", "data from other nodes"),
-         "Linux: pmu-events/arch/powerpc"),
-    )
-)  # fmt: skip
 
 _SLOTS = ("slots", "retiring slots", "bad speculation slots", "front-end slots")
 _UOPS = ("cycles", "issued", "retired", "not delivered", "recovery cycles")
-_YASIN = "A. Yasin, ISPASS 2014"
-_OF_SLOTS_WORDS = "slots of the kind / slots; the back end is the rest"
-_OF_UOPS_WORDS = "micro-operations of the kind / (4 x cycles); the back end is the rest"
-_POWER = "POWER's CPI stack"
-
-
-def _topdown_formulas() -> tuple[Formula, ...]:
-    """Return formulas by preference: slots, micro-operations, POWER's stalls."""
-    found = []
-    for name in LEVEL_ONE:
-        slots = _level_one(name, counters.topdown_one_of_slots)
-        uops = _level_one(name, counters.topdown_one_of_uops)
-        found.append(Formula(name, _SLOTS, slots, _OF_SLOTS_WORDS, _YASIN, "share of slots"))
-        found.append(Formula(name, _UOPS, uops, _OF_UOPS_WORDS, _YASIN, "share of slots"))
-    memory = (*_SLOTS, "memory-bound slots")
-    stalls = (*_UOPS, "memory stalls", "stalls")
-    for name, of_slots in (("memory_bound", _memory_bound_of_slots),
-                           ("core_bound", _core_bound_of_slots)):  # fmt: skip
-        words = "memory-bound slots / slots; the core's are the rest of the back end"
-        found.append(Formula(name, memory, of_slots, words, _YASIN, "share of slots"))
-        words = "the back end, split by stalls that wait for memory / stalls"
-        found.append(Formula(name, stalls, _of_uops(name), words, _YASIN, "share of slots"))
-    power = (
-        ("front_end_bound", ("front-end stalls",), "cycles in which nothing was dispatched"),
-        ("back_end_bound", ("completion stalls",), "cycles in which completion stalled"),
-        ("back_end_bound", ("issue stalls", "execution stalls", "finish stalls"),
-         "cycles stalled in issue, execution and completion"),
-        ("memory_bound", ("data cache stalls",), "cycles stalled for a miss of the data cache"),
-    )  # fmt: skip
-    found += [
-        Formula(name, (*inputs, "cycles"), _stalled, f"{words} / cycles", _POWER)
-        for name, inputs, words in power
-    ]
-    return tuple(found)
-
-
-FORMULAS = (*_topdown_formulas(), *_deeper_formulas(), *_S4, *_REMOTE)
-NAMES = tuple(
-    dict.fromkeys([*TOP_DOWN, *(formula.name for formula in _S4), "remote_loads", *DEEPER])
-)
+#: By preference, those of one metric: slots, micro-operations, POWER's stalls.
+_TOP_DOWN = (
+    *_each(LEVEL_ONE, _SLOTS, _of_slots, "slots of the kind / slots; the back end is the rest"),
+    *_each(
+        LEVEL_ONE, _UOPS, _of_uops,
+        "micro-operations of the kind / (4 x cycles); the back end is the rest",
+    ),
+    *_each(
+        LEVEL_TWO, (*_SLOTS, "memory-bound slots"), _two_of_slots,
+        "memory-bound slots / slots; the core's are the rest of the back end",
+    ),
+    *_each(
+        LEVEL_TWO, (*_UOPS, "memory stalls", "stalls"), _two_of_uops,
+        "the back end, split by stalls that wait for memory / stalls",
+    ),
+    *(
+        Formula(name, (*inputs, "cycles"), _stalled, f"{words} / cycles", "POWER's CPI stack")
+        for name, inputs, words in (
+            ("front_end_bound", ("front-end stalls",), "cycles in which nothing was dispatched"),
+            ("back_end_bound", ("completion stalls",), "cycles in which completion stalled"),
+            ("back_end_bound", ("issue stalls", "execution stalls", "finish stalls"),
+             "cycles stalled in issue, execution and completion"),
+            ("memory_bound", ("data cache stalls",),
+             "cycles stalled for a miss of the data cache"),
+        )
+    ),
+)  # fmt: skip
+#: Latencies in cycles are those of Ivy Bridge.
+_OF_THE_STUDIES = (
+    *(
+        Formula(name, (of, "cycles"), _latency(cycles), f"{cycles} x {of} / cycles",
+                f"Awan 2016, formula {number}", latencies=True)
+        for name, of, cycles, number in (
+            ("local_dram_bound", "loads from local DRAM", 130, 1),
+            ("remote_dram_bound", "loads from remote DRAM", 310, 2),
+            ("l1_miss_impact", "L1 misses", 6, 4),
+            ("l2_hit_impact", "L2 hits", 12, 5),
+        )
+    ),
+    Formula("instructions_per_cycle", ("instructions", "cycles"), _stalled,
+            "instructions / cycles", "Baig 2018", "instructions per cycle"),
+    *(
+        Formula("remote_loads", inputs, _remote_share, "loads from remote memory / from any memory",
+                source, "share of loads")
+        for inputs, source in (
+            (("loads from local DRAM", "loads from remote DRAM"), "hearth"),
+            (("data from its own memory", "data from the node's other chips",
+              "data from other nodes"), "Linux: pmu-events/arch/powerpc"),
+        )
+    ),
+)  # fmt: skip
+FORMULAS = (*_TOP_DOWN, *_OF_THE_STUDIES)
+NAMES = tuple(dict.fromkeys([*TOP_DOWN, *(one.name for one in _OF_THE_STUDIES), *DEEPER]))
 #: Of Arm's metric, which is a share of the back end's stalls and not of all slots.
 _ARM_MEMORY = "backend_mem_bound"
 
@@ -334,19 +271,18 @@ def averaged(processes: Iterable[Mapping[str, Mean]]) -> dict[str, Mean]:
 
 
 def _metric(name: str, events: Mapping[str, Count], means: Mapping[str, Mean]) -> Measured[Metric]:
-    own = _by_perf(name, means)
-    if own is not None:
-        return own
+    of_perf = _by_perf(name, means)
+    if of_perf is not None:
+        return of_perf
     reasons = []
     for formula in FORMULAS:
         if formula.name == name:
-            found = _by_formula(formula, events)
-            if not isinstance(found, Absent):
-                return found
-            reasons.append(found.reason)
+            metric = _by_formula(formula, events)
+            if not isinstance(metric, Absent):
+                return metric
+            reasons.append(metric.reason)
     if not reasons:
-        whose = "AMD's own metrics" if name == "smt_contention" else "Intel's own metrics"
-        return Absent(f"only {whose} have it")
+        return Absent("only perf's own metrics of some processors have it")
     return Absent(min(reasons, key=lambda reason: "was tried" in reason))
 
 
@@ -366,10 +302,8 @@ def _by_arm(name: str, means: Mapping[str, Mean]) -> Metric | None:
         return None
     if back_end.value is None or share.value is None:
         return None
-    two = counters.topdown_two(back_end.value, min(share.value, 1.0))
-    if two is None:
-        return None
-    return _perfs_own(getattr(two, name), ["backend_bound", _ARM_MEMORY], means)
+    value = _level_two(back_end.value, share.value)[name]
+    return _perfs_own(value, ["backend_bound", _ARM_MEMORY], means)
 
 
 def _perfs_own(
@@ -393,8 +327,9 @@ def _by_formula(formula: Formula, events: Mapping[str, Count]) -> Measured[Metri
         if not counted:
             return Absent(_why_not(name, there))
         chosen.append(counted[0])
-    value = formula.compute(*(count.value for _, count in chosen))
-    if value is None:
+    try:
+        value = formula.compute(*(count.value for _, count in chosen))
+    except ZeroDivisionError:
         return Absent("no cycles or slots were counted")
     least = min(count.least_running_share for _, count in chosen)
     borrowed = formula.latencies and not any(_OF_THE_STUDY in event for event in events)

@@ -137,8 +137,8 @@ class SampleClock:
 
 #: Cumulative values of a process whose growth is summed.
 PROCESS_COUNTERS = (
-    "utime", "stime", "minflt", "majflt", "voluntary", "involuntary", "run_ns", "run_delay_ns",
-    "blkio_ticks", "read_bytes", "write_bytes", "rchar", "wchar",
+    "utime", "stime", "minflt", "majflt", "voluntary", "involuntary", "run_delay_ns",
+    "write_bytes",
 )  # fmt: skip
 
 
@@ -177,12 +177,10 @@ class ProcessUse:
         else:
             self.ticks_before = ticks
 
-    def total(self, name: str) -> float | None:
-        """Return the growth of one counter over the process's life.
-
-        None where it was never read.
-        """
-        return self.counters[name].total if self.counters[name].seen else None
+    def total(self, *names: str) -> float | None:
+        """Return by how much counters grew over the process's life; None if none was read."""
+        read = [self.counters[name].total for name in names if self.counters[name].seen]
+        return sum(read) if read else None
 
 
 def read_processes(file: SampleFile, step_ms: int, period_s: float = 1.0) -> dict[Key, ProcessUse]:
@@ -218,16 +216,15 @@ _IDLE, _IOWAIT, _FIELDS = 3, 4, 8
 
 
 class SystemUse:
-    """The machine's CPUs over the run, by NUMA node, and the kernel's counts for the nodes."""
+    """The machine's CPUs over the run, by NUMA node, and the kernel's counts of memory."""
 
     def __init__(self, node_of_cpu: dict[str, str], step_ms: int, period_s: float) -> None:
         self.clock = SampleClock(period_s)
         self.node_of_cpu = node_of_cpu
         self.busy: dict[str, Coverage] = {}
         self.all: dict[str, Coverage] = {}
-        self.ticks_by_kind = [0.0] * _FIELDS
-        self.first: dict[str, Any] = {}
-        self.last: dict[str, Any] = {}
+        self._first: dict[str, Any] = {}
+        self._last: dict[str, Any] = {}
         self._step_ms = step_ms
         self._before: dict[str, list[int]] = {}
 
@@ -240,10 +237,8 @@ class SystemUse:
         before, self._before = self._before, row["cpu"]
         if before_s is not None:
             self._spread(before, row["cpu"], int(before_s * 1000), int(row["t"] * 1000))
-        names = ("t", "ctxt", "vmstat", "numastat")
-        kept: dict[str, Any] = {name: row[name] for name in names if name in row}
-        self.first = self.first or kept
-        self.last = kept
+        self._last = row.get("vmstat") or {}
+        self._first = self._first or self._last
 
     def _spread(
         self, earlier: dict[str, list[int]], cpus: dict[str, list[int]], start_ms: int, end_ms: int
@@ -259,7 +254,6 @@ class SystemUse:
         for node, ticks in now.items():
             # A CPU's idle time may fall back by some ticks (proc(5)).
             grown = [max(a - b, 0) for a, b in zip(ticks, before[node], strict=True)]
-            self.ticks_by_kind = [a + b for a, b in zip(self.ticks_by_kind, grown, strict=False)]
             if node not in self.all:
                 self.all[node] = Coverage(0, self._step_ms)
                 self.busy[node] = Coverage(0, self._step_ms)
@@ -289,33 +283,14 @@ class SystemUse:
             shares[node] = [round(busy / total, 4) if total else None for busy, total in pairs]
         return shares
 
-    def cpu_seconds(self, ticks_per_s: int) -> dict[str, float] | None:
-        """Return the CPU seconds of all CPUs while sampled; None with fewer than two samples."""
-        if not any(self.ticks_by_kind):
-            return None
-        names = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")
-        return {name: ticks / ticks_per_s
-                for name, ticks in zip(names, self.ticks_by_kind, strict=False)}  # fmt: skip
-
-    def grown(self, group: str) -> dict[str, Any]:
-        """Return how much the values of `vmstat`, or of each node in `numastat`, grew."""
-        first, last = self.first.get(group), self.last.get(group)
-        return _growth(first, last) if isinstance(first, dict) and isinstance(last, dict) else {}
-
-
-def _growth(first: dict[str, Any], last: dict[str, Any]) -> dict[str, Any]:
-    grown: dict[str, Any] = {}
-    for name, value in last.items():
-        before = first.get(name)
-        if isinstance(value, dict):
-            grown[name] = _growth(before if isinstance(before, dict) else {}, value)
-        elif _is_number(value) and _is_number(before):
-            grown[name] = value - before if value >= before else value
-    return grown
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float)
+    def vmstat_growth(self) -> dict[str, float]:
+        """Return by how much each of the kernel's counts grew; one that fell began again at 0."""
+        grown = {}
+        for name, value in self._last.items():
+            before = self._first.get(name)
+            if isinstance(value, int | float) and isinstance(before, int | float):
+                grown[name] = value - before if value >= before else value
+        return grown
 
 
 def read_system(

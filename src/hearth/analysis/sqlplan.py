@@ -11,8 +11,8 @@ from typing import Any
 
 from hearth.analysis.event_checks import text, whole, wholes
 
-#: Of a plan, so many operators are kept, and of each so much of what Spark writes of it.
-MOST_NODES, _DETAIL = 300, 200
+#: Of a plan, so many operators are read.
+MOST_NODES = 300
 _PARTITIONS = "number of partitions read"
 _CODEGEN = re.compile(r"WholeStageCodegen \(\d+\)")
 #: Operators that move rows from one form or thread to another: no help in a name.
@@ -29,7 +29,6 @@ class PlanNode:
 
     depth: int
     name: str
-    detail: str
     length: int
     metrics: Mapping[str, int]
     unpruned: bool = False
@@ -37,18 +36,18 @@ class PlanNode:
 
 def read_plan(info: dict[str, Any]) -> list[PlanNode]:
     """Return the operators from the root down; ValueError, KeyError or TypeError for no plan."""
-    found: list[PlanNode] = []
+    operators: list[PlanNode] = []
     left = [(0, info)]
-    while left and len(found) < MOST_NODES:
+    while left and len(operators) < MOST_NODES:
         depth, node = left.pop()
-        detail = text(node, "simpleString")
+        length = len(text(node, "simpleString"))
         metrics = {text(one, "name"): whole(one, "accumulatorId") for one in node["metrics"]}
         name = text(node, "nodeName").strip()
         # Spark counts partitions of partitioned tables only (DataSourceScanExec.scala).
         unpruned = _PARTITIONS in metrics and _conditions(node) == "[]"
-        found.append(PlanNode(depth, name, detail[:_DETAIL], len(detail), metrics, unpruned))
+        operators.append(PlanNode(depth, name, length, metrics, unpruned))
         left += [(depth + 1, child) for child in reversed(node["children"])]
-    return found
+    return operators
 
 
 def _conditions(node: dict[str, Any]) -> object:
@@ -75,29 +74,31 @@ def stage_values(accumulables: Iterable[dict[str, Any]]) -> dict[int, int]:
 
 def inside(plan: Sequence[PlanNode], at: int) -> Iterator[int]:
     """Yield the places of the operators below one."""
-    for place in range(at + 1, len(plan)):
-        if plan[place].depth <= plan[at].depth:
+    for below in range(at + 1, len(plan)):
+        if plan[below].depth <= plan[at].depth:
             return
-        yield place
+        yield below
 
 
 def resolved(operators: Sequence[str], plan: Sequence[PlanNode]) -> list[str]:
     """Return a stage's operators with those that Spark compiled together named one by one."""
-    found: list[str] = []
+    names: list[str] = []
     for name in operators:
-        own = _compiled(name, plan) if _CODEGEN.fullmatch(name) else [name]
-        found += [one for one in own if one not in _PLUMBING and one != next(iter(found[-1:]), "")]
-    return found or list(operators)
+        parts = _compiled(name, plan) if _CODEGEN.fullmatch(name) else [name]
+        names += [
+            one for one in parts if one not in _PLUMBING and one != next(iter(names[-1:]), "")
+        ]
+    return names or list(operators)
 
 
 def _compiled(name: str, plan: Sequence[PlanNode]) -> list[str]:
     """Return the operators inside a part that is compiled as one, from input to output."""
-    at = next((place for place, node in enumerate(plan) if node.name == name), None)
+    at = next((number for number, node in enumerate(plan) if node.name == name), None)
     if at is None:
         return [name]
-    own: list[str] = []
-    for place in inside(plan, at):
-        if plan[place].name == "InputAdapter":
+    inner: list[str] = []
+    for number in inside(plan, at):
+        if plan[number].name == "InputAdapter":
             break
-        own.append(plan[place].name)
-    return own[::-1] or [name]
+        inner.append(plan[number].name)
+    return inner[::-1] or [name]

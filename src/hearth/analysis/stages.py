@@ -7,6 +7,7 @@ deserialisation, result serialisation and fetching the result (AppStatusUtils.sc
 """
 
 import heapq
+from dataclasses import dataclass, field, fields
 from operator import itemgetter
 from typing import Any, NamedTuple
 
@@ -27,20 +28,10 @@ DATA_SKEW = 2
 #: So many of each stage's longest tasks are named.
 NAMED_TASKS = 100
 
-SUMS = (
-    "run_ms", "cpu_ns", "gc_ms", "deserialise_ms", "deserialise_cpu_ns", "result_serialise_ms",
-    "shuffle_read_wait_ms", "shuffle_write_ns", "scheduler_delay_ms", "getting_result_ms",
-    "compute_ms", "duration_ms", "spill_memory_bytes", "spill_disk_bytes", "input_bytes",
-    "output_bytes", "shuffle_read_local_bytes", "shuffle_read_remote_bytes",
-    "shuffle_write_bytes", "tasks", "failed", "killed", "speculative",
-)  # fmt: skip
-
-
 _INFO = itemgetter("Task ID", "Getting Result Time", "Launch Time", "Finish Time")
 _METRICS = itemgetter(
     "Executor Run Time", "JVM GC Time", "Executor Deserialize Time", "Result Serialization Time",
-    "Executor CPU Time", "Executor Deserialize CPU Time", "Memory Bytes Spilled",
-    "Disk Bytes Spilled",
+    "Executor CPU Time", "Memory Bytes Spilled", "Disk Bytes Spilled",
 )  # fmt: skip
 _READ = itemgetter("Fetch Wait Time", "Local Bytes Read", "Remote Bytes Read")
 _WRITE = itemgetter("Shuffle Write Time", "Shuffle Bytes Written")
@@ -69,51 +60,42 @@ def check_task(
         raise ValueError("no time")
 
 
+@dataclass(slots=True)
 class TaskSums:
     """Sums over tasks: of a stage, or of an application."""
 
-    __slots__ = SUMS
-
-    run_ms: int
-    cpu_ns: int
-    gc_ms: int
-    deserialise_ms: int
-    deserialise_cpu_ns: int
-    result_serialise_ms: int
-    shuffle_read_wait_ms: int
-    shuffle_write_ns: int
-    scheduler_delay_ms: int
-    getting_result_ms: int
-    compute_ms: int
-    duration_ms: int
-    spill_memory_bytes: int
-    spill_disk_bytes: int
-    input_bytes: int
-    output_bytes: int
-    shuffle_read_local_bytes: int
-    shuffle_read_remote_bytes: int
-    shuffle_write_bytes: int
-    tasks: int
-    failed: int
-    killed: int
-    speculative: int
-
-    def __init__(self) -> None:
-        for name in SUMS:
-            setattr(self, name, 0)
+    tasks: int = 0
+    failed: int = 0
+    killed: int = 0
+    duration_ms: int = 0
+    run_ms: int = 0
+    cpu_ns: int = 0
+    gc_ms: int = 0
+    deserialise_ms: int = 0
+    result_serialise_ms: int = 0
+    shuffle_read_wait_ms: int = 0
+    shuffle_write_ns: int = 0
+    scheduler_delay_ms: int = 0
+    getting_result_ms: int = 0
+    compute_ms: int = 0
+    spill_memory_bytes: int = 0
+    spill_disk_bytes: int = 0
+    input_bytes: int = 0
+    output_bytes: int = 0
+    shuffle_read_local_bytes: int = 0
+    shuffle_read_remote_bytes: int = 0
+    shuffle_write_bytes: int = 0
 
     def merge(self, other: "TaskSums") -> None:
         """Add what another one summed."""
-        for name in SUMS:
-            setattr(self, name, getattr(self, name) + getattr(other, name))
+        for each in fields(self):
+            setattr(self, each.name, getattr(self, each.name) + getattr(other, each.name))
 
     def add(self, info: dict[str, Any], metrics: dict[str, Any], state: str) -> int:
         """Add one ended task; return launch to finish in milliseconds."""
         duration: int = max(info["Finish Time"] - info["Launch Time"], 0)
         self.duration_ms += duration
         self.tasks += 1
-        if info["Speculative"]:
-            self.speculative += 1
         if state != "success":
             self.failed += state == "failed"
             self.killed += state == "killed"
@@ -139,7 +121,6 @@ class TaskSums:
         self.shuffle_write_ns += write_ns
         self.getting_result_ms += getting
         self.cpu_ns += metrics["Executor CPU Time"]
-        self.deserialise_cpu_ns += metrics["Executor Deserialize CPU Time"]
         self.scheduler_delay_ms += max(duration - run - deserialise - serialise - getting, 0)
         self.compute_ms += max(run - gc - wait - write_ns // 1_000_000, 0)
 
@@ -196,30 +177,24 @@ class LongTask(NamedTuple):
     read_bytes: int
 
 
+@dataclass(slots=True)
 class StageTally:
     """One attempt of a stage."""
 
-    __slots__ = ("attempt", "completed_ms", "durations", "ended_ms", "failure", "first_wave", "id",
-                 "job", "locality", "longest", "name", "operators", "planned_tasks", "read_bytes",
-                 "sql", "submitted_ms", "sums")  # fmt: skip
-
-    def __init__(self, stage: int, attempt: int) -> None:
-        self.id, self.attempt = stage, attempt
-        self.name: str | None = None
-        self.job: int | None = None
-        self.planned_tasks: int | None = None
-        self.submitted_ms: int | None = None
-        self.completed_ms: int | None = None
-        self.failure: str | None = None
-        self.sums = TaskSums()
-        self.durations = Histogram()
-        self.read_bytes = Histogram()
-        self.locality: dict[str, int] = {}
-        self.longest: list[LongTask] = []
-        self.operators: list[str] = []
-        self.sql: int | None = None
-        self.first_wave = 0
-        self.ended_ms: dict[str, int] = {}
+    id: int
+    attempt: int
+    name: str | None = None
+    submitted_ms: int | None = None
+    completed_ms: int | None = None
+    failure: str | None = None
+    sums: TaskSums = field(default_factory=TaskSums)
+    durations: Histogram = field(default_factory=Histogram)
+    read_bytes: Histogram = field(default_factory=Histogram)
+    longest: list[LongTask] = field(default_factory=list)
+    operators: list[str] = field(default_factory=list)
+    sql: int | None = None
+    first_wave: int = 0
+    ended_ms: dict[str, int] = field(default_factory=dict)
 
     def add(self, info: dict[str, Any], metrics: dict[str, Any], state: str) -> None:
         """Count one ended task; durations are those of the tasks that succeeded.
@@ -230,8 +205,6 @@ class StageTally:
         duration = self.sums.add(info, metrics, state)
         ended_ms = self.ended_ms.setdefault(info["Executor ID"], info["Finish Time"])
         first_wave = info["Launch Time"] <= ended_ms
-        level = info["Locality"]
-        self.locality[level] = self.locality.get(level, 0) + 1
         if state != "success":
             return
         self.durations.add(duration)

@@ -140,18 +140,18 @@ def _cpu_other(evidence: Evidence, count: int) -> Measured[Series]:
     cpus = {node: len(parse_ids(ids)) for node, ids in evidence.cpus_of_node.items()}
     if not shares or not set(shares) <= set(cpus):
         return Absent("it is not known which CPUs belong to which node")
-    own = [0.0] * count
+    used = [0.0] * count
     for use in evidence.use.values():
         before = _before_sampled(use, evidence.ticks_per_s)
         for covered in (use.cpu_ticks_over_time, before):
             for step, ticks in enumerate(covered.means()[:count]):
-                own[step] += ticks * 1000 / evidence.ticks_per_s
+                used[step] += ticks * 1000 / evidence.ticks_per_s
     other: Series = []
     for step in range(count):
         busy = [_at(values, step, cpus[node]) for node, values in shares.items()]
         known = [value for value in busy if value is not None]
         whole = sum(known) if len(known) == len(busy) else None
-        other.append(None if whole is None else round(whole - own[step], 3))
+        other.append(None if whole is None else round(whole - used[step], 3))
     return other
 
 
@@ -195,8 +195,8 @@ def _pauses(evidence: Evidence) -> Measured[list[Pause]]:
     pauses: list[Pause] = []
     for pid, log in evidence.gc.items():
         for pause in log.longest:
-            if pause.end_s is not None:
-                start_s = evidence.seconds(pause.end_s * 1000 - pause.pause_ms)
-                pauses.append(Pause(names.get(pid, f"pid {pid}"), start_s, *pause[1:]))
+            start_s = evidence.seconds(pause.end_s * 1000 - pause.pause_ms)
+            name = names.get(pid, f"pid {pid}")
+            pauses.append(Pause(name, start_s, pause.pause_ms, pause.kind))
     pauses.sort(key=lambda pause: -pause.pause_ms)
     return sorted(pauses[:MOST_PAUSES], key=lambda pause: pause.start_s)

@@ -157,9 +157,9 @@ def _not_json(error: json.JSONDecodeError) -> str:
     return "it is cut off" if cut else f"it is not JSON (line {error.lineno})"
 
 
-def check(value: Any, shape: Any, place: str = "it") -> None:
+def check(value: Any, shape: Any, path: str = "it") -> None:
     """Raise ValueError, naming the place, where a value is not of a shape."""
-    _typed(value, shape, place)
+    _typed(value, shape, path)
 
 
 def typed(value: Any, kind: type[T]) -> T:
@@ -191,72 +191,72 @@ def to_json(value: Any) -> Any:
     return document
 
 
-def _typed(value: Any, shape: Any, place: str) -> Any:
+def _typed(value: Any, shape: Any, path: str) -> Any:
     """Return the value, with dataclasses in place of objects where the shape says so."""
     if shape is Any:
         return value
     origin, inner = get_origin(shape), get_args(shape)
     if shape is Absent:
-        _check_kind(value, dict, place)
-        return Absent(_field(value, "absent", str, place))
+        _check_kind(value, dict, path)
+        return Absent(_field(value, "absent", str, path))
     if is_dataclass(shape):
-        return _object(value, shape, place)
+        return _object(value, shape, path)
     if _is_row(shape):
-        return _row(value, shape, place)
+        return _row(value, shape, path)
     if is_typeddict(shape):
-        return _typed_dict(value, shape, place)
+        return _typed_dict(value, shape, path)
     if origin is Annotated:
-        found = _typed(value, inner[0], place)
+        read = _typed(value, inner[0], path)
         for further in filter(callable, inner[1:]):
-            _check_further(value, further, place)
-        return found
+            _check_further(value, further, path)
+        return read
     if origin in (Union, UnionType):
-        return _one_of(value, inner, place)
+        return _one_of(value, inner, path)
     if origin is Literal:
         if value not in inner:
-            raise ValueError(f"{place} is {_shown(value)}, not one of {', '.join(map(str, inner))}")
+            raise ValueError(f"{path} is {_shown(value)}, not one of {', '.join(map(str, inner))}")
         return value
     if origin is tuple:
-        return tuple(_items(value, list, inner[0], place))
+        return tuple(_items(value, list, inner[0], path))
     if origin in (dict, list):
-        return _items(value, origin, inner[-1], place)
-    _check_kind(value, type(None) if shape is None else shape, place)
+        return _items(value, origin, inner[-1], path)
+    _check_kind(value, type(None) if shape is None else shape, path)
     return value
 
 
-def _items(value: Any, kind: type, inner: Any, place: str) -> Any:
-    _check_kind(value, kind, place)
+def _items(value: Any, kind: type, inner: Any, path: str) -> Any:
+    _check_kind(value, kind, path)
     if kind is dict:
-        return {name: _typed(item, inner, _within(place, name)) for name, item in value.items()}
+        return {name: _typed(item, inner, _within(path, name)) for name, item in value.items()}
     if _plain_types(inner).issuperset(map(type, value)):  # quick, for long columns
         return value
-    return [_typed(item, inner, _within(place, at)) for at, item in enumerate(value)]
+    return [_typed(item, inner, _within(path, at)) for at, item in enumerate(value)]
 
 
 def _is_row(shape: Any) -> bool:
     return isinstance(shape, type) and issubclass(shape, tuple)
 
 
-def _row(value: Any, kind: Any, place: str) -> Any:
+def _row(value: Any, kind: Any, path: str) -> Any:
     """Return a named tuple, which is a list in JSON."""
-    _check_kind(value, list, place)
+    _check_kind(value, list, path)
     shapes = _fields(kind)
     if len(value) != len(shapes):
-        raise ValueError(f"{place} is a list of {len(value)}, not of {', '.join(shapes)}")
+        raise ValueError(f"{path} is a list of {len(value)}, not of {', '.join(shapes)}")
     pairs = zip(shapes.items(), value, strict=True)
-    return kind(*(_typed(item, shape, _within(place, name)) for (name, shape), item in pairs))
+    return kind(*(_typed(item, shape, _within(path, name)) for (name, shape), item in pairs))
 
 
-def _object(value: Any, kind: Any, place: str) -> Any:
-    _check_kind(value, dict, place)
+def _object(value: Any, kind: Any, path: str) -> Any:
+    _check_kind(value, dict, path)
     given = {}
     for member, name, shape, plain, required in _members(kind):
         if name in value:
             item = value[name]
             quick = type(item) in plain
-            given[member] = item if quick else _typed(item, shape, _within(place, name))
+            given[member] = item if quick else _typed(item, shape, _within(path, name))
         elif required:
-            raise ValueError(f"{_within(place, name)} is missing")
+            raise ValueError(f"{_within(path, name)} is missing")
     if _MORE in _fields(kind):
         given[_MORE] = {name: item for name, item in value.items() if name not in _fields(kind)}
     return kind(**given)
@@ -298,19 +298,19 @@ def _plain_types(shape: Any) -> frozenset[type]:
     return frozenset({shape} & _SCALARS)
 
 
-def _field(value: Any, name: str, shape: Any, place: str) -> Any:
+def _field(value: Any, name: str, shape: Any, path: str) -> Any:
     if name not in value:
-        raise ValueError(f"{_within(place, name)} is missing")
-    return _typed(value[name], shape, _within(place, name))
+        raise ValueError(f"{_within(path, name)} is missing")
+    return _typed(value[name], shape, _within(path, name))
 
 
-def _typed_dict(value: Any, shape: Any, place: str) -> Any:
-    _check_kind(value, dict, place)
-    found = dict(value)
+def _typed_dict(value: Any, shape: Any, path: str) -> Any:
+    _check_kind(value, dict, path)
+    read = dict(value)
     for name, kind in _fields(shape).items():
         if name in value or name in shape.__required_keys__:
-            found[name] = _field(value, name, kind, place)
-    return found
+            read[name] = _field(value, name, kind, path)
+    return read
 
 
 @cache
@@ -322,34 +322,34 @@ def _fields(shape: Any) -> dict[str, Any]:
     }
 
 
-def _one_of(value: Any, shapes: tuple[Any, ...], place: str) -> Any:
+def _one_of(value: Any, shapes: tuple[Any, ...], path: str) -> Any:
     if Absent in shapes and isinstance(value, dict) and value.keys() == {"absent"}:
-        return _typed(value, Absent, place)
+        return _typed(value, Absent, path)
     problems = []
     for shape in shapes:
         try:
-            return _typed(value, shape, place)
+            return _typed(value, shape, path)
         except ValueError as problem:
             problems.append(problem)
     raise problems[0]
 
 
-def _check_further(value: Any, further: Callable[[Any], Any], place: str) -> None:
+def _check_further(value: Any, further: Callable[[Any], Any], path: str) -> None:
     try:
         further(value)
     except ValueError as problem:
-        raise ValueError(f"{place} is {_shown(value)}: {_cut(str(problem), _REASON)}") from problem
+        raise ValueError(f"{path} is {_shown(value)}: {_cut(str(problem), _REASON)}") from problem
 
 
-def _check_kind(value: Any, kind: type, place: str) -> None:
+def _check_kind(value: Any, kind: type, path: str) -> None:
     fits = isinstance(value, (int, float) if kind is float else kind)
     if not fits or (isinstance(value, bool) and kind is not bool):
-        raise ValueError(f"{place} is {_shown(value)}, not {_WORDS[kind]}")
+        raise ValueError(f"{path} is {_shown(value)}, not {_WORDS[kind]}")
 
 
-def _within(place: str, name: object) -> str:
+def _within(path: str, name: object) -> str:
     short = _cut(str(name), _SHOWN)
-    return f"'{short}'" if place == "it" else f"{_cut(place[:-1], _REASON)}.{short}'"
+    return f"'{short}'" if path == "it" else f"{_cut(path[:-1], _REASON)}.{short}'"
 
 
 def _shown(value: Any) -> str:

@@ -47,12 +47,12 @@ def own_environment() -> dict[str, str]:
     letters than those of ASCII.
     """
     dropped = (*OPTION_VARIABLES, SUBMIT_OPTIONS)
-    kept = {name: value for name, value in os.environ.items() if name not in dropped}
+    variables = {name: value for name, value in os.environ.items() if name not in dropped}
     wide = sys.getfilesystemencoding() in (
         "utf-8",
         "ascii",
     )  # whose bytes are passed on as they are
-    return {**kept, "LC_ALL": "C.UTF-8"} if wide else kept
+    return {**variables, "LC_ALL": "C.UTF-8"} if wide else variables
 
 
 def own_directory() -> str | None:
@@ -90,11 +90,11 @@ def without_options(output: str) -> str:
     """Return a JVM's output without the options that it has picked up, which may be secrets and
     have line breaks.
     """
-    kept, at = [], 0
-    while found := _ANNOUNCED.search(output, at):
-        kept.append(output[at : found.start()])
-        at = _end_of_options(output, found.end())
-    return "".join([*kept, output[at:]])
+    parts, at = [], 0
+    while match := _ANNOUNCED.search(output, at):
+        parts.append(output[at : match.start()])
+        at = _end_of_options(output, match.end())
+    return "".join([*parts, output[at:]])
 
 
 def _end_of_options(output: str, at: int) -> int:

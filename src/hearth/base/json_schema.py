@@ -47,14 +47,14 @@ def schema_of(name: str, kind: Any) -> Schema:
         "title": title(kind),
         **({"description": description} if description else {}),
     }
-    own = _schema(kind, definitions) if kinds[1:] else _object(kind, definitions)
-    return {**head, **own, "$defs": dict(sorted(definitions.items()))}
+    inner = _schema(kind, definitions) if kinds[1:] else _object(kind, definitions)
+    return {**head, **inner, "$defs": dict(sorted(definitions.items()))}
 
 
 def title(kind: Any) -> str:
     """Return what the first paragraph of a document's class says, without its full stop."""
-    said = " Or: ".join(map(_docstring, _kinds(kind)))
-    return said.partition("\n\n")[0].removesuffix(".")
+    text = " Or: ".join(map(_docstring, _kinds(kind)))
+    return text.partition("\n\n")[0].removesuffix(".")
 
 
 def _kinds(kind: Any) -> tuple[Any, ...]:
@@ -113,12 +113,12 @@ def _named(kind: Any, definitions: dict[str, Schema]) -> Schema:
 
 
 def _definition(kind: Any, definitions: dict[str, Schema]) -> Schema:
-    said = {"description": _docstring(kind)}
+    head = {"description": _docstring(kind)}
     if kind is Absent:
-        return said | _members([("absent", {"type": "string", "minLength": 1}, True)], closed=True)
+        return head | _members([("absent", {"type": "string", "minLength": 1}, True)], closed=True)
     if isinstance(kind, type) and issubclass(kind, tuple):
-        return said | _row(kind, definitions)
-    return said | _object(kind, definitions)
+        return head | _row(kind, definitions)
+    return head | _object(kind, definitions)
 
 
 def _row(kind: Any, definitions: dict[str, Schema]) -> Schema:
@@ -185,8 +185,8 @@ def _key_limits(key: Any) -> Schema:
 
 
 def _keywords(limits: Limits) -> Schema:
-    found = {name: value for name, value in asdict(limits).items() if value is not None}
-    return {_camel(name): value for name, value in found.items()}
+    given = {name: value for name, value in asdict(limits).items() if value is not None}
+    return {_camel(name): value for name, value in given.items()}
 
 
 def _camel(name: str) -> str:
@@ -217,7 +217,7 @@ def _is_ours(kind: Any) -> bool:
 @cache
 def comments(kind: Any) -> dict[str, str]:
     """Return the comment `#:` of each field of a class."""
-    found: dict[str, list[str]] = {}
+    lines_of: dict[str, list[str]] = {}
     above: list[str] = []
     name = ""
     try:
@@ -229,9 +229,9 @@ def comments(kind: Any) -> dict[str, str]:
         if token.type == tokenize.COMMENT and token.string.startswith("#:"):
             text = token.string.removeprefix("#:").strip()
             own_line = not token.line[: token.start[1]].strip()
-            (above if own_line else found.setdefault(name, [])).append(text)
+            (above if own_line else lines_of.setdefault(name, [])).append(text)
         elif is_field and token.line[token.end[1] :].startswith(":"):
             name = token.string
             if above:
-                found[name], above = above, []
-    return {name: " ".join(lines) for name, lines in found.items()}
+                lines_of[name], above = above, []
+    return {name: " ".join(lines) for name, lines in lines_of.items()}

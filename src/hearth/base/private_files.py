@@ -55,22 +55,22 @@ def close_to_others(directory: Path) -> None:
     Not what is a link to a file of the user's, also a hard one.
     """
     for path in directory.rglob("*"):
-        seen = path.lstat()
-        if stat.S_ISDIR(seen.st_mode):
+        status = path.lstat()
+        if stat.S_ISDIR(status.st_mode):
             path.chmod(_DIRECTORY)
-        elif stat.S_ISREG(seen.st_mode) and seen.st_nlink == 1:
+        elif stat.S_ISREG(status.st_mode) and status.st_nlink == 1:
             path.chmod(_FILE)
 
 
 def ours(file: Path) -> bool:
     """Return whether the file exists and only this user or root can have written or replaced it."""
     try:
-        seen, folder = file.lstat(), file.parent.stat()
+        status, folder = file.lstat(), file.parent.stat()
     except OSError:
         return False
-    trusted = {seen.st_uid, folder.st_uid} <= {os.geteuid(), 0}
-    closed = not folder.st_mode & 0o077 or not (seen.st_mode | folder.st_mode) & 0o022
-    return trusted and closed and stat.S_ISREG(seen.st_mode) and not replaceable(file)
+    trusted = {status.st_uid, folder.st_uid} <= {os.geteuid(), 0}
+    closed = not folder.st_mode & 0o077 or not (status.st_mode | folder.st_mode) & 0o022
+    return trusted and closed and stat.S_ISREG(status.st_mode) and not replaceable(file)
 
 
 def replaceable(path: Path) -> str:
@@ -89,17 +89,17 @@ def replaceable(path: Path) -> str:
     return ""
 
 
-def _weakness(folder: Path, links_owner: int, seen: os.stat_result) -> str:
+def _weakness(folder: Path, links_owner: int, status: os.stat_result) -> str:
     """Return why others can rename or remove a directory's content; empty if they cannot."""
-    mode = seen.st_mode
-    for owner in (links_owner, seen.st_uid):
+    mode = status.st_mode
+    for owner in (links_owner, status.st_uid):
         if owner not in (0, os.geteuid()) and not _is_unknown(owner):
             return f"belongs to user {owner}; use a directory inside one of yours or root's"
     if mode & stat.S_ISVTX or not mode & (stat.S_IWOTH | stat.S_IWGRP):
         return ""
     who, bits = "", "o-w"
     if not mode & stat.S_IWOTH:
-        who, bits = _other_group(folder, seen.st_gid), "g-w"
+        who, bits = _other_group(folder, status.st_gid), "g-w"
         if not who:
             return ""
     shown = f"has mode {stat.S_IMODE(mode):o}{who}"
@@ -114,12 +114,12 @@ def _other_group(folder: Path, group: int) -> str:
             return ", with an ACL"
     if group == 0:
         return ""
-    name, own = str(group), str(os.geteuid())
+    name, user = str(group), str(os.geteuid())
     with contextlib.suppress(KeyError):  # one without a name
         name = grp.getgrgid(group).gr_name
     with contextlib.suppress(KeyError):
-        own = pwd.getpwuid(os.geteuid()).pw_name
-    return "" if name == own else f", group {name}"
+        user = pwd.getpwuid(os.geteuid()).pw_name
+    return "" if name == user else f", group {name}"
 
 
 def _is_unknown(user: int) -> bool:

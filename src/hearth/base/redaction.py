@@ -147,8 +147,8 @@ def _without_credentials(match: re.Match[str]) -> str:
 def _without_hidden(text: str) -> str:
     """Return the text without values that are hidden already, and without their names."""
     *before, last = text.split(REDACTED)
-    kept = [part[: len(part) - _name_length(part)] for part in before]
-    return "".join([*kept, last])
+    parts = [part[: len(part) - _name_length(part)] for part in before]
+    return "".join([*parts, last])
 
 
 def _name_length(text: str) -> int:

@@ -53,9 +53,9 @@ class TerminalStream:
         self._pattern = _ESCAPED_BUT_OWN if stream.isatty() else _ESCAPED
 
     def write(self, text: str) -> int:
-        own = self._pattern.groups > 0
+        has_group = self._pattern.groups > 0
         self._stream.write(
-            self._pattern.sub(lambda m: m[1] if own and m[1] else _shown(m[0]), text)
+            self._pattern.sub(lambda m: m[1] if has_group and m[1] else _shown(m[0]), text)
         )
         return len(text)
 

@@ -13,8 +13,8 @@ from hearth.cli.options import group, in_parts, json_help
 from hearth.cli.pages import add_html_option, write_html
 from hearth.machine import paths
 from hearth.report.html.page import page
+from hearth.report.kinds import show_document
 from hearth.report.terminal.screen import Screen
-from hearth.report.terminal.studies import show_document
 from hearth.studies.engine.store import StudyKind, kept_words
 
 

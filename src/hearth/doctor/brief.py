@@ -9,7 +9,7 @@ from pathlib import Path
 
 from hearth.base.absent import Absent
 from hearth.base.errors import UserError
-from hearth.doctor.machine import Machine, own_in_brief
+from hearth.doctor.machine import Machine, settings_in_brief
 from hearth.doctor.rule import Problem, Rule, Worth
 from hearth.doctor.rules import RULES
 from hearth.doctor.silence import read_silenced
@@ -43,7 +43,7 @@ def findings_in_brief(
     First those that do harm, then those of which a figure is known: measured here, or published.
     settings: the run's. plan: its own, where there is one yet.
     """
-    machine = Machine(Tree(root), _UNREAD, plan or _UNREAD, own_in_brief(settings))
+    machine = Machine(Tree(root), _UNREAD, plan or _UNREAD, settings_in_brief(settings))
     harm = [
         _line(rule, problem)
         for rule, problem in _problems(_HARM, machine)
@@ -53,8 +53,8 @@ def findings_in_brief(
     figures = _measured([rule.name for rule, _ in slow], application)
     worth = [(figures.get(rule.name) or rule.worth, rule, problem) for rule, problem in slow]
     worth.sort(key=lambda one: -one[0].percent)
-    told = [_line(rule, problem, known.text) for known, rule, problem in worth if _gains(known)]
-    return [*harm, *told][:_MOST]
+    lines = [_line(rule, problem, known.text) for known, rule, problem in worth if _gains(known)]
+    return [*harm, *lines][:_MOST]
 
 
 def _problems(names: Iterable[str], machine: Machine) -> Iterable[tuple[Rule, Problem]]:

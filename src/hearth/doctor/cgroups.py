@@ -49,8 +49,8 @@ def need_groups(tree: Tree) -> None:
 
 def mounted(tree: Tree) -> bool:
     """Return whether a mount of the own groups is seen; another may lie over those listed."""
-    own = [one.point for one in _mounts(tree) if not _is_foreign(one)]
-    return any(tree.has(point.lstrip("/")) for point in own)
+    points = [one.point for one in _mounts(tree) if not _is_foreign(one)]
+    return any(tree.has(point.lstrip("/")) for point in points)
 
 
 def _mounts(tree: Tree) -> list[Mount]:

@@ -30,11 +30,11 @@ class InRun:
 class JudgedRun:
     """The run that the findings are judged for."""
 
-    id: str
+    id: Text
     application: str
     changed: list[str]  #: settings of the machine and versions that are others now
-    #: by what a finding acts on
-    concerns: Mapping[Concern, InRun] = field(default_factory=dict)
+    #: what of the run findings act on, as far as its record tells
+    concerns: dict[Concern, InRun] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -77,15 +77,6 @@ class NotChecked:
 
 
 @dataclass(frozen=True)
-class ExaminedRun:
-    """The run that is judged."""
-
-    id: Text
-    application: str
-    changed: list[str]  #: settings of the machine and versions that are others now
-
-
-@dataclass(frozen=True)
 class Examined:
     """The settings of a machine, of Java and of Spark that cost speed or safety.
 
@@ -99,7 +90,7 @@ class Examined:
     silenced: list[CheckFinding]
     sound: list[Sound]
     not_checked: list[NotChecked]
-    run: ExaminedRun | None = field(default=None, metadata=LEFT_OUT)
+    run: JudgedRun | None = field(default=None, metadata=LEFT_OUT)
     schema: Literal["hearth/doctor/1"] = "hearth/doctor/1"
 
     @property
@@ -154,7 +145,7 @@ def examine(
         silenced=[one for one in findings if one.silenced is not None],
         sound=sound,
         not_checked=unseen,
-        run=ExaminedRun(run.id, run.application, run.changed) if run else None,
+        run=run,
     )
 
 
@@ -172,8 +163,8 @@ def _rank(finding: CheckFinding) -> tuple[bool, bool, bool, int, float]:
     """
     worth, matters = finding.worth, finding.in_run is None or finding.in_run.matters
     gains = worth.kind != "measured" or worth.percent > 0
-    place = {"measured": 0, "published": 1, "undecided": 2, "unknown": 2}[worth.kind]
-    return (finding.severity != "harm", not matters, not gains, place, -worth.percent)
+    order = {"measured": 0, "published": 1, "undecided": 2, "unknown": 2}[worth.kind]
+    return (finding.severity != "harm", not matters, not gains, order, -worth.percent)
 
 
 def _finding(rule: Rule, problem: Problem, worth: Worth, run: JudgedRun | None) -> CheckFinding:

@@ -15,14 +15,14 @@ _TEMPORARY = "java.io.tmpdir"
 
 def java_options(machine: Machine) -> str:
     """Return the options that the user gives to Spark's JVMs, wherever they are set."""
-    own = machine.the_own()
-    given = [own.environment.get(name, "") for name in (*OPTION_VARIABLES, SUBMIT_OPTIONS)]
+    user = machine.user_settings()
+    given = [user.environment.get(name, "") for name in (*OPTION_VARIABLES, SUBMIT_OPTIONS)]
     keys = [
         f"spark.{who}.{kind}JavaOptions"
         for who in ("driver", "executor")
         for kind in ("default", "extra")
     ]
-    return " ".join(filter(None, [*given, *(own.settings.get(key, "") for key in keys)]))
+    return " ".join(filter(None, [*given, *(user.settings.get(key, "") for key in keys)]))
 
 
 def words_of(options: str) -> list[str]:
@@ -54,7 +54,7 @@ def _named(machine: Machine, who: Who) -> str | None:
     hearth's own word for executors comes behind those of the first variables.
     """
     early = (*OPTION_VARIABLES[:2], SUBMIT_OPTIONS) if who == "driver" else ()
-    settings = machine.the_own().settings
+    settings = machine.user_settings().settings
     given = [_variable(machine, who, variable) for variable in early]
     given += [settings.get(f"spark.{who}.{kind}JavaOptions", "") for kind in ("default", "extra")]
     given.append(_variable(machine, who, OPTION_VARIABLES[2]))
@@ -65,19 +65,21 @@ def _named(machine: Machine, who: Who) -> str | None:
 
 def _variable(machine: Machine, who: Who, name: str) -> str:
     """Return a variable of a JVM's environment, empty where there is none."""
-    own = machine.the_own()
-    given = own.settings.get(f"spark.executorEnv.{name}") if who == "executor" else None
-    return own.environment.get(name, "") if given is None else given
+    user = machine.user_settings()
+    given = user.settings.get(f"spark.executorEnv.{name}") if who == "executor" else None
+    return user.environment.get(name, "") if given is None else given
 
 
 def _has_executors(machine: Machine) -> bool:
     """Return whether tasks run in other JVMs than the driver's; raise NotSeen."""
-    return machine.the_own().names_a_cluster or not machine.the_plan().is_native
+    return machine.user_settings().names_a_cluster or not machine.require_plan().is_native
 
 
 def _of_a_worker(machine: Machine) -> str:
     """Return where executors keep them that a worker of Spark's own starts."""
-    return "/tmp" if machine.the_own().settings.get("spark.master", "")[:8] == "spark://" else ""
+    return (
+        "/tmp" if machine.user_settings().settings.get("spark.master", "")[:8] == "spark://" else ""
+    )
 
 
 def _directory(name: str) -> str:

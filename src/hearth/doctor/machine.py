@@ -29,12 +29,11 @@ class Space:
 
 
 @dataclass(frozen=True)
-class Own:
+class UserSettings:
     """The user's own settings on this machine, which no capture holds.
 
-    conf: of spark-defaults.conf, or of a run's record. root_log_level: of log4j2.properties, None
-    where it names none. local_dirs: where Spark keeps shuffle
-    files. space: of the file system of a directory. resolve: the addresses of a host name.
+    conf: of spark-defaults.conf, or of a run's record. local_dirs: where Spark keeps
+    shuffle files. space: of the file system of a directory. resolve: the addresses of a host name.
     installed: links of `hearth install` in the Spark, and what each leads to. archive_failures: of
     the last day, the kind of archive and the reason.
     """
@@ -45,8 +44,6 @@ class Own:
     temporary: str
     space: Callable[[str], Measured[Space]]
     spark_version: Measured[str] = _UNREAD
-    java_home: Measured[Path] = _UNREAD
-    root_log_level: Measured[str | None] = _UNREAD
     state: str = ""
     cache: str = ""
     jar: Measured[str] = _UNREAD
@@ -75,18 +72,18 @@ class Machine:
     tree: Tree
     topology: Measured[Topology]
     plan: Measured[Plan]
-    own: Measured[Own]
+    user: Measured[UserSettings]
     workload: str | None = None
     of_fleet: bool = False
 
-    def the_topology(self) -> Topology:
+    def require_topology(self) -> Topology:
         return known(self.topology)
 
-    def the_plan(self) -> Plan:
+    def require_plan(self) -> Plan:
         return known(self.plan)
 
-    def the_own(self) -> Own:
-        return known(self.own)
+    def user_settings(self) -> UserSettings:
+        return known(self.user)
 
     def is_virtual(self) -> bool:
         """Return whether /proc/cpuinfo tells of a hypervisor; raise NotSeen where it cannot."""
@@ -104,9 +101,9 @@ def known(value: Measured[T]) -> T:
     return value
 
 
-def own_in_brief(settings: Mapping[str, str]) -> Own:
+def settings_in_brief(settings: Mapping[str, str]) -> UserSettings:
     """Return those of the user's own settings that take no time to read."""
-    return Own(dict(os.environ), settings, local_dirs(settings), temporary(), space_of)
+    return UserSettings(dict(os.environ), settings, local_dirs(settings), temporary(), space_of)
 
 
 def local_dirs(settings: Mapping[str, str]) -> Sequence[str]:

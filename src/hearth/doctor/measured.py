@@ -26,12 +26,12 @@ def measured_fixes(
     newest: dict[str, tuple[bool, Worth]] = {}
     problems: list[str] = []
     for result in _results(state_home, root, problems):
-        own = application is not None and Path(result.application).stem == application
+        same_application = application is not None and Path(result.application).stem == application
         for arm in result.arms:
             if arm.name.startswith(FIXED) and arm.ratio is not None and arm.ratio.interval:
                 name = arm.name.removeprefix(FIXED)
-                if own or not newest.get(name, (False,))[0]:
-                    newest[name] = (own, _worth(result, arm, arm.ratio))
+                if same_application or not newest.get(name, (False,))[0]:
+                    newest[name] = (same_application, _worth(result, arm, arm.ratio))
     return {name: worth for name, (_, worth) in newest.items()}, problems
 
 

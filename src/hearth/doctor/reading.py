@@ -16,7 +16,7 @@ from hearth.base.absent import Absent, Measured
 from hearth.base.codec import typed
 from hearth.base.errors import UserError
 from hearth.base.temporary import working_directory
-from hearth.doctor.machine import Machine, Own, local_dirs, space_of, temporary
+from hearth.doctor.machine import Machine, UserSettings, local_dirs, space_of, temporary
 from hearth.machine import class_data, jvm, paths
 from hearth.machine.plan import Plan, PlanRequest
 from hearth.machine.topology import Topology
@@ -44,7 +44,7 @@ def read_machine(
     """
     topology, plan = _planned(capture, request, debug)
     if capture is None:
-        yield Machine(Tree(), topology, plan, _own(), request.workload)
+        yield Machine(Tree(), topology, plan, _user_settings(), request.workload)
         return
     if isinstance(topology, Absent):
         raise UserError(topology.reason)
@@ -84,20 +84,17 @@ def _planned(
         return Absent(str(error)), no_plan
 
 
-def _own() -> Own:
+def _user_settings() -> UserSettings:
     home = _measured(paths.spark_home)
     version: Measured[str] = home if isinstance(home, Absent) else spark_version(home)
-    conf = _conf_file(home, "spark-defaults.conf")
-    log = _conf_file(home, "log4j2.properties")
-    return Own(
+    conf = _conf_file(home)
+    return UserSettings(
         environment=dict(os.environ),
         conf=conf,
         local_dirs=local_dirs({} if isinstance(conf, Absent) else conf),
         temporary=temporary(),
         space=space_of,
         spark_version=version,
-        java_home=_measured(lambda: paths.java().parents[1]),
-        root_log_level=log if isinstance(log, Absent) else log.get("rootLogger.level"),
         state=os.path.realpath(paths.state_home()),
         cache=os.path.realpath(paths.cache_home()),
         jar=_measured(lambda: os.path.realpath(paths.hearth_jar())),
@@ -117,18 +114,18 @@ def _measured(ask: Callable[[], T]) -> Measured[T]:
         return Absent(f"could not read {error.filename}: {error.strerror}")
 
 
-def _conf_file(home: Measured[Path], name: str) -> Measured[Mapping[str, str]]:
-    """Read a file of Spark's: nothing where there is none, why not where that cannot be seen."""
+def _conf_file(home: Measured[Path]) -> Measured[Mapping[str, str]]:
+    """Read Spark's settings: none where there is no file, why not where that cannot be seen."""
     if isinstance(home, Absent):
         return home
-    file = conf_folder(home, os.environ) / name
+    file = conf_folder(home, os.environ) / "spark-defaults.conf"
     try:
         file.stat()
     except (FileNotFoundError, NotADirectoryError):
         return {}
     except OSError as error:  # of a folder that this user may not enter
         return Absent(f"could not read {file}: {error.strerror}")
-    return _measured(lambda: read_properties(file, name))
+    return _measured(lambda: read_properties(file, file.name))
 
 
 def _links(home: Path) -> Mapping[str, str]:

@@ -12,7 +12,7 @@ from hearth.machine.tree import NotSeen
 Severity = Literal["harm", "advice"]
 Group = Literal["memory", "cpu", "limits", "files", "container", "network", "spark", "hearth"]
 #: What of a run a setting acts on, where its record tells how much there was of it.
-Concern = Literal["heaps", "placement", "files", "cpus", "network", "queries"]
+Concern = Literal["heaps", "placement", "files", "cpus", "queries"]
 
 
 @dataclass(frozen=True)

@@ -36,12 +36,12 @@ def machine_of(machine: Machine, record: Record) -> Machine:
     Raises UserError where the run was on another machine.
     """
     _refuse_another(machine, record)
-    own = machine.own
-    if not isinstance(own, Absent):
+    user = machine.user
+    if not isinstance(user, Absent):
         conf = _chosen(record.head)
-        version = record.head.versions.get("spark", own.spark_version)
-        own = replace(own, conf=conf, local_dirs=local_dirs(conf), spark_version=version)
-    return replace(machine, plan=_plan(record.head), own=own)
+        version = record.head.versions.get("spark", user.spark_version)
+        user = replace(user, conf=conf, local_dirs=local_dirs(conf), spark_version=version)
+    return replace(machine, plan=_plan(record.head), user=user)
 
 
 def changed_since(
@@ -90,14 +90,18 @@ def _chosen(head: RecordHead) -> Mapping[str, str]:
     """Return the settings of a run that neither a plan nor the profile has set."""
     plan = _plan(head)
     planned = {} if isinstance(plan, Absent) else plan.conf
-    own = set() if isinstance(plan, Absent) else set(plan.executors[0].java_options)
-    own |= {word for key in _JAVA_OPTIONS for word in words_of(planned.get(key, ""))}
+    planned_words = set() if isinstance(plan, Absent) else set(plan.executors[0].java_options)
+    planned_words |= {word for key in _JAVA_OPTIONS for word in words_of(planned.get(key, ""))}
     chosen = {}
     for key, value in head.configuration.items():
         if key in _JAVA_OPTIONS:
-            kept = [w for w in words_of(value) if w not in own and not w.startswith("-Xlog:gc*")]
-            if kept:
-                chosen[key] = shlex.join(kept)
+            user_words = [
+                w
+                for w in words_of(value)
+                if w not in planned_words and not w.startswith("-Xlog:gc*")
+            ]
+            if user_words:
+                chosen[key] = shlex.join(user_words)
         elif planned.get(key) != value and not key.startswith(_OF_THE_PROFILE):
             chosen[key] = value
     return chosen
@@ -112,7 +116,7 @@ def judged_run(record: Record) -> JudgedRun:
     return JudgedRun(record.id, head.application, changed, concerns(analysis, heaps or []))
 
 
-def concerns(analysis: Analysis, heaps_mb: list[int]) -> Mapping[Concern, InRun]:
+def concerns(analysis: Analysis, heaps_mb: list[int]) -> dict[Concern, InRun]:
     """Return what a run had of each; what its record does not tell is left out."""
     numbers = measured(analysis, None)
     in_run: dict[Concern, InRun | None] = {
@@ -120,7 +124,6 @@ def concerns(analysis: Analysis, heaps_mb: list[int]) -> Mapping[Concern, InRun]
         "placement": _placement(numbers["remote_share"]),
         "files": _files(analysis),
         "cpus": _cpus(analysis, numbers["cpu_s"]),
-        "network": _network(analysis),
         "queries": None if isinstance(analysis.stages, Absent) else _queries(analysis.sql),
     }
     return {name: one for name, one in in_run.items() if one is not None}
@@ -145,7 +148,7 @@ def _files(analysis: Analysis) -> InRun | None:
         return None
     shuffled = analysis.totals.bytes.shuffle_write + analysis.totals.spill.disk
     uses = [one.use for one in analysis.executors if not isinstance(one.use, Absent)]
-    written = [one.io_bytes.write for one in uses if one.io_bytes.write is not None]
+    written = [one.written_bytes for one in uses if one.written_bytes is not None]
     if shuffled:
         return InRun(f"it wrote {show_bytes(shuffled)} of shuffle files and spills", True)
     if not written or sum(written) > _LITTLE_BYTES:
@@ -162,13 +165,6 @@ def _cpus(analysis: Analysis, cpu_s: Measured[float]) -> InRun | None:
     slots = "" if idle is None else f"; {idle:.0%} of its task slots' time was idle"
     used = f"{show_seconds(cpu_s)} of CPU in {show_seconds(analysis.record.wall_s)}"
     return InRun(f"it used {used}{slots}", True)
-
-
-def _network(analysis: Analysis) -> InRun | None:
-    if isinstance(analysis.totals, Absent):
-        return None
-    size = analysis.totals.bytes.shuffle_read_remote
-    return InRun(f"it fetched {show_bytes(size)} of shuffle data from other executors", size > 0)
 
 
 def _queries(sql: list[Sql]) -> InRun:

@@ -56,20 +56,20 @@ def read_applications(state_home: Path) -> tuple[list[Application], list[str]]:
 
     A directory without a record yet is skipped.
     """
-    found, problems = [], []
+    applications, problems = [], []
     for directory in sorted((state_home / FOLDER).glob("*")):
         file = directory / "run.json"
         if not os.path.lexists(file):
             continue
         try:
-            found.append(Application(directory, load_document(file, ApplicationDocument)))
+            applications.append(Application(directory, load_document(file, ApplicationDocument)))
         except FileNotFoundError:
             if os.path.lexists(file):
                 problems.append(f"'{file}' points to a missing file; delete it")
             # else deleted between listing and reading
         except (OSError, ValueError) as error:
             problems.append(f"'{file}' cannot be read: {reason(error)}; delete its directory")
-    return sorted(found, key=lambda one: str(one.record["started_at"])), problems
+    return sorted(applications, key=lambda one: str(one.record["started_at"])), problems
 
 
 def last_placement(application: Application) -> Placement | None:

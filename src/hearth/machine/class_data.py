@@ -92,7 +92,7 @@ def _prepared(training: Training) -> tuple[Path | None, str]:
             f"'{paths.cache_home()}' has a colon, which separates archives in JVM options: set "
             "XDG_CACHE_HOME to a directory without one"
         )
-    refusal = _place(training, "failed")
+    refusal = _file(training, "failed")
     if _is_fresh(refusal):
         why = refusal.read_text(errors="replace").strip()
         return None, f"{why} (delete {refusal})"
@@ -105,7 +105,7 @@ def _prepared(training: Training) -> tuple[Path | None, str]:
 
 def is_missing(training: Training) -> bool:
     """Return whether there is none and making one has not failed lately."""
-    return not (_has_separator() or existing(training) or _is_fresh(_place(training, "failed")))
+    return not (_has_separator() or existing(training) or _is_fresh(_file(training, "failed")))
 
 
 def failures() -> list[tuple[str, str]]:
@@ -149,7 +149,7 @@ def key(files: list[Path], words: list[str]) -> str:
     return hashlib.sha256(repr((stats, words)).encode()).hexdigest()[:16]
 
 
-def _place(training: Training, end: str) -> Path:
+def _file(training: Training, end: str) -> Path:
     return paths.cache_home() / f"{training.name}-{training.key}.{end}"
 
 
@@ -162,7 +162,7 @@ def name_of(training: Training, content: Path) -> Path:
     with content.open("rb") as file:
         while part := file.read(1 << 20):
             total = zlib.adler32(part, total)
-    return _place(training, f"{content.stat().st_size:x}-{total:08x}.jsa")
+    return _file(training, f"{content.stat().st_size:x}-{total:08x}.jsa")
 
 
 def _make(training: Training) -> str:
@@ -174,8 +174,8 @@ def _make(training: Training) -> str:
         return reason
     if training.announcement:
         print(f"hearth: {training.announcement}", file=sys.stderr, flush=True)
-    place = {"prefix": f"{training.name}-{training.key}.", "suffix": ".part"}
-    with working_directory(False, parent=paths.cache_home(), **place) as folder:
+    naming = {"prefix": f"{training.name}-{training.key}.", "suffix": ".part"}
+    with working_directory(False, parent=paths.cache_home(), **naming) as folder:
         return _made(training, folder / "archive")
 
 
@@ -234,17 +234,17 @@ def drop_oldest(folder: Path, name: str) -> None:
     Unfinished ones stay too, except old ones, which a killed command left.
     """
     files = list(folder.glob(f"{name}-*"))
-    kept = [file for file in files if file.suffix != ".part"]
+    finished = [file for file in files if file.suffix != ".part"]
     with contextlib.suppress(FileNotFoundError):  # another process did the same
         parts = [file for file in files if file.suffix == ".part"]
-        left = [file for file in parts if time.time() - file.stat().st_mtime > _LEFT_S]
-        for old in [*sorted(kept, key=lambda file: -file.stat().st_mtime)[_KEPT:], *left]:
+        abandoned = [file for file in parts if time.time() - file.stat().st_mtime > _LEFT_S]
+        for old in [*sorted(finished, key=lambda file: -file.stat().st_mtime)[_KEPT:], *abandoned]:
             discard(old)
 
 
-def discard(kept: Path) -> None:
+def discard(archive: Path) -> None:
     """Remove an archive, or the directory in which one was being made."""
-    if kept.is_dir() and not kept.is_symlink():
-        shutil.rmtree(kept, ignore_errors=True)
+    if archive.is_dir() and not archive.is_symlink():
+        shutil.rmtree(archive, ignore_errors=True)
     else:
-        kept.unlink(missing_ok=True)
+        archive.unlink(missing_ok=True)

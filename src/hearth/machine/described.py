@@ -23,7 +23,7 @@ _NODE = re.compile(r"^[ \t]*node (\d+) (cpus|size): ?(.*)$", re.M)
 _DISTANCES = re.compile(r"^[ \t]*(\d+): +([\d ]+)$", re.M)
 _GATHER = "capture the machine with 'hearth topology --capture FILE'"
 #: Nodes whose sizes differ by no more have the smallest: firmware and kernel take some of one.
-_ALIKE = 1.05
+_SAME_SIZE_FACTOR = 1.05
 
 
 @dataclass(frozen=True)
@@ -58,11 +58,11 @@ def machine_source(text: str) -> str:
         piped = file.is_fifo()
         if not piped and (not file.is_file() or file.stat().st_size > _MOST_BYTES):
             return text
-        said = (_piped(file) if piped else _start_of(file)).decode("utf-8", "replace")
+        output = (_piped(file) if piped else _start_of(file)).decode("utf-8", "replace")
     except OSError:
         return text  # what reads captures says what is wrong
-    if piped or _is_printed(said):
-        return _described(said, text)
+    if piped or _is_printed(output):
+        return _described(output, text)
     return text
 
 
@@ -109,13 +109,13 @@ def _is_there(text: str) -> bool:
         return False
 
 
-def _described(said: str, name: str) -> str:
+def _described(output: str, name: str) -> str:
     """Return the description of a machine whose nodes have equal CPUs, which most have."""
-    said = said.replace("\r", "")
-    machine = _lscpu(said, name)
-    cpus, sizes = _nodes(said, name)
+    output = output.replace("\r", "")
+    machine = _lscpu(output, name)
+    cpus, sizes = _nodes(output, name)
     if not cpus:
-        raise UserError(f"--machine: '{name}' {_without_nodes(said, machine)}")
+        raise UserError(f"--machine: '{name}' {_without_nodes(output, machine)}")
     if machine is None:
         raise UserError(
             f"--machine: '{name}' is numactl's output, which does not tell packages and threads: "
@@ -136,7 +136,7 @@ def _described(said: str, name: str) -> str:
         *_of_memory(working, sizes, ""),
         f"{_of(count, 'core')} x {_of(machine.threads, 'thread')}",
         *_of_memory(bare, sizes, "GPU " if gpus else "memory-only "),
-        *_distances(said, {*working, *bare}),
+        *_distances(output, {*working, *bare}),
         *([machine.architecture] if machine.architecture else []),
     ]
     lists = [sorted(cpus[node]) for node in working]
@@ -145,31 +145,31 @@ def _described(said: str, name: str) -> str:
     return ", ".join(parts)
 
 
-def _lscpu(said: str, name: str) -> _Cpus | None:
+def _lscpu(output: str, name: str) -> _Cpus | None:
     """Return what lscpu printed; None where it is not there."""
-    told = dict(_LSCPU.findall(said))
-    if not told.keys() - {"Architecture"}:
-        if _LSCPU_BEGINS.search(said):
+    fields = dict(_LSCPU.findall(output))
+    if not fields.keys() - {"Architecture"}:
+        if _LSCPU_BEGINS.search(output):
             raise UserError(
                 f"--machine: '{name}' has none of lscpu's English words: run it as LC_ALL=C lscpu"
             )
         return None
     numbers = []
     for key in ("Socket(s)", "Core(s) per socket", "Thread(s) per core"):
-        value = told.get(key, "nothing")
+        value = fields.get(key, "nothing")
         if not re.fullmatch(r"0{0,9}[1-9][0-9]{0,5}", value):
             raise UserError(f"--machine: '{name}': lscpu's '{key}' is {value[:20]}: {_GATHER}")
         numbers.append(int(value))
     packages, cores, threads = numbers
-    known = re.fullmatch(_ARCHITECTURE, told.get("Architecture", ""))
+    known = re.fullmatch(_ARCHITECTURE, fields.get("Architecture", ""))
     return _Cpus(packages, packages * cores, threads, known and known[0])
 
 
-def _without_nodes(said: str, machine: _Cpus | None) -> str:
+def _without_nodes(output: str, machine: _Cpus | None) -> str:
     """Return why there is no memory, and what to do."""
     if machine is None:
         return "is not that of lscpu and numactl -H"
-    if "No NUMA support" in said:
+    if "No NUMA support" in output:
         return (
             "does not tell memory, since numactl found no NUMA nodes: describe the machine, with "
             f"its memory in place of SIZE: --machine 'SIZE GB, 1 node, {machine.words}'"
@@ -202,7 +202,7 @@ def _of_memory(nodes: list[int], sizes: dict[int, int], kind: str) -> list[str]:
     """Return the clauses of some nodes, those with as much memory in one."""
     groups: list[list[int]] = []
     for node in sorted(nodes, key=lambda one: (sizes[one], one)):
-        if groups and sizes[node] <= sizes[groups[-1][0]] * _ALIKE:
+        if groups and sizes[node] <= sizes[groups[-1][0]] * _SAME_SIZE_FACTOR:
             groups[-1].append(node)
         else:
             groups.append([node])
@@ -213,15 +213,15 @@ def _of_memory(nodes: list[int], sizes: dict[int, int], kind: str) -> list[str]:
     ]
 
 
-def _distances(said: str, nodes: set[int]) -> list[str]:
+def _distances(output: str, nodes: set[int]) -> list[str]:
     """Return the clause of the distances between some of the nodes."""
-    rows = {int(node): row.split() for node, row in _DISTANCES.findall(said)}
-    kept = [at for at, node in enumerate(rows) if node in nodes]
-    if len(kept) < 2 or any(len(row) != len(rows) for row in rows.values()):
+    rows = {int(node): row.split() for node, row in _DISTANCES.findall(output)}
+    columns = [at for at, node in enumerate(rows) if node in nodes]
+    if len(columns) < 2 or any(len(row) != len(rows) for row in rows.values()):
         return []
     return [
         "distances "
-        + " / ".join(" ".join(row[at] for at in kept) for n, row in rows.items() if n in nodes)
+        + " / ".join(" ".join(row[at] for at in columns) for n, row in rows.items() if n in nodes)
     ]
 
 
@@ -236,11 +236,11 @@ def _usual(machine: _Cpus, nodes: int) -> list[list[int]]:
     ]
 
 
-def _nodes(said: str, name: str) -> tuple[dict[int, list[int]], dict[int, int]]:
+def _nodes(output: str, name: str) -> tuple[dict[int, list[int]], dict[int, int]]:
     """Return the CPUs of each node, and its memory in MB."""
     cpus: dict[int, list[int]] = {}
     sizes: dict[int, int] = {}
-    for node, what, value in _NODE.findall(said):
+    for node, what, value in _NODE.findall(output):
         try:
             if what == "cpus":
                 cpus[int(node)] = parse_ids(",".join(value.split()))

@@ -99,11 +99,11 @@ def _answered(
         preexec_fn=die_with(os.getpid()),  # noqa: PLW1509 - this process has one thread
     ) as process:
         try:
-            answer, said = process.communicate(text)
+            answer, complaint = process.communicate(text)
         except BaseException:
             process.terminate()  # it removes what it has begun to write
             raise
-    return subprocess.CompletedProcess(words, process.returncode, answer, said)
+    return subprocess.CompletedProcess(words, process.returncode, answer, complaint)
 
 
 def _with_the_key_meant(message: str) -> str:
@@ -165,8 +165,8 @@ def command(verb: str, *arguments: str, debug: bool = False, compute: bool = Fal
 
 def _class_path() -> str:
     jars = paths.spark_home() / "jars"
-    found = [_one(jars, pattern) for pattern in (*_LIBRARIES, _ANNOTATIONS, *_COMPRESSION)]
-    return ":".join(str(path) for path in [paths.hearth_jar(), *found])
+    libraries = [_one(jars, pattern) for pattern in (*_LIBRARIES, _ANNOTATIONS, *_COMPRESSION)]
+    return ":".join(str(path) for path in [paths.hearth_jar(), *libraries])
 
 
 def _one(folder: Path, pattern: str) -> Path:
@@ -296,8 +296,8 @@ def _directory() -> Path:
         return Path(chosen).absolute()
     for candidate in map(Path, _CANDIDATES):
         with contextlib.suppress(OSError):
-            seen = candidate.lstat()
-            open_to_all = seen.st_mode & stat.S_IWOTH and seen.st_mode & stat.S_ISVTX
-            if stat.S_ISDIR(seen.st_mode) and seen.st_uid == 0 and open_to_all:
+            status = candidate.lstat()
+            open_to_all = status.st_mode & stat.S_IWOTH and status.st_mode & stat.S_ISVTX
+            if stat.S_ISDIR(status.st_mode) and status.st_uid == 0 and open_to_all:
                 return candidate
     raise FileNotFoundError("no directory for the leases of all users")

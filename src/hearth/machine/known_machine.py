@@ -2,7 +2,7 @@
 
 Reading takes a JVM with 0.2 s of CPU time, which matters when profiling a short run.
 The document is kept in the cache: for this boot, hearth, the CPUs and memory that this process may
-use, its cgroups, the machine's settings, memory and devices. Only free memory is read each time.
+use, its cgroups, the machine's settings, memory and devices. The memory that was free is left out.
 """
 
 import contextlib
@@ -16,27 +16,22 @@ from hearth.base.codec import load_document, to_json
 from hearth.base.private_files import private_directory
 from hearth.machine import class_data, paths
 from hearth.record import kernel
-from hearth.record.schema import RecordedNode, Setting
+from hearth.record.schema import RecordedMachine, Setting
 from hearth.record.store import write_document
 
 _NAME = "machine"
 _DEVICES = ("class/net", "class/infiniband", "block")
 
 
-class _Topology(TypedDict):
-    nodes: list[RecordedNode]
-
-
-class _Kept(TypedDict):
+class _Saved(TypedDict):
     boot_id: str
-    machine: _Topology
+    machine: RecordedMachine
 
 
 class KnownMachine:
     """The place of one reading; settings: those of `machine_settings`."""
 
     def __init__(self, settings: dict[str, Measured[Setting]], root: Path = Path("/")) -> None:
-        self._sys = root / "sys"
         boot = root / "proc/sys/kernel/random/boot_id"  # a sandbox may have none
         self._boot = boot.read_text(encoding="ascii").strip() if boot.is_file() else None
         status = kernel.parse_status((root / "proc/self/status").read_text(encoding="utf-8"))
@@ -44,33 +39,27 @@ class KnownMachine:
         groups = root / "proc/self/cgroup"  # whose quota may be another's
         allowed.append(groups.read_text(encoding="utf-8") if groups.is_file() else None)
         total = (root / "proc/meminfo").read_text(encoding="ascii").partition("\n")[0]
-        folders = filter(Path.is_dir, map(self._sys.joinpath, _DEVICES))
+        folders = filter(Path.is_dir, map((root / "sys").joinpath, _DEVICES))
         devices = [sorted(path.name for path in folder.iterdir()) for folder in folders]
         facts = json.dumps([allowed, total, devices, to_json(settings)], sort_keys=True)
         key = hashlib.sha256(f"{class_data.key([paths.hearth_jar()], [])} {facts}".encode())
         self._file = paths.cache_home() / f"{_NAME}-{key.hexdigest()[:16]}.json"
 
     def document(self) -> dict[str, Any] | None:
-        """Return what was read in this boot, with the memory that is free now.
-
-        None if nothing was.
-        """
+        """Return what was read in this boot; None if nothing was."""
         try:
-            kept = load_document(self._file, _Kept)
+            saved = load_document(self._file, _Saved)
         except (OSError, ValueError):  # not there, or damaged: it is read again
             return None
-        if self._boot is None or kept["boot_id"] != self._boot:
+        if self._boot is None or saved["boot_id"] != self._boot:
             return None
-        for node in kept["machine"]["nodes"]:
-            meminfo = self._sys / "devices/system/node" / f"node{node['id']}" / "meminfo"
-            now = kernel.parse_node_memory(meminfo.read_text()) if meminfo.is_file() else {}
-            node.pop("free_bytes", None)
-            if "MemFree_kb" in now:
-                node["free_bytes"] = now["MemFree_kb"] * 1024
-        return dict(kept["machine"])
+        return dict(saved["machine"])
 
     def keep(self, machine: dict[str, Any]) -> None:
         """Keep what was just read; if that fails, it is read again next time."""
+        nodes = machine.get("nodes", [])
+        lasting = [{k: v for k, v in node.items() if k != "free_bytes"} for node in nodes]
+        machine = {**machine, "nodes": lasting}
         with contextlib.suppress(OSError):
             private_directory(self._file.parent)
             write_document(self._file, {"boot_id": self._boot, "machine": machine})

@@ -30,7 +30,7 @@ _STEADY = ("model name", "cpu family", "stepping", "cache size", "CPU part", "cp
 def known_bandwidth() -> SustainedBandwidth | None:
     """Return the bandwidth measured earlier with the machine's present settings, or None."""
     try:
-        return load_typed(_place(), SustainedBandwidth)
+        return load_typed(_file(), SustainedBandwidth)
     except (OSError, ValueError):  # not there, or damaged: it is measured again when needed
         return None
 
@@ -45,17 +45,17 @@ def sustained_bandwidth(*, debug: bool = False) -> SustainedBandwidth:
         return known
     print("hearth: measuring memory bandwidth, once for this machine ...", file=sys.stderr)
     with working("measuring memory bandwidth"):
-        found = typed(jvm.call("bandwidth", debug=debug, compute=True), SustainedBandwidth)
+        measured = typed(jvm.call("bandwidth", debug=debug, compute=True), SustainedBandwidth)
     try:
-        file = _place()
+        file = _file()
         private_directory(file.parent)
-        write_document(file, to_json(found))
+        write_document(file, to_json(measured))
     except OSError as error:
         print(f"hearth: the bandwidth will be measured again next time: {error}", file=sys.stderr)
-    return found
+    return measured
 
 
-def _place() -> Path:
+def _file() -> Path:
     parts = [platform.machine(), platform.node(), _jar_stamp(), _allowed()]
     parts += [_steady(Path(name)) for name in _SETTINGS]
     key = hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
@@ -63,8 +63,8 @@ def _place() -> Path:
 
 
 def _jar_stamp() -> str:
-    seen = paths.hearth_jar().stat()
-    return f"{seen.st_size} {seen.st_mtime_ns}"
+    status = paths.hearth_jar().stat()
+    return f"{status.st_size} {status.st_mtime_ns}"
 
 
 def _allowed() -> str:

@@ -61,10 +61,10 @@ def check_spark(home: Path) -> None:
     """Raise UserError if hearth's jar is not made for this Spark."""
     cores = sorted((home / "jars").glob("spark-core_*.jar"))
     if not any(_SUPPORTED_SPARK.fullmatch(jar.name) for jar in cores):
-        found = cores[-1].name if cores else "no spark-core jar"
+        version = cores[-1].name if cores else "no spark-core jar"
         raise UserError(
-            f"SPARK_HOME: {found} in {home}/jars: hearth is for {SPARK_VERSIONS}; point SPARK_HOME "
-            f"at one, or unset it and {_PYSPARK}"
+            f"SPARK_HOME: {version} in {home}/jars: hearth is for {SPARK_VERSIONS}; point "
+            f"SPARK_HOME at one, or unset it and {_PYSPARK}"
         )
 
 
@@ -101,11 +101,11 @@ def java() -> Path:
     Raises UserError where there is none, or where its `release` file names one that is too old.
     """
     home = os.environ.get("JAVA_HOME")
-    found = shutil.which("java", path=f"{home}/bin") if home else shutil.which("java")
-    if found is None:
+    program = shutil.which("java", path=f"{home}/bin") if home else shutil.which("java")
+    if program is None:
         where = f"in JAVA_HOME ({home})" if home else "on the path"
         raise UserError(f"java: none {where}: {_INSTALL_JAVA}")
-    java = Path(found).resolve()
+    java = Path(program).resolve()
     major = _java_major(java)
     if major is not None and major < _OLDEST_JAVA:
         raise too_old(java, f"is Java {major}")

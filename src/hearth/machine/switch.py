@@ -73,7 +73,7 @@ class Change:
 
 
 @dataclass(frozen=True)
-class Kept:
+class SavedValue:
     """A file of /proc/sys or /sys, what it held, and what is written to it.
 
     instead: what was set by the file's counterpart, which the kernel has dropped since.
@@ -82,7 +82,7 @@ class Kept:
     path: str
     before: str
     after: str
-    instead: "Kept | None" = field(default=None, metadata=LEFT_OUT)
+    instead: "SavedValue | None" = field(default=None, metadata=LEFT_OUT)
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ class Switched:
 
     name: str
     boot: str
-    settings: list[Kept]
+    settings: list[SavedValue]
     drop_ins: list[str]
     temporary: bool = field(default=False, metadata=LEFT_OUT)
     schema: Literal["hearth/doctor-switched/1"] = "hearth/doctor-switched/1"
@@ -122,7 +122,7 @@ class Switch:
             raise UserError(
                 f"--fix: {name} is fixed already: 'hearth doctor --undo {name}' undoes it"
             )
-        settings = [self._kept(one) for one in changes]
+        settings = [self._saved(one) for one in changes]
         for one in changes:
             self._check_writable(one)
         return Switched(
@@ -155,8 +155,8 @@ class Switch:
                     f"{planned.name}: another 'hearth compare' has a setting switched for its "
                     "runs: wait until it has ended"
                 )
-            places = [str(self._tree.root.absolute()), str(self._folder.absolute())]
-            guardian = start_guardian([sys.executable, "-P", "-c", _RESTORE, *places])
+            folders = [str(self._tree.root.absolute()), str(self._folder.absolute())]
+            guardian = start_guardian([sys.executable, "-P", "-c", _RESTORE, *folders])
             try:
                 self.apply(replace(planned, temporary=True))
                 try:
@@ -172,17 +172,19 @@ class Switch:
         with self._locked() as free:
             if not free:
                 return []
-            told = []
+            lines = []
             for file in sorted(self._folder.glob("*.json")):
                 name = file.stem
                 try:
                     if not self._read(name).temporary:
                         continue
                     self._undo(name)
-                    told.append(f"put back {name}, which a comparison that was killed had switched")
+                    lines.append(
+                        f"put back {name}, which a comparison that was killed had switched"
+                    )
                 except UserError as error:
-                    told.append(str(error))
-            return told
+                    lines.append(str(error))
+            return lines
 
     @contextlib.contextmanager
     def _locked(self) -> Iterator[bool]:
@@ -212,18 +214,18 @@ class Switch:
     def _read(self, name: str) -> Switched:
         file = self._file(name)
         try:
-            kept = load_typed(file, Switched)
-            _check(kept, name)
+            switched = load_typed(file, Switched)
+            _check(switched, name)
         except (OSError, ValueError) as error:
             raise UserError(
                 f"'{file}' cannot be read: {error}; remove it, and set {name} by hand"
             ) from error
-        return kept
+        return switched
 
     def _undo(self, name: str) -> Switched:
-        kept, file = self._read(name), self._file(name)
-        if kept.boot == self._boot():
-            for one in kept.settings:
+        switched, file = self._read(name), self._file(name)
+        if switched.boot == self._boot():
+            for one in switched.settings:
                 now = self._now(one.path)
                 if now not in (one.before, one.after):
                     raise UserError(
@@ -232,34 +234,34 @@ class Switch:
                         f"since; it was '{one.before}' before; remove '{file}' to keep "
                         "what is set now"
                     )
-        self._restore(kept)
-        return kept
+        self._restore(switched)
+        return switched
 
-    def _restore(self, kept: Switched) -> None:
+    def _restore(self, switched: Switched) -> None:
         """Restore in reverse; remove the file last, so that a kill leaves it to the next undo."""
-        if kept.boot == self._boot():
-            for one in reversed(kept.settings):
+        if switched.boot == self._boot():
+            for one in reversed(switched.settings):
                 if self._now(one.path) != one.before:
                     back = one.instead or one
                     self._write(back.path, back.before)
-        for path in kept.drop_ins:
-            self._remove(path, kept.name)
-        self._file(kept.name).unlink(missing_ok=True)
+        for path in switched.drop_ins:
+            self._remove(path, switched.name)
+        self._file(switched.name).unlink(missing_ok=True)
 
     def _drop_if_over(self, name: str) -> None:
         """Forget a change without drop-in if the machine has started again since."""
         with contextlib.suppress(OSError, ValueError):
-            kept = load_typed(self._file(name), Switched)
-            if kept.boot != self._boot() and not kept.drop_ins:
+            switched = load_typed(self._file(name), Switched)
+            if switched.boot != self._boot() and not switched.drop_ins:
                 self._file(name).unlink(missing_ok=True)
 
-    def _kept(self, change: Change) -> Kept:
+    def _saved(self, change: Change) -> SavedValue:
         """Return what is set: by the counterpart, where the kernel shows 0 for this one."""
-        kept = Kept(change.path, self._now(change.path), change.value)
-        if not change.counterpart or kept.before != "0":
-            return kept
-        by = Kept(change.counterpart, self._now(change.counterpart), "0")
-        return replace(kept, instead=by)
+        saved = SavedValue(change.path, self._now(change.path), change.value)
+        if not change.counterpart or saved.before != "0":
+            return saved
+        by = SavedValue(change.counterpart, self._now(change.counterpart), "0")
+        return replace(saved, instead=by)
 
     def _keep(self, planned: Switched) -> None:
         private_directory(self._folder)
@@ -330,14 +332,14 @@ class Switch:
                 file.unlink()
 
 
-def _check(kept: Switched, name: str) -> None:
+def _check(switched: Switched, name: str) -> None:
     """Raise ValueError for what hearth never wrote: it would be written to files of the kernel."""
-    if kept.name != name:
-        raise ValueError(f"it belongs to {kept.name[:40]}")
-    for one in [*kept.settings, *(one.instead for one in kept.settings if one.instead)]:
+    if switched.name != name:
+        raise ValueError(f"it belongs to {switched.name[:40]}")
+    for one in [*switched.settings, *(one.instead for one in switched.settings if one.instead)]:
         if not _SETTING.fullmatch(one.path) or ".." in one.path.split("/"):
             raise ValueError(f"'{one.path[:40]}' is not a setting of the kernel")
-    if set(kept.drop_ins) - {_SYSCTL.format(name=name), _TMPFILES.format(name=name)}:
+    if set(switched.drop_ins) - {_SYSCTL.format(name=name), _TMPFILES.format(name=name)}:
         raise ValueError("it names files that hearth does not write")
 
 

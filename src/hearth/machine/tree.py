@@ -60,10 +60,10 @@ class Tree:
 
     def _at(self, path: str) -> Path:
         """Return where a file is; raise NotSeen where it is outside."""
-        place = self.root / path
-        if self._within and not Path(os.path.realpath(place)).is_relative_to(self._within):
+        file = self.root / path
+        if self._within and not Path(os.path.realpath(file)).is_relative_to(self._within):
             raise NotSeen(f"could not read /{path}: a link points outside the capture")
-        return place
+        return file
 
     def mode(self, path: str) -> int:
         """Return the mode of what is there (inode(7)), links followed; raise NotSeen."""
@@ -220,9 +220,9 @@ def _read(file: int, most: int) -> bytes:
 
 def _mount(line: str) -> Mount | None:
     before, dash, after = line.partition(" - ")
-    own, system = before.split(), after.split()
-    if not dash or len(own) < 6 or len(system) < 2 or not re.fullmatch(r"\d+:\d+", own[2]):
+    fields, system = before.split(), after.split()
+    if not dash or len(fields) < 6 or len(system) < 2 or not re.fullmatch(r"\d+:\d+", fields[2]):
         return None
-    options = {*own[5].split(","), *(system[2].split(",") if len(system) > 2 else ())}
-    point = re.sub(r"\\([0-7]{3})", lambda code: chr(int(code[1], 8)), own[4])
-    return Mount(own[2], own[3], point, system[0], frozenset(options))
+    options = {*fields[5].split(","), *(system[2].split(",") if len(system) > 2 else ())}
+    point = re.sub(r"\\([0-7]{3})", lambda code: chr(int(code[1], 8)), fields[4])
+    return Mount(fields[2], fields[3], point, system[0], frozenset(options))

@@ -1,8 +1,4 @@
-"""Read perf's output as values, and apply the published formulas to them.
-
-Pure functions. Latencies of the formulas of Awan 2016 are those of Ivy Bridge, in cycles; another
-processor has others, so each takes its latency as an argument. A share that is not known is None.
-"""
+"""Read perf's output as values; and formulas of Awan 2016 that need no event of a processor's."""
 
 import math
 import re
@@ -10,11 +6,6 @@ from dataclasses import dataclass, replace
 
 from hearth.base.codec import parse
 
-#: Awan's latencies on Ivy Bridge, in cycles.
-LOCAL_DRAM_CYCLES = 130
-REMOTE_DRAM_CYCLES = 310
-L2_HIT_CYCLES = 12
-L1_MISS_CYCLES = 6
 #: Bounds of Awan's regions of memory latency, as shares of the sustained bandwidth.
 LINEAR_FROM, EXPONENTIAL_FROM = 0.4, 0.8
 #: Below this share of the time an event was counted, its extrapolation says little (our judgement).
@@ -174,34 +165,9 @@ def topdown_metric(reading: CounterReading) -> tuple[str, float] | None:
     return name, reading.metric[1] / 100 if per_cent else reading.metric[1]
 
 
-def trusted(reading: CounterReading) -> bool:
-    """Return whether an event was counted for enough of the interval to trust the extrapolation."""
-    share = reading.running_share
-    return reading.value is not None and share is not None and share >= LEAST_RUNNING_SHARE
-
-
 def share_of(part: float | None, whole: float | None) -> float | None:
     """Return part / whole; None where either is not known or there is no whole."""
     return None if part is None or not whole else part / whole
-
-
-def instructions_per_cycle(instructions: float | None, cycles: float | None) -> float | None:
-    """Return IPC; its reciprocal is CPI, by which Baig 2018 classifies."""
-    return share_of(instructions, cycles)
-
-
-def local_dram_bound(
-    local_loads: float | None, cycles: float | None, latency_cycles: float = LOCAL_DRAM_CYCLES
-) -> float | None:
-    """Return the share of cycles on loads that local memory answered (Awan 2016, formula 1)."""
-    return _stalled(local_loads, cycles, latency_cycles)
-
-
-def remote_dram_bound(
-    remote_loads: float | None, cycles: float | None, latency_cycles: float = REMOTE_DRAM_CYCLES
-) -> float | None:
-    """Return the same for loads that another node's memory answered (Awan 2016, formula 2)."""
-    return _stalled(remote_loads, cycles, latency_cycles)
 
 
 def smt_effectiveness(smt_scaling: float, dp_scaling: float) -> float:
@@ -215,24 +181,6 @@ def smt_effectiveness(smt_scaling: float, dp_scaling: float) -> float:
     if smt_scaling <= 0 or dp_scaling <= 0:
         raise ValueError(f"scalings {smt_scaling} and {dp_scaling}: both must be above zero")
     return smt_scaling * (0.538 + 0.462 / dp_scaling)
-
-
-def l1_miss_impact(
-    l1_misses: float | None, cycles: float | None, latency_cycles: float = L1_MISS_CYCLES
-) -> float | None:
-    """Return the share of cycles that first-level cache misses cost (Awan 2016, formula 4)."""
-    return _stalled(l1_misses, cycles, latency_cycles)
-
-
-def l2_hit_impact(
-    l2_hits: float | None, cycles: float | None, latency_cycles: float = L2_HIT_CYCLES
-) -> float | None:
-    """Return the share of cycles that second-level cache hits cost (Awan 2016, formula 5)."""
-    return _stalled(l2_hits, cycles, latency_cycles)
-
-
-def _stalled(events: float | None, cycles: float | None, latency: float) -> float | None:
-    return share_of(None if events is None else latency * events, cycles)
 
 
 def peak_bandwidth(mt_s: float, channels: int) -> float:
@@ -250,73 +198,3 @@ def bandwidth_region(used_gb_s: float, sustained_gb_s: float) -> str:
     if share < LINEAR_FROM:
         return "constant"
     return "linear" if share <= EXPONENTIAL_FROM else "exponential"
-
-
-@dataclass(frozen=True)
-class TopDownOne:
-    """Level 1 of the top-down method: shares of pipeline slots, which add up to 1."""
-
-    retiring: float
-    bad_speculation: float
-    front_end_bound: float
-    back_end_bound: float
-
-
-@dataclass(frozen=True)
-class TopDownTwo:
-    """Level 2 of the back end: shares of all slots, which add up to `back_end_bound`."""
-
-    memory_bound: float
-    core_bound: float
-
-
-def topdown_one_of_slots(
-    slots: float | None,
-    retiring: float | None,
-    bad_speculation: float | None,
-    front_end: float | None,
-) -> TopDownOne | None:
-    """Return the breakdown from slot counts, for Ice Lake and later (perf's `topdown-*` events).
-
-    The back end is what the others leave, so that rounding of the counters does not add up to more.
-    """
-    shares = [share_of(part, slots) for part in (retiring, bad_speculation, front_end)]
-    if any(share is None for share in shares):
-        return None
-    retired, wasted, starved = (float(share) for share in shares if share is not None)
-    rest = max(0.0, 1.0 - retired - wasted - starved)
-    return TopDownOne(retired, wasted, starved, back_end_bound=rest)
-
-
-def topdown_one_of_uops(
-    cycles: float | None,
-    issued: float | None,
-    retired: float | None,
-    not_delivered: float | None,
-    recovery_cycles: float | None,
-    width: int = 4,
-) -> TopDownOne | None:
-    """Return the breakdown from micro-operations, for Sandy Bridge to Skylake (Yasin, ISPASS 2014).
-
-    Slots are width x cycles; front end = IDQ_UOPS_NOT_DELIVERED.CORE / slots; retiring =
-    UOPS_RETIRED.RETIRE_SLOTS / slots; bad speculation = (UOPS_ISSUED.ANY - retired + width x
-    INT_MISC.RECOVERY_CYCLES) / slots; the back end is the rest.
-    """
-    counts = (issued, retired, not_delivered, recovery_cycles)
-    if not cycles or any(count is None for count in counts):
-        return None
-    up, down, starved, recovery = (float(count) for count in counts if count is not None)
-    slots = width * cycles
-    front, retiring = starved / slots, down / slots
-    speculation = max(0.0, (up - down + width * recovery) / slots)
-    return TopDownOne(retiring, speculation, front, max(0.0, 1.0 - front - retiring - speculation))
-
-
-def topdown_two(back_end_bound: float, memory_stall_share: float | None) -> TopDownTwo | None:
-    """Split the back end by the share of its stalls that wait for memory (0 to 1)."""
-    if memory_stall_share is None:
-        return None
-    if not 0 <= memory_stall_share <= 1:
-        raise ValueError(f"memory stall share {memory_stall_share} is not between 0 and 1")
-    memory = back_end_bound * memory_stall_share
-    return TopDownTwo(memory, back_end_bound - memory)

@@ -25,7 +25,7 @@ _COMMAND_LENGTH = 300
 
 
 @dataclass(frozen=True)
-class Found:
+class ObservedProcess:
     """A process of the application, as last seen."""
 
     target: SampledProcess
@@ -49,12 +49,12 @@ class ProcessFinder:
         self._user = _owner(proc, driver)
         #: Processes of other users that carry the tag; they are not looked at.
         self.strangers: set[int] = set()
-        self.known: dict[int, Found] = {}
+        self.known: dict[int, ObservedProcess] = {}
 
     @property
     def targets(self) -> list[SampledProcess]:
         """The processes that the probes observe: JVMs and Python processes."""
-        return [found.target for found in self.known.values() if found.target.role != "other"]
+        return [process.target for process in self.known.values() if process.target.role != "other"]
 
     def scan(self) -> Iterator[dict[str, object]]:
         """Yield the rows for `processes.jsonl` of what came and went since the last scan."""
@@ -68,10 +68,10 @@ class ProcessFinder:
             if pid not in alive or self._another_process(pid):
                 yield {**self.known.pop(pid).target.identity, "event": "gone", "exit": None}
         for entry in young:
-            found = self._look(entry)
-            if found is not None and self.known.get(found.target.pid) != found:
-                self.known[found.target.pid] = found
-                yield self._row(found)
+            process = self._look(entry)
+            if process is not None and self.known.get(process.target.pid) != process:
+                self.known[process.target.pid] = process
+                yield self._row(process)
 
     def _may_become(self, pid: int) -> bool:
         """Return whether a known shell may become a JVM: bin/spark-class first runs another."""
@@ -88,10 +88,10 @@ class ProcessFinder:
         stat = read_if_alive(self._proc / str(pid) / "stat")
         if stat is None:
             return True
-        seen = kernel.parse_stat(stat)
-        return seen.state == "Z" or seen.start_ticks != self.known[pid].target.start_ticks
+        now = kernel.parse_stat(stat)
+        return now.state == "Z" or now.start_ticks != self.known[pid].target.start_ticks
 
-    def _look(self, entry: tuple[int, int]) -> Found | None:
+    def _look(self, entry: tuple[int, int]) -> ObservedProcess | None:
         pid = entry[0]
         folder = f"{self._proc}/{pid}"
         try:
@@ -108,8 +108,8 @@ class ProcessFinder:
         if not command:
             return None  # gone, a zombie, or a thread of the kernel
         words = command.rstrip("\0").split("\0")
-        ours = pid == self._driver or pid in self.known or stat.parent in self.known
-        if not ours and not self._is_tagged(pid, command, words):
+        is_ours = pid == self._driver or pid in self.known or stat.parent in self.known
+        if not is_ours and not self._is_tagged(pid, command, words):
             return None
         role = self._role(pid, words)
         parent = self.known.get(stat.parent)
@@ -117,8 +117,8 @@ class ProcessFinder:
             role = "other"  # a child of it between fork and exec, which still has its command line
         target = SampledProcess(pid, stat.start_ticks, role)
         brief = " ".join(self._redaction.words(words))[:_COMMAND_LENGTH]
-        found = Found(target, stat.parent, None, brief)
-        return replace(found, executor_id=self._executor_id(found, words))
+        process = ObservedProcess(target, stat.parent, None, brief)
+        return replace(process, executor_id=self._executor_id(process, words))
 
     def _is_tagged(self, pid: int, command: str, words: list[str]) -> bool:
         if self._tag not in command or not _is_executor(words):
@@ -135,29 +135,29 @@ class ProcessFinder:
             return "executor"
         return "python" if Path(words[0]).name.startswith(("python", "pypy")) else "other"
 
-    def _executor_id(self, found: Found, words: list[str]) -> str | None:
+    def _executor_id(self, process: ObservedProcess, words: list[str]) -> str | None:
         """Return the id of an executor, or of the JVM that started a Python process."""
-        if found.target.role == "driver":
+        if process.target.role == "driver":
             return "driver"
-        if found.target.role == "executor":
+        if process.target.role == "executor":
             at = words.index("--executor-id") if "--executor-id" in words[:-1] else None
             return None if at is None else words[at + 1]
-        parent = self.known.get(found.parent) or self.known.get(found.target.pid)
+        parent = self.known.get(process.parent) or self.known.get(process.target.pid)
         return None if parent is None else parent.executor_id  # kept when the parent has gone
 
-    def _row(self, found: Found) -> dict[str, object]:
-        folder = self._proc / str(found.target.pid)
+    def _row(self, process: ObservedProcess) -> dict[str, object]:
+        folder = self._proc / str(process.target.pid)
         status = kernel.parse_status(read_if_alive(folder / "status") or "")
         return {
-            **found.target.identity,
-            "parent": found.parent,
-            "role": found.target.role,
-            "executor_id": found.executor_id,
+            **process.target.identity,
+            "parent": process.parent,
+            "role": process.target.role,
+            "executor_id": process.executor_id,
             "event": "seen",
             "cpus_allowed": status.get("Cpus_allowed_list"),
             "mems_allowed": status.get("Mems_allowed_list"),
             "policy": _policy(folder),
-            "cmdline": found.command,
+            "cmdline": process.command,
         }
 
 

@@ -41,10 +41,10 @@ class UsersEventLog:
             return
         new = [self._folder / name for name in sorted(set(self._names()) - self._before)]
         fresh = [path for path in new if _owner(path) == os.geteuid()]  # all users log there
-        ours = [path for path in fresh if path.is_file() and self._is_ours(path)]
-        if not ours and final and len(fresh) == 1:
-            ours = fresh
-        for path in ours:
+        logs = [path for path in fresh if path.is_file() and self._is_ours(path)]
+        if not logs and final and len(fresh) == 1:
+            logs = fresh
+        for path in logs:
             self._take(path, final)
 
     def _names(self) -> list[str]:

@@ -23,7 +23,7 @@ from hearth.base.java import own_directory, own_environment
 from hearth.base.private_files import open_private, private_directory, write_private
 from hearth.base.processes import is_alive, start_ticks
 from hearth.record import kernel
-from hearth.record.discovery import Found
+from hearth.record.discovery import ObservedProcess
 from hearth.record.probes.base import SampledProcess, read_if_alive
 from hearth.record.store import RecordWriter
 
@@ -72,7 +72,7 @@ class Recordings:
         self, writer: RecordWriter, proc: Path, jcmd: str, agent: str | None = None
     ) -> None:
         self._writer, self._proc, self._jcmd, self._agent = writer, proc, jcmd, agent
-        self._asked: dict[SampledProcess, _Request] = {}
+        self._requests: dict[SampledProcess, _Request] = {}
         self._first_seen: dict[SampledProcess, float] = {}
         self._done: set[SampledProcess] = set()
         self._ids: dict[SampledProcess, str | None] = {}
@@ -81,29 +81,29 @@ class Recordings:
         self._folder = writer.directory / FOLDER
         self.problem = self._prepare()
 
-    def follow(self, processes: Iterable[Found]) -> None:
+    def follow(self, processes: Iterable[ObservedProcess]) -> None:
         """Ask those that are new and ready, and hear what the others answered."""
-        for found in processes:
-            if found.target.role in ("driver", "executor") and found.target not in self._done:
-                self._ids[found.target] = found.executor_id
-                self._look(found.target)
+        for process in processes:
+            if process.target.role in ("driver", "executor") and process.target not in self._done:
+                self._ids[process.target] = process.executor_id
+                self._look(process.target)
 
     def close(self) -> None:
         """End what is under way, keeps what the JVMs have left, and clears the shared memory."""
-        for target in list(self._asked):
-            self._asked[target].until = 0.0
+        for target in list(self._requests):
+            self._requests[target].until = 0.0
             self._hear(target)
         until = time.monotonic() + _LAST_S
         while any(is_alive(t.pid, t.start_ticks) for t in self._done) and time.monotonic() < until:
             time.sleep(0.1)
-        left = (file for file in self._memory.glob("*") if file.suffix in (RECORDING, STACKS))
-        for file in left:
+        leftovers = (file for file in self._memory.glob("*") if file.suffix in (RECORDING, STACKS))
+        for file in leftovers:
             try:
                 with (
                     file.open("rb") as recording,
-                    open(self._folder / file.name, "wb", opener=open_private) as kept,
+                    open(self._folder / file.name, "wb", opener=open_private) as copy,
                 ):
-                    shutil.copyfileobj(recording, kept)
+                    shutil.copyfileobj(recording, copy)
             except OSError as error:
                 self._writer.lose(error)
         shutil.rmtree(self._memory, ignore_errors=True)
@@ -126,7 +126,7 @@ class Recordings:
         return None
 
     def _look(self, target: SampledProcess) -> None:
-        if target in self._asked:
+        if target in self._requests:
             self._hear(target)
         elif why := self.problem or self._users_own(target.pid):
             self._end(target, why)
@@ -163,7 +163,7 @@ class Recordings:
         except OSError as error:
             self._end(target, f"jcmd cannot be started: {error.strerror}")
             return
-        self._asked[target] = _Request(process, time.monotonic() + _PATIENCE_S)
+        self._requests[target] = _Request(process, time.monotonic() + _PATIENCE_S)
 
     def _request(self, pid: int) -> tuple[str, ...]:
         """Return the request in jcmd's words."""
@@ -171,8 +171,8 @@ class Recordings:
             file = f"{self._memory}/{pid}{STACKS}"
             # What it says would else be on the application's standard output.
             log = f"{self._memory}/{pid}.log"
-            asked = f"start,event=cpu,interval={PERIOD_MS}ms,collapsed,file={file},log={log}"
-            return (f'JVMTI.agent_load {self._agent} "{asked}"',)
+            options = f"start,event=cpu,interval={PERIOD_MS}ms,collapsed,file={file},log={log}"
+            return (f'JVMTI.agent_load {self._agent} "{options}"',)
         return (
             f"JFR.configure repositorypath={self._memory} maxchunksize=4M",
             f'JFR.start name=hearth settings="{self._folder}/hearth.jfc" '
@@ -180,13 +180,13 @@ class Recordings:
         )
 
     def _hear(self, target: SampledProcess) -> None:
-        asked = self._asked[target]
-        if asked.process.poll() is None:
-            if time.monotonic() < asked.until:
+        request = self._requests[target]
+        if request.process.poll() is None:
+            if time.monotonic() < request.until:
                 return
-            asked.process.kill()
-        output = asked.process.communicate()[0].decode(errors="replace")
-        del self._asked[target]
+            request.process.kill()
+        output = request.process.communicate()[0].decode(errors="replace")
+        del self._requests[target]
         started = re.search(r"^(Started recording|return code: 0$)", output, re.MULTILINE)
         if not started and self._agent is not None:
             output += read_if_alive(self._memory / f"{target.pid}.log") or ""

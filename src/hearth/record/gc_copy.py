@@ -13,7 +13,7 @@ from pathlib import Path
 
 from hearth.base.private_files import open_private
 from hearth.record import kernel
-from hearth.record.discovery import Found
+from hearth.record.discovery import ObservedProcess
 from hearth.record.probes.base import SampledProcess, read_if_alive
 
 _PART_BYTES = 1 << 20
@@ -47,7 +47,7 @@ class GcLogCopies:
         self._open: dict[SampledProcess, int] = {}
         self._copied: Counter[SampledProcess] = Counter()
 
-    def follow(self, processes: Iterable[Found]) -> None:
+    def follow(self, processes: Iterable[ObservedProcess]) -> None:
         """Fetch what the executors have logged since the last call."""
         executors = {p.target for p in processes if p.target.role == "executor"}
         for target in executors - self._open.keys():

@@ -1,7 +1,7 @@
 """Readers of the kernel's text files under /proc and /sys: text in, plain values out.
 
 Every function takes the text, so that captured trees and the live machine share one path.
-Formats: proc(5), Documentation/filesystems/proc.rst, Documentation/admin-guide/iostats.rst.
+Formats: proc(5), Documentation/filesystems/proc.rst.
 """
 
 import re
@@ -15,8 +15,6 @@ _VMSTAT = re.compile(
     re.MULTILINE,
 )
 _SWITCHES = "voluntary_ctxt_switches:"  # and, in the next line, nonvoluntary_ctxt_switches
-_NODE_MEMORY = ("MemTotal", "MemFree", "FilePages", "AnonPages", "AnonHugePages")
-_SECTOR_BYTES = 512
 
 
 class Stat(NamedTuple):
@@ -29,10 +27,8 @@ class Stat(NamedTuple):
     majflt: int
     utime: int
     stime: int
-    threads: int
     start_ticks: int
     cpu: int
-    blkio_ticks: int
 
 
 def parse_stat(text: str) -> Stat:
@@ -47,10 +43,8 @@ def parse_stat(text: str) -> Stat:
         majflt=int(rest[12 - 3]),
         utime=int(rest[14 - 3]),
         stime=int(rest[15 - 3]),
-        threads=int(rest[20 - 3]),
         start_ticks=int(rest[22 - 3]),
         cpu=int(rest[39 - 3]),
-        blkio_ticks=int(rest[42 - 3]),
     )
 
 
@@ -94,45 +88,6 @@ def parse_cpus(text: str) -> dict[str, list[int]]:
 def parse_vmstat(text: str) -> dict[str, int]:
     """Parse /proc/vmstat's counts of NUMA, migration and huge pages, in pages or events."""
     return {name: int(value) for name, value in _VMSTAT.findall(text)}
-
-
-def parse_node_memory(text: str) -> dict[str, int]:
-    """Parse /sys/devices/system/node/nodeN/meminfo, in kB, of the fields kept."""
-    pairs = re.findall(r"^Node \d+ (\w+):\s+(\d+) kB", text, re.MULTILINE)
-    return {f"{name}_kb": int(value) for name, value in pairs if name in _NODE_MEMORY}
-
-
-def parse_network(text: str) -> dict[str, dict[str, int]]:
-    """Parse /proc/net/dev by interface."""
-    interfaces = {}
-    for line in text.splitlines()[2:]:
-        name, _, counts = line.partition(":")
-        values = [int(value) for value in counts.split()]
-        kinds = ("bytes", "packets", "errors", "dropped")
-        rx = {f"rx_{kind}": values[at] for at, kind in enumerate(kinds)}
-        tx = {f"tx_{kind}": values[8 + at] for at, kind in enumerate(kinds)}
-        interfaces[name.strip()] = {**rx, **tx}
-    return interfaces
-
-
-def parse_disks(text: str, whole: set[str]) -> dict[str, dict[str, int]]:
-    """Parse /proc/diskstats of whole devices (`whole`: names in /sys/block) that did anything."""
-    disks = {}
-    for line in text.splitlines():
-        words = line.split()
-        name, values = words[2], [int(value) for value in words[3:14]]
-        if name not in whole or not (values[0] or values[4]):
-            continue
-        disks[name] = {
-            "reads": values[0],
-            "read_bytes": values[2] * _SECTOR_BYTES,
-            "read_ms": values[3],
-            "writes": values[4],
-            "write_bytes": values[6] * _SECTOR_BYTES,
-            "write_ms": values[7],
-            "io_ms": values[9],
-        }
-    return disks
 
 
 def parse_numa_maps(text: str) -> tuple[dict[str, dict[str, int]], dict[str, int]]:

@@ -65,10 +65,10 @@ def _limit(tree: Tree, groups: dict[str, str], kind: str, v2: str, v1: str) -> M
     base = "sys/fs/cgroup"
     candidates = [f"{base}{groups.get('', '/')}/{v2}".replace("//", "/")]
     if controller is not None:
-        own = f"{base}/{controller}{groups[controller]}".rstrip("/")
-        candidates = [f"{own}/{v1}", f"{base}/{controller}/{v1}"]
+        folder = f"{base}/{controller}{groups[controller]}".rstrip("/")
+        candidates = [f"{folder}/{v1}", f"{base}/{controller}/{v1}"]
     read = [_read(tree, path) for path in candidates]
-    return next((found for found in read if isinstance(found, Setting)), read[0])
+    return next((setting for setting in read if isinstance(setting, Setting)), read[0])
 
 
 def versions(hearth: str, spark_home: Path, java: Path) -> dict[str, str]:

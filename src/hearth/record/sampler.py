@@ -17,7 +17,7 @@ from pathlib import Path
 
 from hearth.base.processes import is_alive
 from hearth.base.redaction import Redaction
-from hearth.record.discovery import Found, ProcessFinder
+from hearth.record.discovery import ObservedProcess, ProcessFinder
 from hearth.record.flame import Recordings
 from hearth.record.gc_copy import GcLogCopies
 from hearth.record.probes import surveyed_probes
@@ -170,7 +170,7 @@ def _hears(until: float) -> bool:
 def driver_tree(finder: ProcessFinder, driver: int) -> list[SampledProcess]:
     """Return the driver and what descends from it, as last seen."""
     known = finder.known.values()
-    return [found.target for found in known if _descends(finder, found, driver)]
+    return [process.target for process in known if _descends(finder, process, driver)]
 
 
 def end_tree(tree: list[SampledProcess], driver: int) -> None:
@@ -187,11 +187,11 @@ def end_tree(tree: list[SampledProcess], driver: int) -> None:
                 os.kill(target.pid, signal.SIGKILL)
 
 
-def _descends(finder: ProcessFinder, found: Found | None, driver: int) -> bool:
-    while found is not None:
-        if found.target.pid == driver:
+def _descends(finder: ProcessFinder, process: ObservedProcess | None, driver: int) -> bool:
+    while process is not None:
+        if process.target.pid == driver:
             return True
-        found = finder.known.get(found.parent)
+        process = finder.known.get(process.parent)
     return False
 
 

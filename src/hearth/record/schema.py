@@ -147,9 +147,6 @@ class Launched:
     #: of each NUMA node its CPUs, as the kernel lists them
     cpus_of_node: dict[str, Ids] = field(default_factory=dict)
     clock_ticks_per_s: Count = 100
-    page_bytes: Count = 4096
-    #: of each probe, seconds between two samples at least
-    sampling: dict[str, float | None] = field(default_factory=dict)
     sustained_bandwidth: Measured[SustainedBandwidth] | None = None  #: as bandwidth.schema.json
     #: the JDK's jcmd, which asked the JVMs for flight recordings (jfr/, jfr.jsonl), or why there
     #: are none; left out where nobody asked
@@ -215,7 +212,6 @@ class ProcessRow:
     role: str = "other"
     executor_id: str | None = None
     cpus_allowed: Ids | None = None
-    mems_allowed: str | None = None
     policy: str | None = None
 
 

@@ -324,8 +324,8 @@ def list_records(state_home: Path) -> tuple[list[Record], list[str]]:
 
 def _directories(state_home: Path) -> list[Path]:
     home = records_home(state_home)
-    found = sorted(home.iterdir()) if home.is_dir() else []
-    shown = [path for path in found if not path.name.startswith(".")]
+    paths = sorted(home.iterdir()) if home.is_dir() else []
+    shown = [path for path in paths if not path.name.startswith(".")]
     return [path for path in shown if has_begun(path)]
 
 
@@ -337,10 +337,10 @@ def find_record(state_home: Path, name: str) -> Record:
     """Find a record by its id, the beginning or end of one, or `last` for the latest."""
     if name == LAST:
         return _last(state_home)
-    found = the_only(name, "records", record_ids(state_home))
-    if found is None:
+    record_id = the_only(name, "records", record_ids(state_home))
+    if record_id is None:
         raise UserError(f"no run '{name}' is recorded: 'hearth runs' lists them")
-    return read_record(records_home(state_home) / found)
+    return read_record(records_home(state_home) / record_id)
 
 
 def record_ids(state_home: Path) -> list[str]:
@@ -353,11 +353,12 @@ def the_only(name: str, what: str, ids: Sequence[str]) -> str | None:
 
     None where none does; raises UserError for several. what: they are, for the error.
     """
-    found = [name] if name in ids else []
-    found = found or [i for i in ids if name and (i.startswith(name) or i.endswith(f"-{name}"))]
-    if len(found) > 1:
-        raise UserError(f"'{name}' matches {len(found)} {what}: choose from {', '.join(found[:5])}")
-    return next(iter(found), None)
+    matches = [name] if name in ids else []
+    matches = matches or [i for i in ids if name and (i.startswith(name) or i.endswith(f"-{name}"))]
+    if len(matches) > 1:
+        some = ", ".join(matches[:5])
+        raise UserError(f"'{name}' matches {len(matches)} {what}: choose from {some}")
+    return next(iter(matches), None)
 
 
 def _last(state_home: Path) -> Record:

@@ -168,9 +168,7 @@ def _head(
         machine_settings=machine_settings(),
         cpus_of_node=kernel.cpus_of_nodes(roots.sys),
         clock_ticks_per_s=os.sysconf("SC_CLK_TCK"),
-        page_bytes=os.sysconf("SC_PAGE_SIZE"),
         probes=probes,
-        sampling={probe.name: probe.period_s for probe in probes},
         sustained_bandwidth=_sustained_bandwidth(probes, debug),
     )
 

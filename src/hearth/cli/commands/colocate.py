@@ -45,7 +45,7 @@ from hearth.cli.studies import (
 from hearth.machine import paths
 from hearth.machine.described import machine_source
 from hearth.machine.jvm import topology
-from hearth.report.terminal.colocate import show_alone, show_ways
+from hearth.report.colocation import show_alone, show_ways
 from hearth.report.terminal.screen import Screen
 from hearth.report.terminal.sources import read_run
 from hearth.spark.submit_args import SubmitLine

@@ -43,7 +43,8 @@ from hearth.machine.described import machine_source
 from hearth.machine.plan import KINDS, PlanRequest
 from hearth.machine.switch import Change, Switch, Switched
 from hearth.record.store import Record, find_record
-from hearth.report.terminal.doctor import list_checks, show_doctor
+from hearth.report.doctor import doctor_blocks, list_checks
+from hearth.report.terminal.blocks import show_blocks
 from hearth.report.terminal.screen import Screen
 from hearth.studies.engine.store import COMPARE
 
@@ -181,7 +182,7 @@ def _show(examined: Examined, html: Path | None, as_json: bool, everything: bool
     if as_json:
         print(json.dumps(to_json(examined), indent=2))
     elif not html:
-        print("\n".join(show_doctor(examined, Screen.of(), everything=everything)))
+        print("\n".join(show_blocks(doctor_blocks(examined, everything=everything), Screen.of())))
 
 
 def _exit_code(examined: Examined) -> int:

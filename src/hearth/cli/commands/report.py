@@ -19,10 +19,10 @@ from hearth.cli.options import group, json_help
 from hearth.cli.pages import add_html_option, write_html
 from hearth.machine import paths
 from hearth.report.html.page import page
+from hearth.report.kinds import show_document
 from hearth.report.terminal.profile import show_profile
 from hearth.report.terminal.screen import Screen
 from hearth.report.terminal.sources import Sources, read_sources
-from hearth.report.terminal.studies import show_document
 
 
 def add_arguments(parser: ArgumentParser) -> None:

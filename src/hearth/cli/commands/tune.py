@@ -44,7 +44,7 @@ from hearth.cli.studies import (
 from hearth.machine import paths
 from hearth.machine.jvm import topology
 from hearth.report.terminal.screen import Screen, table
-from hearth.report.terminal.tune import sentence
+from hearth.report.tune import sentence
 from hearth.spark.conf import read_settings, user_master
 from hearth.spark.saved_configs import TunedConfig, keep_tuned, machine_key, withdraw_tuned
 from hearth.spark.submission import leave_reserved

@@ -11,7 +11,7 @@ _SYS_NICE = 23
 
 
 def _memory_nodes_allowed(machine: Machine) -> Outcome:
-    topology = machine.the_topology()
+    topology = machine.require_topology()
     allowed = set(parse_ids(topology.allowed.nodes))
     cut = [
         one.id
@@ -43,7 +43,7 @@ def _refused_binding(machine: Machine) -> Outcome:
         raise NotSeen(f"could not read /{_STATUS}: it has no sound CapEff") from None
     if filtered not in ("0", "1", "2"):
         raise NotSeen(f"could not read /{_STATUS}: it has no sound Seccomp")
-    plan = machine.the_plan()
+    plan = machine.require_plan()
     if filtered != "2" or allowed or plan.is_native:
         nice = "yes" if allowed else "no"
         return Fine(f"Seccomp {filtered}, CAP_SYS_NICE {nice}, plan {plan.mode}")

@@ -33,7 +33,7 @@ _FAST_CLOCKS = (
     "riscv_clocksource",
 )  # fmt: skip
 #: Ours: cores of one kind differ by their best ones' extra clock, some percent.
-_ALIKE = 0.85
+_SAME_KIND_FROM = 0.85
 #: What the topology calls a kind, and the files that name it.
 _TOLD_BY = {
     "cpu_": "/sys/devices/cpu_*/cpus",
@@ -116,9 +116,9 @@ def _above_nominal(tree: Tree) -> dict[int, bool]:
     above = {}
     try:
         for cpu in [int(name[3:]) for name in tree.names(_CPUS, r"cpu\d{1,6}")]:
-            place = f"{_CPUS}/cpu{cpu}/acpi_cppc"
-            highest = tree.number(f"{place}/highest_perf", _MOST_PERFORMANCE)
-            nominal = tree.number(f"{place}/nominal_perf", _MOST_PERFORMANCE)
+            folder = f"{_CPUS}/cpu{cpu}/acpi_cppc"
+            highest = tree.number(f"{folder}/highest_perf", _MOST_PERFORMANCE)
+            nominal = tree.number(f"{folder}/nominal_perf", _MOST_PERFORMANCE)
             if not nominal:
                 return {}
             above[cpu] = highest > nominal
@@ -138,10 +138,10 @@ def _hardware_threads(machine: Machine) -> Outcome:
 
 
 def _isolated_cpus(machine: Machine) -> Outcome:
-    ours = machine.tree.ids(f"{_CPUS}/isolated") & machine.the_topology().usable_cpus
+    ours = machine.tree.ids(f"{_CPUS}/isolated") & machine.require_topology().usable_cpus
     if not ours:
         return Fine("no isolated CPU among those that may be used")
-    planned = {cpu for one in machine.the_plan().executors for cpu in parse_ids(one.cpus)}
+    planned = {cpu for one in machine.require_plan().executors for cpu in parse_ids(one.cpus)}
     seen = f"isolated CPUs: {brief_ids(show_ids(ours))}"
     if ours & planned:
         return Problem(f"{seen}, and the plan's executors run on some of them", "harm")
@@ -162,7 +162,10 @@ def _offline_cpus(machine: Machine) -> Outcome:
 
 
 def _cpu_quota(machine: Machine) -> Outcome:
-    quota, cpus = machine.the_topology().allowed.cpu_quota, len(machine.the_topology().usable_cpus)
+    quota, cpus = (
+        machine.require_topology().allowed.cpu_quota,
+        len(machine.require_topology().usable_cpus),
+    )
     if quota is None:
         need_groups(machine.tree)
     if quota is None or quota.cpus >= cpus:
@@ -172,16 +175,8 @@ def _cpu_quota(machine: Machine) -> Outcome:
     return Problem(f"CPU quota of {quota.cpus:g} on {counted(cpus, 'CPU')}{so_far}")
 
 
-def _contradictory_topology(machine: Machine) -> Outcome:
-    warnings = machine.the_topology().warnings
-    if not warnings:
-        return Fine("the kernel's description of the hardware is consistent")
-    more = f" (and {len(warnings) - 1} more)" if len(warnings) > 1 else ""
-    return Problem(f"{warnings[0][:160]}{more}")
-
-
 def _hidden_topology(machine: Machine) -> Outcome:
-    is_virtual, nodes = machine.is_virtual(), machine.the_topology().nodes
+    is_virtual, nodes = machine.is_virtual(), machine.require_topology().nodes
     if not is_virtual:
         return Fine(f"/{_CPUINFO} names no hypervisor")
     lines = machine.tree.table(_CPUINFO)
@@ -223,36 +218,36 @@ def _clock_source(machine: Machine) -> Outcome:
 
 
 def _core_kinds(machine: Machine) -> Outcome:
-    topology = machine.the_topology()
+    topology = machine.require_topology()
     kinds: dict[str, set[int]] = {}
     for core in topology.cores:
-        ours = set(parse_ids(core.cpus)) & topology.usable_cpus
-        if ours and core.kind is not None:
-            kinds.setdefault(core.kind, set()).update(ours)
+        cpus = set(parse_ids(core.cpus)) & topology.usable_cpus
+        if cpus and core.kind is not None:
+            kinds.setdefault(core.kind, set()).update(cpus)
     if len(kinds) < 2:
         return _kinds_by_clock(machine)
-    told = next(name for name in _TOLD_BY if all(kind.startswith(name) for kind in kinds))
+    named_by = next(name for name in _TOLD_BY if all(kind.startswith(name) for kind in kinds))
     slow = {cpu for one in topology.cores if one.efficient for cpu in parse_ids(one.cpus)}
-    if told == "capacity_" and not slow & topology.usable_cpus:
+    if named_by == "capacity_" and not slow & topology.usable_cpus:
         return Fine("the kernel's capacities of the cores differ by less than 15 %")
     listed = "; ".join(
         f"{kind[:40]}{', slower' if cpus <= slow else ''}: CPUs {brief_ids(show_ids(cpus))}"
         for kind, cpus in sorted(kinds.items())
     )
-    return Problem(f"cores of several kinds: {listed}", reads=_TOLD_BY[told])
+    return Problem(f"cores of several kinds: {listed}", reads=_TOLD_BY[named_by])
 
 
 def _kinds_by_clock(machine: Machine) -> Outcome:
     """Judge by the highest clock of each CPU, where the kernel names no kinds."""
     clocks: dict[int, int] = {}
-    for cpu in machine.the_topology().usable_cpus:
+    for cpu in machine.require_topology().usable_cpus:
         path = f"{_CPUS}/cpu{cpu}/cpufreq/cpuinfo_max_freq"
         if machine.tree.has(path):
             clocks[cpu] = machine.tree.number(path, 100_000_000)
     low, high = min(clocks.values(), default=0), max(clocks.values(), default=0)
-    if low >= _ALIKE * high:
+    if low >= _SAME_KIND_FROM * high:
         return Fine("the kernel reports cores of one kind only")
-    slow = show_ids(cpu for cpu, clock in clocks.items() if clock < _ALIKE * high)
+    slow = show_ids(cpu for cpu, clock in clocks.items() if clock < _SAME_KIND_FROM * high)
     return Problem(
         f"CPUs {brief_ids(slow)} reach {low / 1e6:.1f} GHz at most, others up to "
         f"{high / 1e6:.1f} GHz"
@@ -338,17 +333,6 @@ CPU = {
         command="a cpuset of as many CPUs instead: docker run --cpuset-cpus, AllowedCPUs= of "
         "systemd",
         concerns="cpus",
-    ),
-    "contradictory-topology": Rule(
-        _contradictory_topology,
-        why="What the kernel says of the hardware contradicts itself: plans rest on an "
-        "interpretation of it.",
-        reads="hearth topology",
-        better="a consistent topology from the virtual machine or the firmware",
-        source="hearth: how it reads a topology",
-        command="hearth topology shows all; start a container with the host's /sys, correct the "
-        "virtual machine's CPU topology, or update the firmware",
-        reboot=True,
     ),
     "hidden-topology": Rule(
         _hidden_topology,

@@ -21,12 +21,6 @@ _SHARED_MEMORY = "/dev/shm"
 _LEAST_SHARED_BYTES = 1 << 30
 #: Ours, of bytes and of inodes; and bytes of which less is little on a file system of any size.
 _LITTLE, _NONE, _LEAST_BYTES = 0.10, 0.01, 1 << 30
-_SLOW_OPTIONS = {
-    "sync": "every write waits for the disk",
-    "dirsync": "every new file waits for the disk",
-    "strictatime": "every read writes the time of access",
-    "data=journal": "all data is written twice",
-}
 _OTHERS = "TMPDIR, spark.local.dir and -Djava.io.tmpdir with a directory of your own"
 
 
@@ -35,7 +29,7 @@ def _temporary_noexec(machine: Machine) -> Outcome:
         (folder, whose): machine.tree.mount_of(folder)
         for folder, whose in temporaries_of(machine).items()
     }
-    bad = {place: mount.point for place, mount in mounts.items() if "noexec" in mount.options}
+    bad = {folder: mount.point for folder, mount in mounts.items() if "noexec" in mount.options}
     if not bad:
         return Fine("; ".join(f"{folder}: programs may run there" for folder, _ in mounts))
     confs = [
@@ -53,23 +47,23 @@ def _temporary_noexec(machine: Machine) -> Outcome:
 
 
 def _directory_modes(machine: Machine) -> Outcome:
-    own, told = machine.the_own(), []
+    user, fine = machine.user_settings(), []
     java = temporaries_of(machine)
-    for folder in dict.fromkeys([own.temporary, *java, *own.local_dirs, _SHARED_MEMORY]):
-        of = "" if folder in (own.temporary, *own.local_dirs) else java.get(folder, "")
+    for folder in dict.fromkeys([user.temporary, *java, *user.local_dirs, _SHARED_MEMORY]):
+        of = "" if folder in (user.temporary, *user.local_dirs) else java.get(folder, "")
         shown = f"{folder} (java.io.tmpdir of {of})" if of else folder
         outcome = _directory(machine, folder, shown)
         if isinstance(outcome, Problem):
             return outcome
-        told += [outcome.seen] if outcome else []
-    return Fine("; ".join(told) or "none of them exists")
+        fine += [outcome.seen] if outcome else []
+    return Fine("; ".join(fine) or "none of them exists")
 
 
 def _directory(machine: Machine, folder: str, shown: str) -> Outcome | None:
     """Return what a directory is; None for one that is not there and need not be."""
     tree, path = machine.tree, folder.lstrip("/")
     if not tree.has(path):
-        made_by_spark = folder in machine.the_own().local_dirs and tree.may_make(path)
+        made_by_spark = folder in machine.user_settings().local_dirs and tree.may_make(path)
         if folder == _SHARED_MEMORY or made_by_spark:  # shared-memory tells of the first
             return None
         if tree.may_make(path):
@@ -92,7 +86,9 @@ def _directory(machine: Machine, folder: str, shown: str) -> Outcome | None:
 
 
 def _local_dirs_kind(machine: Machine) -> Outcome:
-    kinds = {folder: machine.tree.mount_of(folder).kind for folder in machine.the_own().local_dirs}
+    kinds = {
+        folder: machine.tree.mount_of(folder).kind for folder in machine.user_settings().local_dirs
+    }
     for folder, kind in kinds.items():
         if kind in (*NETWORK_KINDS, *_LAYERS):
             return Problem(f"{folder} for shuffle files is on {kind}")
@@ -100,8 +96,8 @@ def _local_dirs_kind(machine: Machine) -> Outcome:
 
 
 def _local_dirs_space(machine: Machine) -> Outcome:
-    told = []
-    for folder in machine.the_own().local_dirs:
+    fine = []
+    for folder in machine.user_settings().local_dirs:
         space, of_limit = _space(machine, folder)
         shares = [space.free_bytes / max(1, space.total_bytes)]
         shares += [space.free_inodes / space.total_inodes] if space.total_inodes else []
@@ -110,13 +106,13 @@ def _local_dirs_space(machine: Machine) -> Outcome:
         seen += f", {space.free_inodes} inodes" if space.total_inodes else ""
         if min(shares) < _LITTLE or space.free_bytes < _LEAST_BYTES:
             return Problem(seen, "harm" if min(shares) < _NONE else "advice")
-        told.append(seen)
-    return Fine("; ".join(told) or "no directory")
+        fine.append(seen)
+    return Fine("; ".join(fine) or "no directory")
 
 
 def _space(machine: Machine, folder: str) -> tuple[Space, str]:
     """Return what is left, and by which limit: files in memory take it from the executors'."""
-    space = known(machine.the_own().space(folder))
+    space = known(machine.user_settings().space(folder))
     topology, plan = machine.topology, machine.plan
     if isinstance(topology, Absent) or machine.tree.mount_of(folder).kind != "tmpfs":
         return space, ""
@@ -132,19 +128,6 @@ def _space(machine: Machine, folder: str) -> tuple[Space, str]:
     return replace(space, free_bytes=left, total_bytes=min(limit, space.total_bytes)), words
 
 
-def _local_dirs_options(machine: Machine) -> Outcome:
-    for folder in machine.the_own().local_dirs:
-        mount = machine.tree.mount_of(folder)
-        for option, why in _SLOW_OPTIONS.items():
-            if option in mount.options:
-                remount = f"mount -o remount {mount.point}"
-                return Problem(
-                    f"{folder} is mounted with {option}: {why}",
-                    command=f"remove {option} of {mount.point} in /etc/fstab, then {remount}",
-                )
-    return Fine("no option of the mounts slows shuffle files down")
-
-
 def _shared_memory(machine: Machine) -> Outcome:
     mount = machine.tree.mount_of(_SHARED_MEMORY)
     if mount.point != _SHARED_MEMORY or mount.kind != "tmpfs":
@@ -153,7 +136,7 @@ def _shared_memory(machine: Machine) -> Outcome:
             command="mount -t tmpfs -o mode=1777 tmpfs /dev/shm",
             reads=_MOUNTS,
         )
-    size = known(machine.the_own().space(_SHARED_MEMORY)).total_bytes
+    size = known(machine.user_settings().space(_SHARED_MEMORY)).total_bytes
     seen = f"{_SHARED_MEMORY}: {show_bytes(size)}"
     return Fine(seen) if size >= _LEAST_SHARED_BYTES else Problem(seen)
 
@@ -196,15 +179,6 @@ FILES = {
         source="Spark: hardware provisioning, local disks; the limits are hearth's",
         touches="the files that are removed",
         command="remove files there, or --conf spark.local.dir=DIRECTORY with more space",
-        concerns="files",
-    ),
-    "local-dirs-options": Rule(
-        _local_dirs_options,
-        why="Some options of a mount make each write, or even each read, wait for the disk.",
-        reads=_MOUNTS,
-        better="none of them for shuffle files, which nobody needs after a crash",
-        source="man 8 mount; kernel: admin-guide/ext4",
-        touches="what else lies on that file system: it may lose data in a crash",
         concerns="files",
     ),
     "shared-memory": Rule(

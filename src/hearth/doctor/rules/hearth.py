@@ -10,18 +10,18 @@ _LITTLE_BYTES, _NONE_BYTES = 1 << 30, 16 << 20
 
 
 def _installed_link(machine: Machine) -> Outcome:
-    own = machine.the_own()
-    jar = known(own.jar)
-    for link, target in own.installed.items():
+    user = machine.user_settings()
+    jar = known(user.jar)
+    for link, target in user.installed.items():
         if target != jar:
             seen = f"{link} leads to {target}, this hearth's jar is {jar}"
             return Problem(seen, "harm", reads=link)
-    return Fine("the link leads to this hearth's jar" if own.installed else "no link")
+    return Fine("the link leads to this hearth's jar" if user.installed else "no link")
 
 
 def _state_on_network(machine: Machine) -> Outcome:
-    own = machine.the_own()
-    for folder, variable in ((own.state, "HEARTH_STATE"), (own.cache, "XDG_CACHE_HOME")):
+    user = machine.user_settings()
+    for folder, variable in ((user.state, "HEARTH_STATE"), (user.cache, "XDG_CACHE_HOME")):
         kind = machine.tree.mount_of(folder).kind
         if kind in NETWORK_KINDS:
             command = f"export {variable}=DIRECTORY of a local disk"
@@ -30,30 +30,30 @@ def _state_on_network(machine: Machine) -> Outcome:
 
 
 def _state_space(machine: Machine) -> Outcome:
-    own, told = machine.the_own(), []
+    user, fine = machine.user_settings(), []
     for folder, remedy, variable in (
-        (own.state, "hearth runs delete", "XDG_STATE_HOME"),
-        (own.cache, "hearth cache --limit 1g", "XDG_CACHE_HOME"),
+        (user.state, "hearth runs delete", "XDG_STATE_HOME"),
+        (user.cache, "hearth cache --limit 1g", "XDG_CACHE_HOME"),
     ):
         if not machine.tree.may_make(folder):
             command = f"export {variable}= with a directory of your own"
             return Problem(f"{folder}: may not be written", "harm", (), command, reads="access(2)")
-        free = known(own.space(folder)).free_bytes
+        free = known(user.space(folder)).free_bytes
         seen = f"{folder}: {show_bytes(free)} free"
         if free < _LITTLE_BYTES:
             return Problem(seen, "harm" if free < _NONE_BYTES else "advice", command=remedy)
-        told.append(seen)
-    return Fine("; ".join(told))
+        fine.append(seen)
+    return Fine("; ".join(fine))
 
 
 def _archive_failures(machine: Machine) -> Outcome:
-    own = machine.the_own()
-    failures = known(own.archive_failures)
+    user = machine.user_settings()
+    failures = known(user.archive_failures)
     if not failures:
         return Fine("no archive has failed within a day")
     name, reason = failures[0]
     seen = f"the archive of '{name[:40]}' could not be made: {reason[:120]}"
-    return Problem(seen, reads=own.cache)
+    return Problem(seen, reads=user.cache)
 
 
 HEARTH = {

@@ -4,15 +4,11 @@ import re
 
 from hearth.base.java import COLLECTOR, OPTION_VARIABLES
 from hearth.doctor.java import java_options, words_of
-from hearth.doctor.machine import Machine, known
+from hearth.doctor.machine import Machine
 from hearth.doctor.rule import Fine, Outcome, Problem, Rule, published
-from hearth.machine.tree import NotSeen, Tree
 
 _CONF = "spark-defaults.conf"
 _ANYWHERE = f"{_CONF} and variables such as JAVA_TOOL_OPTIONS"
-#: OpenJDK's own plan; later ones may be current when you read this.
-_ENDED = (18, 19, 20, 22, 23, 24)
-_NO_SECOND_COMPILER = re.compile(r"-Xint|-client|-XX:TieredStopAtLevel=[0-3]|-XX:-UseCompiler")
 _NO_CONTAINER = "-XX:-UseContainerSupport"
 #: What a plan decides, and a heap size for all JVMs alike.
 _PLANNED = re.compile(
@@ -23,41 +19,17 @@ _HEAP = re.compile(r"-Xmx\S+")
 _COUNT = re.compile(r"-XX:(?:ActiveProcessorCount|ParallelGCThreads|ConcGCThreads)=(\d{1,6})\b")
 
 
-def _java_version(machine: Machine) -> Outcome:
-    home = known(machine.the_own().java_home)
-    text = Tree(home).text("release", 1 << 20)
-    # One that is too old for Spark 4 is refused before (paths.java).
-    version = re.search(r'^JAVA_VERSION="(?:1\.)?(\d{1,3})([\w.+-]{0,40})"', text, re.MULTILINE)
-    if version is None:
-        raise NotSeen(f"could not read {home}/release: it has no version")
-    vendor = re.search(r'^IMPLEMENTOR="([^"\n]{1,60})"', text, re.MULTILINE)
-    early = re.search(r'^JAVA_(?:RUNTIME_)?VERSION="[^"\n]{0,60}-ea\b', text, re.MULTILINE)
-    whose = vendor[1] if vendor else "an unknown vendor"
-    seen = f"Java {version[1]}{version[2]} of {whose} in {home}"
-    if not early and int(version[1]) not in _ENDED:
-        return Fine(seen)
-    return Problem(f"{seen}: an early-access build" if early else seen, reads=f"{home}/release")
-
-
-def _java_compiler(machine: Machine) -> Outcome:
-    words = words_of(java_options(machine))
-    option = next(filter(_NO_SECOND_COMPILER.fullmatch, words), None)
-    if option is None:
-        return Fine("no Java option turns the second compiler off")
-    return Problem(f"Java option {option}", command=f"remove {option} from where you set it")
-
-
 def _container_detection(machine: Machine) -> Outcome:
     if _NO_CONTAINER not in words_of(java_options(machine)):
         return Fine("the JVM sees its container's limits")
-    allowed = machine.the_topology().allowed
+    allowed = machine.require_topology().allowed
     if allowed.memory_limit_bytes is None and allowed.cpu_quota is None:
         return Problem(f"Java option {_NO_CONTAINER}")
     return Problem(f"Java option {_NO_CONTAINER}, and a control group limits this process", "harm")
 
 
 def _java_option_variables(machine: Machine) -> Outcome:
-    environment = machine.the_own().environment
+    environment = machine.user_settings().environment
     for name in OPTION_VARIABLES:
         if option := _PLANNED.search(environment.get(name, "")):
             return Problem(
@@ -70,7 +42,7 @@ def _java_option_variables(machine: Machine) -> Outcome:
 
 
 def _java_options_against_plan(machine: Machine) -> Outcome:
-    settings = machine.the_own().settings
+    settings = machine.user_settings().settings
     for kind in ("extra", "default"):
         for who in ("spark.driver", "spark.executor"):
             key = f"{who}.{kind}JavaOptions"
@@ -81,7 +53,7 @@ def _java_options_against_plan(machine: Machine) -> Outcome:
                     "harm",
                     command=f"remove it there; set {who}.memory",
                 )
-            cpus = len(machine.the_topology().usable_cpus)
+            cpus = len(machine.require_topology().usable_cpus)
             for count in _COUNT.finditer(options):
                 if int(count[1]) > cpus:
                     return Problem(
@@ -94,34 +66,13 @@ def _java_options_against_plan(machine: Machine) -> Outcome:
 def _collector(machine: Machine) -> Outcome:
     option = COLLECTOR.search(java_options(machine))
     chosen = option[1] if option else None
-    slots = max(one.task_slots for one in machine.the_plan().executors)
+    slots = max(one.task_slots for one in machine.require_plan().executors)
     if chosen != "SerialGC" or slots < 2:
         return Fine(f"collector: {chosen or 'chosen by the plan'}")
     return Problem(f"-XX:+UseSerialGC for executors of {slots} task slots")
 
 
 JAVA = {
-    "java-version": Rule(
-        _java_version,
-        why="Spark 4 needs Java 17; a release without long-term support gets no corrections after "
-        "half a year.",
-        reads="the release file of Java",
-        better="Java 17 or 21",
-        source="Spark: overview, downloading; OpenJDK: JDK project, releases; Elasticsearch: "
-        "bootstrap checks, early access",
-        touches="other programs that use the same JAVA_HOME",
-        command="apt-get install openjdk-21-jre-headless",
-    ),
-    "java-compiler": Rule(
-        _java_compiler,
-        why="The first compiler hardly optimises: the code of tasks never gets as fast as it can.",
-        reads=_ANYWHERE,
-        better="both compilers; C1 alone only for commands that end at once",
-        source="Oracle: java command, tiered compilation; Elasticsearch: bootstrap checks, client "
-        "JVM",
-        touches="start-up of very short applications",
-        concerns="cpus",
-    ),
     "container-detection": Rule(
         _container_detection,
         why="Without container support a JVM counts the host's CPUs and memory: too many threads, "

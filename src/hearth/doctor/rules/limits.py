@@ -62,17 +62,8 @@ def _unlimited(name: str, what: str, machine: Machine) -> Outcome:
     return Problem(f"{what}: at most {show_bytes(soft)}", "harm")
 
 
-def _locked_memory(machine: Machine) -> Outcome:
-    _, hard = _limit(machine.tree, "Max locked memory")
-    shown = "unlimited" if hard is None else show_bytes(hard)
-    adapters = [one.name for one in machine.the_topology().devices if one.kind == "infiniband"]
-    if hard is None or not adapters:
-        return Fine(f"locked memory: {shown}, {len(adapters)} RDMA adapters")
-    return Problem(f"locked memory: {shown}, with the RDMA adapter {adapters[0][:40]}")
-
-
 def _group_tasks(machine: Machine) -> Outcome:
-    limits = machine.the_topology().allowed.task_limits
+    limits = machine.require_topology().allowed.task_limits
     of_groups = [one for one in limits if one.name != "RLIMIT_NPROC"]
     if not of_groups:
         need_groups(machine.tree)
@@ -98,7 +89,7 @@ def _memory_maps(machine: Machine) -> Outcome:
 
 def _threads_max(machine: Machine) -> Outcome:
     value = machine.tree.number(_THREADS, 1 << 32)
-    wanted = max(16384, _THREADS_OF_A_CPU * len(machine.the_topology().usable_cpus))
+    wanted = max(16384, _THREADS_OF_A_CPU * len(machine.require_topology().usable_cpus))
     seen = f"kernel.threads-max = {value}"
     if value >= wanted:
         return Fine(seen)
@@ -147,17 +138,6 @@ LIMITS = {
         "memory",
         touches="how much memory the user's other programs may map",
         command="ulimit -v unlimited, and its line 'as' in /etc/security/limits.conf",
-    ),
-    "locked-memory": Rule(
-        _locked_memory,
-        why="RDMA registers memory, which must then stay in place: at the limit, registration "
-        "fails.",
-        reads=f"/{_LIMITS}",
-        better="unlimited where there is an RDMA adapter",
-        source="UCX: frequently asked questions",
-        touches="how much memory the user's programs can hold in place",
-        command="a line '* - memlock unlimited' in /etc/security/limits.d, then log in again; "
-        "docker run --ulimit memlock=-1",
     ),
     "group-tasks": Rule(
         _group_tasks,

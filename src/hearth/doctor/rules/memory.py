@@ -46,7 +46,7 @@ def _huge_pages(machine: Machine) -> Outcome:
     chosen = machine.tree.choice(f"{_HUGE}/enabled", ("always", "madvise", "never"))
     if chosen != "never":
         return Fine(f"transparent huge pages: {chosen}")
-    heap_mb = max(each.heap_mb for each in machine.the_plan().executors)
+    heap_mb = max(each.heap_mb for each in machine.require_plan().executors)
     if heap_mb < _HUGE_FROM_MB:
         return Fine(f"transparent huge pages: never, with heaps of at most {show_mb(heap_mb)}")
     return Problem(
@@ -78,7 +78,7 @@ def _reserved_huge_pages(machine: Machine) -> Outcome:
         raise NotSeen(f"could not read /{_RESERVED}: it holds more than the machine's memory")
     if idle <= _IDLE_SHARE * total:
         return Fine(f"unused explicit huge pages: {show_bytes(idle)}")
-    if not isinstance(machine.own, Absent) and "+UseLargePages" in java_options(machine):
+    if not isinstance(machine.user, Absent) and "+UseLargePages" in java_options(machine):
         return Fine(f"explicit huge pages: {show_bytes(idle)}, and Java's options ask for them")
     return Problem(
         f"explicit huge pages: {show_bytes(idle)} of {show_bytes(total)} reserved and unused",
@@ -87,9 +87,9 @@ def _reserved_huge_pages(machine: Machine) -> Outcome:
 
 
 def _numa_balancing(machine: Machine) -> Outcome:
-    value, plan = machine.tree.number(_BALANCING, 3), machine.the_plan()
+    value, plan = machine.tree.number(_BALANCING, 3), machine.require_plan()
     seen = f"kernel.numa_balancing = {value}"
-    if len(machine.the_topology().usable_nodes) < 2:
+    if len(machine.require_topology().usable_nodes) < 2:
         return Fine(f"{seen}, on one usable node")
     if value & _MOVES and not plan.is_native:
         return Problem(
@@ -142,7 +142,7 @@ def _overcommit(machine: Machine) -> Outcome:
     if "CommitLimit" not in memory or "Committed_AS" not in memory:
         raise NotSeen(f"could not read /{_MEMINFO}: it has no commit limit")
     left = max(0, memory["CommitLimit"] - memory["Committed_AS"]) << 10
-    heaps_mb = _heaps_mb(machine.the_plan())
+    heaps_mb = _heaps_mb(machine.require_plan())
     seen = f"vm.overcommit_memory = 2 leaves {show_bytes(left)}, "
     seen += f"the plan's heaps take {show_mb(heaps_mb)}"
     if heaps_mb << 20 <= left:
@@ -167,7 +167,7 @@ def _dirty_pages(machine: Machine) -> Outcome:
 
 
 def _uneven_nodes(machine: Machine) -> Outcome:
-    nodes = [one for one in machine.the_topology().nodes if one.cpus and one.memory_bytes]
+    nodes = [one for one in machine.require_topology().nodes if one.cpus and one.memory_bytes]
     if len(nodes) < 2:
         return Fine("one node with CPUs and memory")
     middle = median(one.memory_bytes for one in nodes)
@@ -186,7 +186,7 @@ def _uneven_nodes(machine: Machine) -> Outcome:
 
 
 def _node_without_memory(machine: Machine) -> Outcome:
-    nodes = machine.the_topology().nodes
+    nodes = machine.require_topology().nodes
     empty = [one for one in nodes if one.cpus and not one.memory_bytes]
     if not empty:
         return Fine("every node with CPUs has memory")
@@ -208,12 +208,12 @@ def _is_beside_memory(node: NumaNode, nodes: Sequence[NumaNode]) -> bool:
     firmware puts the memory of a processor on a node of its own.
     """
     away = {one.id: node.distances.get(str(one.id)) for one in nodes if one.id != node.id}
-    own = [away[one.id] for one in nodes if not one.cpus and one.memory_bytes]
+    of_memory = [away[one.id] for one in nodes if not one.cpus and one.memory_bytes]
     others = [away[one.id] for one in nodes if one.cpus and one.id != node.id]
-    known = [distance for distance in own + others if distance is not None]
-    if not own or len(known) < len(own) + len(others):
+    known = [distance for distance in of_memory + others if distance is not None]
+    if not of_memory or len(known) < len(of_memory) + len(others):
         return False
-    return min(known[: len(own)]) < min(known[len(own) :], default=1 << 16)
+    return min(known[: len(of_memory)]) < min(known[len(of_memory) :], default=1 << 16)
 
 
 def _modules_or_settings(machine: Machine, hardware: str, settings: str) -> str:
@@ -225,14 +225,16 @@ def _modules_or_settings(machine: Machine, hardware: str, settings: str) -> str:
 
 
 def _memory_only_nodes(machine: Machine) -> Outcome:
-    usable = machine.the_topology().usable_nodes
+    usable = machine.require_topology().usable_nodes
     bare = [one for one in usable if not one.cpus and one.memory_bytes]
     far = [one for one in bare if one.tier not in ("faster", "alike")]
     if not bare:
         return Fine("all usable memory is on nodes with CPUs")
     if not far:
         return Fine("memory without CPUs is as fast as that of nodes with CPUs, or faster")
-    planned = {node for one in machine.the_plan().executors for node in parse_ids(one.memory_nodes)}
+    planned = {
+        node for one in machine.require_plan().executors for node in parse_ids(one.memory_nodes)
+    }
     ids = named("node", [one.id for one in far])
     listed = f"{ids} with {show_bytes(sum(one.memory_bytes for one in far))}"
     if not any(one.cpus and one.memory_bytes for one in usable):
@@ -251,7 +253,7 @@ def _memory_throttle(machine: Machine) -> Outcome:
     if tightest is None:
         return Fine("memory.high: max")
     high, file = tightest
-    total_mb = machine.the_plan().memory_mb
+    total_mb = machine.require_plan().memory_mb
     seen = f"memory.high = {show_bytes(high)}, the plan takes {show_mb(total_mb)}"
     if total_mb << 20 <= high:
         return Fine(seen)
@@ -279,7 +281,7 @@ def _past_kills(machine: Machine) -> Outcome:
 
 def _free_memory(machine: Machine) -> Outcome:
     free = machine.tree.field(_MEMINFO, "MemAvailable") << 10
-    plan = machine.the_plan()
+    plan = machine.require_plan()
     seen = f"available memory: {show_bytes(free)}, the plan takes up to {show_mb(plan.memory_mb)}"
     if plan.memory_mb << 20 <= free:
         return Fine(seen)

@@ -20,7 +20,6 @@ _WIDE_FROM_MB, _WIDE_TO_MB = 32 << 10, 48 << 10
 _LEAST_SHARE = 1 / 8
 _PARTITIONS = "spark.sql.shuffle.partitions"
 _ADAPTIVE = ("spark.sql.adaptive.enabled", "spark.sql.adaptive.coalescePartitions.enabled")
-_LEVEL = "spark.log.level"
 _DECOMMISSION, _SERVICE = "spark.decommission.enabled", "spark.shuffle.service.enabled"
 _TRACKING = "spark.dynamicAllocation.shuffleTracking.enabled"
 _TIMEOUT, _HEARTBEAT = "spark.network.timeout", "spark.executor.heartbeatInterval"
@@ -28,19 +27,10 @@ _TASK, _EXECUTOR = "spark.task.cpus", "spark.executor.cores"
 #: A time as Spark reads it (JavaUtils.timeStringAs), in milliseconds.
 _UNITS = {"ms": 1, "s": 1000, "m": 60_000, "min": 60_000, "h": 3_600_000, "d": 86_400_000}
 _CLUSTER_VARIABLES = ("YARN_CONF_DIR", "HADOOP_CONF_DIR")
-_BLAS = "libblas.so.3"
-_LIBRARIES = (
-    "usr/lib",
-    "usr/lib64",
-    "usr/local/lib",
-    "lib",
-    "lib64",
-    *(f"usr/lib/{a}-linux-gnu" for a in ("x86_64", "aarch64", "powerpc64le")),
-)
 
 
 def _spark_version(machine: Machine) -> Outcome:
-    version = known(machine.the_own().spark_version)
+    version = known(machine.user_settings().spark_version)
     if not re.match(r"\d+\.\d+", version):
         raise NotSeen("the version of Spark is not known: its jars have no spark-core")
     seen = f"Spark {version}"
@@ -49,7 +39,7 @@ def _spark_version(machine: Machine) -> Outcome:
 
 def _heaps_mb(machine: Machine) -> Iterator[tuple[str, int]]:
     """Yield the heaps that the settings name; raise NotSeen."""
-    settings = machine.the_own().settings
+    settings = machine.user_settings().settings
     for key in _HEAPS:
         if key in settings:
             try:
@@ -59,18 +49,18 @@ def _heaps_mb(machine: Machine) -> Iterator[tuple[str, int]]:
 
 
 def _compressed_pointers(machine: Machine) -> Outcome:
-    told = []
+    fine = []
     for key, heap_mb in _heaps_mb(machine):
         seen = f"{key} = {show_mb(heap_mb)}"
         if _WIDE_FROM_MB <= heap_mb < _WIDE_TO_MB:
             return Problem(seen, command=f"{key} 31g there")
-        told.append(seen)
-    return Fine(", ".join(told) or f"no heap size in {_CONF}")
+        fine.append(seen)
+    return Fine(", ".join(fine) or f"no heap size in {_CONF}")
 
 
 def _fixed_heap(machine: Machine) -> Outcome:
-    total = sum(node.memory_bytes for node in machine.the_topology().usable_nodes)
-    executors = len(machine.the_plan().executors)
+    total = sum(node.memory_bytes for node in machine.require_topology().usable_nodes)
+    executors = len(machine.require_plan().executors)
     for key, heap_mb in _heaps_mb(machine):
         heap = heap_mb << 20
         seen = f"{key} = {show_mb(heap_mb)} on a machine of {show_bytes(total)}"
@@ -82,49 +72,27 @@ def _fixed_heap(machine: Machine) -> Outcome:
 
 
 def _shuffle_partitions(machine: Machine) -> Outcome:
-    value = machine.the_own().settings.get(_PARTITIONS)
+    value = machine.user_settings().settings.get(_PARTITIONS)
     if value is None:
         return Fine(f"{_PARTITIONS} is left to the plan")
     if not (value.isascii() and value.isdigit() and len(value) < 10):
         raise NotSeen(f"{_PARTITIONS} in {_CONF} is not a number")
-    slots = sum(one.task_slots for one in machine.the_plan().executors)
+    slots = sum(one.task_slots for one in machine.require_plan().executors)
     if int(value) >= slots:
         return Fine(f"{_PARTITIONS} = {value}, {slots} task slots")
     return Problem(f"{_PARTITIONS} = {value}, and {slots} tasks can run at once")
 
 
 def _adaptive_execution(machine: Machine) -> Outcome:
-    settings = machine.the_own().settings
+    settings = machine.user_settings().settings
     off = [key for key in _ADAPTIVE if settings.get(key, "true").lower() == "false"]
     if not off:
         return Fine("adaptive execution: on")
     return Problem(f"{off[0]} = false", command=f"remove {off[0]} there")
 
 
-def _log_level(machine: Machine) -> Outcome:
-    own = machine.the_own()
-    # The setting goes before the file (SparkContext).
-    level, key, reads = own.settings.get(_LEVEL), _LEVEL, _CONF
-    if level is None:
-        level, key, reads = known(own.root_log_level), "rootLogger.level", "log4j2.properties"
-    if level is None:
-        return Fine("log level: Spark's own")
-    if level.upper() not in ("DEBUG", "TRACE", "ALL"):
-        return Fine(f"log level: {level[:20]}")
-    return Problem(f"log level: {level.upper()}", command=f"remove {key} there", reads=reads)
-
-
-def _native_algebra(machine: Machine) -> Outcome:
-    machine.the_own()  # a capture has no libraries
-    if machine.workload != "ml":
-        return Fine("of interest with --workload ml only")
-    if any(machine.tree.has(f"{folder}/{_BLAS}") for folder in _LIBRARIES):
-        return Fine(f"{_BLAS} is there")
-    return Problem(f"no {_BLAS}")
-
-
 def _spark_contradictions(machine: Machine) -> Outcome:
-    settings = machine.the_own().settings
+    settings = machine.user_settings().settings
     for seen, command in chain(_one_without_the_other(settings), _too_little(settings, machine)):
         return Problem(seen, "harm", command=command)
     return Fine(f"settings of {_CONF} fit together")
@@ -142,8 +110,10 @@ def _one_without_the_other(settings: Mapping[str, str]) -> Iterator[tuple[str, s
         )
     tracked = settings.get(_TRACKING, "true").lower() == "true"
     # A plug-in may keep shuffle files elsewhere.
-    kept = on(_SERVICE) or on(_DECOMMISSION) or "spark.shuffle.sort.io.plugin.class" in settings
-    if on("spark.dynamicAllocation.enabled") and not (kept or tracked):
+    elsewhere = (
+        on(_SERVICE) or on(_DECOMMISSION) or "spark.shuffle.sort.io.plugin.class" in settings
+    )
+    if on("spark.dynamicAllocation.enabled") and not (elsewhere or tracked):
         yield (
             "dynamic allocation without shuffle service or tracking: Spark refuses to start",
             f"remove {_TRACKING} there",
@@ -166,7 +136,7 @@ def _too_little(settings: Mapping[str, str], machine: Machine) -> Iterator[tuple
         yield seen, f"{_EXECUTOR} {task} there, or remove {_TASK}"
     if _is_in_a_cluster(machine):
         return  # its executors are on other machines
-    cpus = len(machine.the_topology().usable_cpus)
+    cpus = len(machine.require_topology().usable_cpus)
     if cores > cpus:
         yield (
             f"{_EXECUTOR} = {cores} on {counted(cpus, 'CPU')}: no executor fits",
@@ -176,9 +146,9 @@ def _too_little(settings: Mapping[str, str], machine: Machine) -> Iterator[tuple
 
 def _is_in_a_cluster(machine: Machine) -> bool:
     """Return whether it is of a fleet, or Spark's settings or variables lead to one."""
-    own = machine.the_own()
-    named = any(own.environment.get(name) for name in _CLUSTER_VARIABLES)
-    return machine.of_fleet or own.names_a_cluster or named
+    user = machine.user_settings()
+    named = any(user.environment.get(name) for name in _CLUSTER_VARIABLES)
+    return machine.of_fleet or user.names_a_cluster or named
 
 
 def _milliseconds(text: str, unit: str) -> int | None:
@@ -244,24 +214,6 @@ SPARK = {
         source="Spark: SQL performance tuning guide, adaptive query execution",
         touches="plans of queries can change from run to run",
         concerns="queries",
-    ),
-    "log-level": Rule(
-        _log_level,
-        why="At this level Spark writes lines for every block and every message; tasks wait for "
-        "the log.",
-        reads=f"{_CONF}, log4j2.properties",
-        better="info or warn; debug for the classes of interest alone",
-        source="Spark: configuration, configuring logging; ClickHouse: warnings, logging level",
-        touches="what the logs of later runs tell",
-    ),
-    "native-algebra": Rule(
-        _native_algebra,
-        why="Spark ML multiplies matrices in Java unless it finds a native BLAS.",
-        reads="/usr/lib",
-        better="OpenBLAS or MKL as libblas.so.3, with one thread (OPENBLAS_NUM_THREADS=1)",
-        source="Spark: MLlib linear algebra acceleration guide",
-        touches="other programs find the library too",
-        command="apt-get install libopenblas0",
     ),
     "spark-contradictions": Rule(
         _spark_contradictions,

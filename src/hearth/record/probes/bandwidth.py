@@ -1,23 +1,23 @@
 """Memory bandwidth of the machine, where it is counted: resctrl, else the memory controllers.
 
-Documentation/arch/x86/resctrl.rst: `mon_data/mon_L3_NN/mbm_total_bytes` and `mbm_local_bytes`
-count, for each last-level cache, the bytes from all memory and from memory of its own node. The
-controllers' own counters (Intel `uncore_imc`, AMD `amd_umc`, POWER9's nest `nest_mcs`) are read
-through `perf stat -a`, by socket.
+Documentation/arch/x86/resctrl.rst: `mon_data/mon_L3_NN/mbm_total_bytes` counts, for each last-level
+cache, the bytes from and to all memory. The controllers' own counters (Intel `uncore_imc`, AMD
+`amd_umc`, POWER9's nest `nest_mcs`) are read through `perf stat -a`, by socket.
 """
 
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from hearth.base.ids import show_ids
 from hearth.record.counters import CounterReading
 from hearth.record.probes.base import Probe, Roots, Row, SampledProcess, unreadable
 from hearth.record.probes.perf import PerfStat, read_once, start_perf
+from hearth.record.schema import ProbeStatus
 
 _PREFIX = "mon_L3_"
-_COUNTS = {"total_bytes": "mbm_total_bytes", "local_bytes": "mbm_local_bytes"}
+_TOTAL = "mbm_total_bytes"
 #: Of Intel's servers, and of its processors for clients.
 _OF_INTEL = ("cas_count_read", "cas_count_write", "data_reads", "data_writes")
 _OF_AMD = ("umc_cas_cmd.rd", "umc_cas_cmd.wr")
@@ -38,7 +38,7 @@ class BandwidthProbe(Probe):
         super().__init__(roots)
         self._perf = perf or shutil.which("perf")
         self._stream: PerfStat | None = None
-        self._totals: dict[str, dict[str, int]] = {}
+        self._totals: dict[str, int] = {}
 
     @property
     def _data(self) -> Path:
@@ -55,7 +55,7 @@ class BandwidthProbe(Probe):
 
     def supported(self) -> str | None:
         if self._resctrl:
-            return unreadable(min(self._data.glob(f"{_PREFIX}*")) / _COUNTS["total_bytes"])
+            return unreadable(min(self._data.glob(f"{_PREFIX}*")) / _TOTAL)
         events = uncore_events(self.roots.sys)
         if not events:
             return (
@@ -73,25 +73,32 @@ class BandwidthProbe(Probe):
             "root, or 'sysctl kernel.perf_event_paranoid=0'"
         )
 
+    def survey(self) -> ProbeStatus:
+        """Return it with each domain's CPUs, from which a report derives NUMA nodes."""
+        status = super().survey()
+        if status.status == "absent":
+            return status
+        return replace(status, source=self.source, domains=self.domains())
+
     def domains(self) -> dict[str, str]:
         """Return the CPUs of each domain that is counted, as a kernel's list."""
-        own = _by_cache(self.roots.sys) if self._resctrl else _by_socket(self.roots.sys)
-        return {name: show_ids(cpus) for name, cpus in own.items()}
+        cpus_of = _by_cache(self.roots.sys) if self._resctrl else _by_socket(self.roots.sys)
+        return {name: show_ids(cpus) for name, cpus in cpus_of.items()}
 
     def sample(self, targets: Sequence[SampledProcess]) -> Iterator[Row]:
         if self._resctrl:
-            yield _row("resctrl", self._cache_bytes())
+            yield _row(self._cache_bytes())
         else:
             yield from self._controllers()
 
-    def _cache_bytes(self) -> dict[str, Any]:
-        domains = {}
+    def _cache_bytes(self) -> dict[str, int]:
+        totals = {}
         for folder in sorted(self._data.glob(f"{_PREFIX}*")):
-            read = {name: (folder / file).read_text().strip() for name, file in _COUNTS.items()}
+            text = (folder / _TOTAL).read_text().strip()
             # The kernel answers "Unavailable" where a counter was taken meanwhile.
-            counts = {name: int(text) for name, text in read.items() if text.isdigit()}
-            domains[f"L3:{folder.name.removeprefix(_PREFIX)}"] = counts
-        return domains
+            if text.isdigit():
+                totals[f"L3:{folder.name.removeprefix(_PREFIX)}"] = int(text)
+        return totals
 
     def _controllers(self) -> Iterator[Row]:
         """Yield perf's intervals added up, so that rows are cumulative as resctrl's are."""
@@ -100,36 +107,26 @@ class BandwidthProbe(Probe):
             assert self._perf is not None
             what = ["-a", "--per-socket", "-e", ",".join(events)]
             self._stream = start_perf(self._perf, what)
-            self._totals = {name: {"read_bytes": 0, "write_bytes": 0} for name in self.domains()}
-            yield _row("uncore", _with_total(self._totals))
+            self._totals = dict.fromkeys(self.domains(), 0)
+            yield _row(dict(self._totals))
             return
         readings = list(self._stream.readings())
-        unknown = {reading.domain for reading in readings if reading.value is None}
+        lost = {r.domain: None for r in readings if r.value is None and r.domain is not None}
         for reading in readings:
             if reading.domain is not None and reading.value is not None:
-                total = self._totals.setdefault(reading.domain, {"read_bytes": 0, "write_bytes": 0})
-                total[_direction(reading.event)] += _bytes(reading)
+                total = self._totals.get(reading.domain, 0)
+                self._totals[reading.domain] = total + _bytes(reading)
         if readings:
-            known = {name: t for name, t in self._totals.items() if name not in unknown}
-            lost = {name: {"total_bytes": None} for name in unknown if name is not None}
-            yield _row("uncore", {**_with_total(known), **lost})
+            yield _row({**self._totals, **lost})
 
     def close(self) -> None:
         if self._stream is not None:
             self._stream.end()
 
 
-def _row(source: str, domains: dict[str, Any]) -> Row:
-    return "samples/bandwidth.jsonl", {"source": source, "domains": domains}
-
-
-def _with_total(domains: dict[str, dict[str, int]]) -> dict[str, dict[str, int]]:
-    return {name: {"total_bytes": sum(d.values()), **d} for name, d in domains.items()}
-
-
-def _direction(event: str) -> str:
-    reads = "read" in event or event.endswith(".rd") or "_RD_" in event
-    return "read_bytes" if reads else "write_bytes"
+def _row(total_bytes: Mapping[str, int | None]) -> Row:
+    """Return the row; None for a domain that was not counted since the row before."""
+    return "samples/bandwidth.jsonl", {"total_bytes": total_bytes}
 
 
 def _bytes(reading: CounterReading) -> int:
@@ -139,14 +136,14 @@ def _bytes(reading: CounterReading) -> int:
 def uncore_events(sys: Path) -> tuple[str, ...]:
     """Return the memory controllers' read and write events, where the kernel has their counters."""
     devices = sys / "bus" / "event_source" / "devices"
-    found = []
+    names = []
     for device in sorted(devices.glob("uncore_imc*")):
-        found += [f"{device.name}/{n}/" for n in _OF_INTEL if (device / "events" / n).exists()]
+        names += [f"{device.name}/{n}/" for n in _OF_INTEL if (device / "events" / n).exists()]
     for device in sorted(devices.glob("nest_mcs*_imc")):
         events = sorted(file.name for file in device.glob(f"events/{_OF_POWER}"))
         # The unit and the scale of an event are files of their own.
-        found += [f"{device.name}/{name}/" for name in events if "." not in name]
-    return (*found, *_OF_AMD) if any(devices.glob("amd_umc*")) else tuple(found)
+        names += [f"{device.name}/{name}/" for name in events if "." not in name]
+    return (*names, *_OF_AMD) if any(devices.glob("amd_umc*")) else tuple(names)
 
 
 def _by_cache(sys: Path) -> dict[str, set[int]]:

@@ -5,7 +5,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
+
+from hearth.record.schema import ProbeStatus
 
 _PART_BYTES = 1 << 14
 
@@ -42,7 +44,6 @@ class Probe(ABC):
     """
 
     name: ClassVar[str]
-    version: ClassVar[int] = 1
     cost: ClassVar[str]
     least_period_s: ClassVar[float] = 1.0
     budget_share: ClassVar[float] = 0.001
@@ -53,6 +54,24 @@ class Probe(ABC):
     @abstractmethod
     def supported(self) -> str | None:
         """Return why it cannot measure here; None where it can."""
+
+    def survey(self) -> ProbeStatus:
+        """Return what it can do here, as recorded."""
+        reason = self.supported()
+        return ProbeStatus(
+            name=self.name,
+            status="on" if reason is None else "absent",
+            reason=reason,
+            period_s=self.least_period_s,
+            more={"cost": self.cost, **self.tried()},
+        )
+
+    def tried(self) -> dict[str, Any]:
+        """Return what the survey has tried, for the record."""
+        return {}
+
+    def resume(self, status: ProbeStatus) -> None:  # noqa: B027 - most probes try nothing
+        """Take what the survey of this run has tried, so that it is not tried again."""
 
     @abstractmethod
     def sample(self, targets: Sequence[SampledProcess]) -> Iterator[Row]:

@@ -1,4 +1,4 @@
-"""Hardware and software events of each JVM, and perf's own top-down metrics of the processor.
+"""Hardware events of each JVM, and perf's own top-down metrics of the processor.
 
 Which events a processor has, and under which names perf knows them, is tried before a run.
 """
@@ -6,6 +6,7 @@ Which events a processor has, and under which names perf knows them, is tried be
 import shutil
 from collections.abc import Iterator, Sequence
 from functools import cached_property
+from typing import Any
 
 from hearth.record.counters import CYCLE_METRICS, CounterReading, topdown_metric
 from hearth.record.probes.base import Probe, Roots, Row, SampledProcess
@@ -19,8 +20,8 @@ from hearth.record.probes.perf import (
     try_generations,
     try_metrics,
 )
+from hearth.record.schema import ProbeStatus
 
-SOFTWARE = ("context-switches", "cpu-migrations", "page-faults")
 HARDWARE = (
     *("cycles", "instructions", "branches", "branch-misses", "LLC-loads", "LLC-load-misses"),
     *("node-loads", "node-load-misses", "dTLB-loads", "dTLB-load-misses", "iTLB-load-misses"),
@@ -61,31 +62,13 @@ METRIC_GROUPS = (
 )
 #: The same with levels 3 and 4, for the runs of a study: more events take turns on the counters.
 DEEP_METRIC_GROUPS = ("TopdownL1,TopdownL2,TopdownL3,TopdownL4", *METRIC_GROUPS)
-#: For levels 3 and 4 with a perf without these groups: Skylake and later, Ivy Bridge to Broadwell.
-DEEP = (
-    (
-        *("idq_uops_not_delivered.cycles_0_uops_deliv.core", "cycle_activity.stalls_mem_any"),
-        *("cycle_activity.stalls_l1d_miss", "cycle_activity.stalls_l2_miss"),
-        *("cycle_activity.stalls_l3_miss", "exe_activity.bound_on_stores"),
-        *("exe_activity.exe_bound_0_ports", "dtlb_load_misses.stlb_hit"),
-        *("dtlb_load_misses.walk_active", "icache_16b.ifdata_stall"),
-    ),
-    (
-        *("idq_uops_not_delivered.cycles_0_uops_deliv.core", "cycle_activity.stalls_ldm_pending"),
-        *("cycle_activity.stalls_l1d_pending", "cycle_activity.stalls_l2_pending"),
-        *("mem_load_uops_retired.llc_hit", "mem_load_uops_retired.llc_miss"),
-        *("resource_stalls.sb", "icache.ifetch_stall", "cycle_activity.cycles_no_execute"),
-        *("dtlb_load_misses.stlb_hit", "dtlb_load_misses.walk_duration"),
-    ),
-)
 #: For a perf without these groups. Slots of Ice Lake and later are read as one group, led by
 #: `slots` (perf-stat(1)); Sandy Bridge to Skylake; POWER10, POWER9, POWER8 (Linux names them in
 #: tools/perf/pmu-events/arch/powerpc).
 TOP_DOWN = (
     (
         *("slots", "topdown-retiring", "topdown-bad-spec", "topdown-fe-bound"),
-        *("topdown-be-bound", "topdown-mem-bound", "topdown-fetch-lat"),
-        *("topdown-br-mispredict", "topdown-heavy-ops"),
+        *("topdown-be-bound", "topdown-mem-bound"),
     ),
     ("slots", "topdown-retiring", "topdown-bad-spec", "topdown-fe-bound", "topdown-be-bound"),
     (
@@ -105,10 +88,9 @@ TOP_DOWN = (
 
 
 class CountersProbe(Probe):
-    """Hardware and software events of each JVM through one `perf stat` for each.
+    """Hardware events of each JVM through one `perf stat` for each.
 
-    Software events go to `samples/scheduler.jsonl`, hardware events to `samples/counters.jsonl`; a
-    probe of either kind that cannot count is absent with the reason, never zero.
+    An event that cannot be counted is absent with the reason, never zero.
     """
 
     name = "counters"
@@ -123,28 +105,32 @@ class CountersProbe(Probe):
         self._metrics: str | None = None
         self._streams: dict[SampledProcess, PerfStat] = {}
 
+    def tried(self) -> dict[str, Any]:
+        group = self.metric_group if self.hardware.counted else None
+        return {
+            "events": self.hardware.counted,
+            "absent_events": self.hardware.absent,
+            "metric_group": group,
+        }
+
+    def resume(self, status: ProbeStatus) -> None:
+        self.use(status.more["events"], status.more.get("metric_group"))
+
     def use(self, events: Sequence[str], metric_group: str | None = None) -> None:
         """Take what was tried already, so that it is not tried twice."""
         self._events, self._metrics = events, metric_group
 
     @cached_property
-    def _everywhere(self) -> Tried:
-        """The events that any perf knows, tried together: a trial takes 25 ms of CPU time."""
-        return try_events(self._perf, SOFTWARE + HARDWARE) if self._perf else Tried((), {})
-
-    @cached_property
     def hardware(self) -> Tried:
         if self._perf is None:
             return Tried((), {})
-        basic = self._everywhere.of(HARDWARE)
+        basic = try_events(self._perf, HARDWARE)
         if "cycles" not in basic.counted:
             return basic  # the processor's own events need the same counters
         of_s4 = try_generations(self._perf, OF_S4)
-        own = self.metric_group is not None
-        topdown = Tried((), {}) if own else try_generations(self._perf, TOP_DOWN)
-        more = self._deep and not own
-        deeper = try_generations(self._perf, DEEP) if more else Tried((), {})
-        tried = (basic, of_s4, topdown, deeper)
+        has_metrics = self.metric_group is not None
+        topdown = Tried((), {}) if has_metrics else try_generations(self._perf, TOP_DOWN)
+        tried = (basic, of_s4, topdown)
         counted = dict.fromkeys(event for one in tried for event in one.counted)
         absent = {event: why for one in tried for event, why in one.absent.items()}
         return Tried(tuple(counted), absent)
@@ -155,25 +141,13 @@ class CountersProbe(Probe):
         groups = DEEP_METRIC_GROUPS if self._deep else METRIC_GROUPS
         return try_metrics(self._perf, groups) if self._perf else None
 
-    @cached_property
-    def software(self) -> Tried:
-        return self._everywhere.of(SOFTWARE)
-
     def supported(self) -> str | None:
-        """Return hardware events; see `scheduler_supported` for the software events."""
         if self._perf is None:
             return "perf is not installed (Debian: apt-get install linux-perf)"
         if not self.hardware.counted:
             reasons = sorted(set(self.hardware.absent.values()))
             where = f"{self._perf} counts none of {len(HARDWARE)} hardware events here"
             return f"{where} ({', '.join(reasons)}): {self._why_not()}"
-        return None
-
-    def scheduler_supported(self) -> str | None:
-        if self._perf is None:
-            return "perf is not installed (Debian: apt-get install linux-perf)"
-        if not self.software.counted:
-            return f"{self._perf} counts no software event here: {self._why_not()}"
         return None
 
     def _why_not(self) -> str:
@@ -188,7 +162,7 @@ class CountersProbe(Probe):
 
     def sample(self, targets: Sequence[SampledProcess]) -> Iterator[Row]:
         if self._events is None:
-            self._events = (*self.software.counted, *self.hardware.counted)
+            self._events = self.hardware.counted
             self._metrics = self.metric_group if self.hardware.counted else None
         events = self._events
         jvms = {target for target in targets if target.role in ("driver", "executor")}
@@ -211,7 +185,6 @@ class CountersProbe(Probe):
     ) -> Iterator[Row]:
         """Yield a line's event, and its metric where that is one of top-down."""
         event, share = plain(reading.event), stream.running_share(reading)
-        kind = "scheduler" if event in SOFTWARE else "counters"
         interval_s = stream.interval_s(event, reading.t)
         head = {**target.identity, "interval_s": interval_s}
         if event and interval_s > 0:  # a metric may count what is counted already: once is enough
@@ -219,7 +192,7 @@ class CountersProbe(Probe):
             row["running_share"] = reading.running_share
             if reading.absent is not None:
                 row["absent"] = reading.absent
-            yield f"samples/{kind}.jsonl", row
+            yield "samples/counters.jsonl", row
         metric = topdown_metric(reading)
         if metric is not None:
             unit = "share of cycles" if metric[0] in CYCLE_METRICS else "share of slots"

@@ -1,27 +1,22 @@
-"""Sample the memory of each process: pages per NUMA node, memory policy, huge pages.
+"""Sample the memory of each process: pages per NUMA node, memory policies.
 
 The kernel walks the page tables of the whole process to answer, under the lock that the process
 needs to map memory, which is slow for a large heap: hence the longer period, which the sampler
 lengthens further where a sample is costly.
 """
 
-import re
 from collections.abc import Iterator, Sequence
-from pathlib import Path
-from typing import Any
 
 from hearth.record import kernel
 from hearth.record.probes.base import Probe, Row, SampledProcess, read_if_alive, unreadable
 
-_HUGE = re.compile(r"^AnonHugePages:\s+(\d+) kB", re.MULTILINE)
-
 
 class MemoryProbe(Probe):
-    """/proc/PID/numa_maps and the huge pages of /proc/PID/smaps_rollup."""
+    """/proc/PID/numa_maps."""
 
     name = "memory"
     budget_share = 0.003
-    cost = "two walks over the page tables of each process: about 2 ms for each GB of 4 KB pages"
+    cost = "a walk over the page tables of each process: about 1 ms for each GB of 4 KB pages"
     least_period_s = 10.0
 
     def supported(self) -> str | None:
@@ -39,11 +34,5 @@ class MemoryProbe(Probe):
             ):
                 continue
             nodes, policies = kernel.parse_numa_maps(maps)
-            row: dict[str, Any] = {"nodes": nodes, "policies": policies, **_huge_pages(folder)}
+            row = {"nodes": nodes, "policies": policies}
             yield "samples/memory.jsonl", {**target.identity, **row}
-
-
-def _huge_pages(folder: Path) -> dict[str, int]:
-    """Return transparent huge pages, which numa_maps does not show; no key where not readable."""
-    match = _HUGE.search(read_if_alive(folder / "smaps_rollup") or "")
-    return {"thp_kb": int(match[1])} if match else {}

@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from hearth.base.processes import die_with
 from hearth.record.counters import CounterReading, parse_perf_line, topdown_metric
 
-_IN_THE_KERNEL = ("context-switches", "cpu-migrations")
 _TRY_LIMIT_S = 20
 _INTERVAL_MS = 1000
 _LONGEST = 1 << 20
@@ -24,11 +23,6 @@ class Tried:
 
     counted: tuple[str, ...]
     absent: dict[str, str]
-
-    def of(self, events: Sequence[str]) -> "Tried":
-        """Return the readings of these processes only."""
-        counted = tuple(event for event in self.counted if event in events)
-        return Tried(counted, {e: why for e, why in self.absent.items() if e in events})
 
 
 def try_events(perf: str, events: Sequence[str]) -> Tried:
@@ -44,8 +38,6 @@ def try_events(perf: str, events: Sequence[str]) -> Tried:
     for event, reading in by_event.items():
         if reading.value is None:
             absent[event] = reading.absent or "no value"
-        elif reading.event.endswith(":u") and event in _IN_THE_KERNEL:
-            absent[event] = "happens in the kernel, of which perf may count nothing here"
         else:
             counted.append(event)
     return Tried(tuple(counted), absent)
@@ -77,8 +69,8 @@ def try_metrics(perf: str, groups: Sequence[str]) -> str | None:
 
 def _count(perf: str, events: list[str]) -> dict[str, CounterReading] | None:
     readings = read_once(perf, ["-e", listed(events)])
-    found = {plain(reading.event): reading for reading in readings if reading.event}
-    return found or None
+    by_event = {plain(reading.event): reading for reading in readings if reading.event}
+    return by_event or None
 
 
 def read_once(perf: str, what: Sequence[str]) -> list[CounterReading]:

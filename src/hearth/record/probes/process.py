@@ -13,8 +13,7 @@ from hearth.record.probes.schedstat import Schedstat
 
 #: voluntary, involuntary switches; ns run; ns waited for a CPU.
 _Counts = tuple[int, int, int, int]
-_SUMMED = ("voluntary", "involuntary", "run_ns", "run_delay_ns")
-_IO = ("read_bytes", "write_bytes", "rchar", "wchar")
+_SUMMED = ("voluntary", "involuntary", "", "run_delay_ns")
 
 
 class ProcessProbe(Probe):
@@ -55,14 +54,10 @@ class ProcessProbe(Probe):
             "stime": stat.stime,
             "minflt": stat.minflt,
             "majflt": stat.majflt,
-            "threads": stat.threads,
             "rss_kb": kernel.kilobytes(status, "VmRSS"),
             "rss_max_kb": kernel.kilobytes(status, "VmHWM"),
-            "anon_kb": kernel.kilobytes(status, "RssAnon"),
-            "file_kb": kernel.kilobytes(status, "RssFile"),
-            "blkio_ticks": stat.blkio_ticks,
             **self._summed(target, folder),
-            **_bytes(folder),
+            **_written(folder),
         }
 
     def _summed(self, target: SampledProcess, folder: str) -> dict[str, int]:
@@ -76,7 +71,7 @@ class ProcessProbe(Probe):
                     counts[f"{thread} until {len(counts)}"] = before
                 counts[thread] = reading
         sums = [sum(column) for column in zip(*counts.values(), strict=True)]
-        return dict(zip(_SUMMED, sums, strict=False))
+        return {name: total for name, total in zip(_SUMMED, sums, strict=False) if name}
 
 
 def _reading(thread: str, schedstat: bytes, before: _Counts | None) -> _Counts | None:
@@ -90,11 +85,11 @@ def _reading(thread: str, schedstat: bytes, before: _Counts | None) -> _Counts |
     return None if status is None else (*kernel.parse_switches(status), run_ns, delay_ns)
 
 
-def _bytes(folder: str) -> dict[str, int]:
-    """Read /proc/PID/io, the owner's alone (ptrace access, proc(5)): absent keys elsewhere."""
+def _written(folder: str) -> dict[str, int]:
+    """Read /proc/PID/io, the owner's alone (ptrace access, proc(5)): no key elsewhere."""
     try:
         text = read_if_alive(f"{folder}/io")
     except PermissionError:
         return {}
-    numbers = kernel.parse_numbers(text or "")
-    return {name: numbers[name] for name in _IO if name in numbers}
+    written = kernel.parse_numbers(text or "").get("write_bytes")
+    return {} if written is None else {"write_bytes": written}

@@ -43,7 +43,7 @@ def kind_of(comm: str) -> str:
     return "other"
 
 
-class _Seen(NamedTuple):
+class _Reading(NamedTuple):
     """A thread as last read: its schedstat, name, and ticks in user and system mode."""
 
     schedstat: bytes
@@ -52,7 +52,7 @@ class _Seen(NamedTuple):
     stime: int
 
 
-_NEVER = _Seen(b"", "", 0, 0)
+_NEVER = _Reading(b"", "", 0, 0)
 
 
 class ThreadProbe(Probe):
@@ -64,15 +64,15 @@ class ThreadProbe(Probe):
 
     def __init__(self, roots: Roots) -> None:
         super().__init__(roots)
-        self._seen: dict[SampledProcess, dict[int, _Seen]] = {}
+        self._last: dict[SampledProcess, dict[int, _Reading]] = {}
         self._schedstat = Schedstat(roots.proc)
 
     def supported(self) -> str | None:
         return unreadable(self.roots.proc / "self" / "stat")
 
     def sample(self, targets: Sequence[SampledProcess]) -> Iterator[Row]:
-        for gone in self._seen.keys() - set(targets):
-            del self._seen[gone]
+        for gone in self._last.keys() - set(targets):
+            del self._last[gone]
         self._schedstat.keep_only(targets)
         for target in targets:
             row = self._row(target)
@@ -80,8 +80,8 @@ class ThreadProbe(Probe):
                 yield "samples/threads.jsonl", {**target.identity, **row}
 
     def _row(self, target: SampledProcess) -> dict[str, object] | None:
-        before = self._seen.get(target, {})
-        now: dict[int, _Seen] = {}
+        before = self._last.get(target, {})
+        now: dict[int, _Reading] = {}
         ran, names = [], {}
         for thread, schedstat in self._schedstat.of(target):
             tid = int(thread)
@@ -93,11 +93,11 @@ class ThreadProbe(Probe):
             if text is None:
                 continue
             stat = kernel.parse_stat(text)
-            now[tid] = seen = _Seen(schedstat, stat.comm, stat.utime, stat.stime)
+            now[tid] = reading = _Reading(schedstat, stat.comm, stat.utime, stat.stime)
             last = last or _NEVER
-            if last.comm != seen.comm:
-                names[thread] = [seen.comm, kind_of(seen.comm)]
-            if (last.utime, last.stime) != (seen.utime, seen.stime):
-                ran.append([tid, stat.cpu, seen.utime, seen.stime])
-        self._seen[target] = now
-        return {"alive": len(now), "ran": ran, "names": names} if now else None
+            if last.comm != reading.comm:
+                names[thread] = [reading.comm, kind_of(reading.comm)]
+            if (last.utime, last.stime) != (reading.utime, reading.stime):
+                ran.append([tid, stat.cpu, reading.utime, reading.stime])
+        self._last[target] = now
+        return {"ran": ran, "names": names} if now else None

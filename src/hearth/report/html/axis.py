@@ -33,7 +33,7 @@ def axis(run: Analysis, executors: list[str]) -> dict[str, Any]:
         "tasks": None if isinstance(run.tasks_sample, Absent) else to_json(run.tasks_sample),
         "running": _one(timeline.running_tasks, every),
         "slots": _one(timeline.slots, every),
-        "pauses": [] if isinstance(timeline.gc, Absent) else [list(p[:4]) for p in timeline.gc],
+        "pauses": [] if isinstance(timeline.gc, Absent) else [list(pause) for pause in timeline.gc],
         "cpus": _cpus(timeline, run.machine, every),
         "node_cpu": _many(timeline.cpu_by_node, every),
         "local": _many(timeline.local_share_by_executor, every),
@@ -98,12 +98,12 @@ def _cpus(
     timeline: Timeline, machine: Measured[AnalysedMachine], every: int
 ) -> dict[str, Any] | None:
     """Return CPUs busy: each executor's own, and those of processes that are not of the run."""
-    own = _many(timeline.cpu_by_executor, every)
-    if own is None:
+    by_executor = _many(timeline.cpu_by_executor, every)
+    if by_executor is None:
         return None
     other = timeline.cpu_other
     return {
-        "own": own,
+        "by_executor": by_executor,
         "other": None if isinstance(other, Absent) else [_positive(v) for v in thin(other, every)],
         "all": None
         if isinstance(machine, Absent)
@@ -132,6 +132,18 @@ def _bandwidth(timeline: Timeline, every: int) -> dict[str, Any] | None:
     return {"share": shares, "gb_s": rates}
 
 
+def cpu_rows(
+    used: Iterable[int], machines: Iterable[Measured[AnalysedMachine]]
+) -> list[tuple[int, str | None]]:
+    """Return the CPUs of some machines, and others that were used, by node; None: it is unknown."""
+    node_of: dict[int, str] = {}
+    for machine in machines:
+        for node in [] if isinstance(machine, Absent) else machine.nodes:
+            node_of |= dict.fromkeys(parse_ids(node.cpus), node.id)
+    cpus = sorted({*used, *node_of}, key=lambda cpu: (natural(node_of.get(cpu, "")), cpu))
+    return [(cpu, node_of.get(cpu)) for cpu in cpus]
+
+
 def _threads(
     threads: Measured[ThreadTrace], machine: Measured[AnalysedMachine]
 ) -> dict[str, Any] | None:
@@ -141,17 +153,15 @@ def _threads(
     """
     if isinstance(threads, Absent):
         return None
-    nodes = [] if isinstance(machine, Absent) else machine.nodes
-    node_of = {cpu: node.id for node in nodes for cpu in parse_ids(node.cpus)}
     columns = threads.columns
-    cpus = sorted({*columns.cpu, *node_of}, key=lambda cpu: (natural(node_of.get(cpu, "")), cpu))
-    row = {cpu: place for place, cpu in enumerate(cpus)}
+    cpus = cpu_rows(columns.cpu, [machine])
+    row = {cpu: at for at, (cpu, _) in enumerate(cpus)}
     every = max(1, -(-len(columns.t) // MOST_PLACES))
     keys = list(zip(columns.pid, columns.tid, strict=True))
     ids = {key: number for number, key in enumerate(dict.fromkeys(keys))}
     thread = [ids[key] for key in keys]
     return {
-        "cpus": [[cpu, node_of.get(cpu)] for cpu in cpus],
+        "cpus": cpus,
         "t": columns.t[::every],
         "row": [row[cpu] for cpu in columns.cpu[::every]],
         "thread": thread[::every],

@@ -77,7 +77,7 @@
   const inked = (fill, opacity, stroke) => ({ style: { fill, opacity, stroke, lineWidth: stroke ? 1.5 : 0 } });
 
   function lanes(data) {
-    const found = [], rows = data.tasks && taskRows(data);
+    const lanes = [], rows = data.tasks && taskRows(data);
     const at = values => values.map((value, i) => [data.t[i], value]);
     const area = (name, values, colour, stack) => ({ name, type: "line", data: at(values), showSymbol: false, step: "end", stack,
       lineStyle: { width: 1, color: colour }, itemStyle: { color: colour }, areaStyle: { opacity: 0.5 } });
@@ -89,7 +89,7 @@
 
     if (data.stages.length) {
       const high = Math.min(14, 1 + Math.max(...data.stages.map(s => s[6])));
-      found.push({ key: "stages", title: `stages (${data.stages.length})`, height: high * BAR, rows: high, series: [{
+      lanes.push({ key: "stages", title: `stages (${data.stages.length})`, height: high * BAR, rows: high, series: [{
         type: "custom", encode: { x: [0, 2], y: 1 },
         data: data.stages.map(s => [s[3], s[6] % high, s[4] ?? data.wall_s, s[0]]),
         renderItem: bar((api, shape) => ({ ...inked(style("--stage"), api.value(3) % 2 ? 0.95 : 0.7),
@@ -98,7 +98,7 @@
     }
     if (rows) {
       const each = Math.max(4, Math.min(24, 480 / rows.count));
-      found.push({ key: "tasks", title: "", height: Math.max(24, rows.count * each), rows: rows.count, labels: rows.labels, taskRows: rows, series: [{
+      lanes.push({ key: "tasks", title: "", height: Math.max(24, rows.count * each), rows: rows.count, labels: rows.labels, taskRows: rows, series: [{
         id: "tasks", type: "custom", progressive: 0, encode: { x: [0, 2], y: 1 }, data: [],
         renderItem: bar(api => {
           const i = api.value(5), tasks = data.tasks;
@@ -107,41 +107,41 @@
           return inked(fill, tasks.stage[i] % 2 ? 0.85 : 0.6, tasks.straggler[i] ? style("--ink") : undefined);
         }) }] });
     }
-    if (data.running && data.slots) found.push({ key: "running", title: "running tasks (area) of task slots (line)", height: 64, value: { min: 0, minInterval: 1 },
+    if (data.running && data.slots) lanes.push({ key: "running", title: "running tasks (area) of task slots (line)", height: 64, value: { min: 0, minInterval: 1 },
       series: [area("running tasks", data.running, style("--c0")), line("task slots", data.slots, style("--ink"))] });
     if (data.cpus) {
-      const series = list(data.cpus.own, byExecutor, (n, v, c) => area(n, v, c, "cpu"), named);
+      const series = list(data.cpus.by_executor, byExecutor, (n, v, c) => area(n, v, c, "cpu"), named);
       if (data.cpus.other) series.push(area("other programs", data.cpus.other, style("--quiet"), "cpu"));
-      found.push({ key: "cpus", title: "busy CPUs: by executor" + (data.cpus.other ? ", and of other programs (grey)" : ""), height: 84,
+      lanes.push({ key: "cpus", title: "busy CPUs: by executor" + (data.cpus.other ? ", and of other programs (grey)" : ""), height: 84,
         value: { min: 0, max: data.cpus.all ?? undefined }, series });
     }
-    if (data.node_cpu) found.push({ key: "node_cpu", title: "share of each node's CPUs that is busy", height: 60, value: share,
+    if (data.node_cpu) lanes.push({ key: "node_cpu", title: "share of each node's CPUs that is busy", height: 60, value: share,
       series: list(data.node_cpu, (_, i) => hue(i + 3), line, n => "node " + n) });
     if (data.pauses.length) {
       const names = [...new Set(data.pauses.map(p => p[0]))].sort((a, b) => data.executors.indexOf(a) - data.executors.indexOf(b));
-      found.push({ key: "pauses", title: "garbage-collection pauses", height: names.length * BAR, rows: names.length, labels: names.map((n, i) => [i, named(n)]), series: [{
+      lanes.push({ key: "pauses", title: "garbage-collection pauses", height: names.length * BAR, rows: names.length, labels: names.map((n, i) => [i, named(n)]), series: [{
         type: "custom", encode: { x: [0, 2], y: 1 }, data: data.pauses.map(p => [p[1], names.indexOf(p[0]), p[1] + p[2] / 1000, data.executors.indexOf(p[0])]),
         renderItem: bar(api => inked(hue(api.value(3)), 1)) }] });
     }
-    if (data.local) found.push({ key: "local", title: "share of anonymous memory on the executor's node", height: 60, value: share,
+    if (data.local) lanes.push({ key: "local", title: "share of anonymous memory on the executor's node", height: 60, value: share,
       series: list(data.local, byExecutor, line, named) });
     if (data.bandwidth && Object.keys(data.bandwidth.share).length) {
       const series = list(data.bandwidth.share, (_, i) => hue(i + 3), line, n => "node " + n);
       const region = (name, low, high, opacity) => [{ name, yAxis: low, itemStyle: { color: style("--bad"), opacity }, label: { show: true, position: "insideTopRight", color: style("--quiet"), fontSize: 12 } }, { yAxis: high }];
       series[0].markArea = { silent: true, data: [region("constant", 0, 0.4, 0), region("linear", 0.4, 0.8, 0.1), region("exponential", 0.8, "max", 0.25)] };
-      found.push({ key: "bandwidth", title: "share of sustained bandwidth, latency (Awan 2016)", height: 84,
+      lanes.push({ key: "bandwidth", title: "share of sustained bandwidth, latency (Awan 2016)", height: 84,
         value: { min: 0, max: v => Math.max(1, v.max), axisLabel: { formatter: percent }, interval: 0.5 }, series });
     }
-    if (data.bandwidth && Object.keys(data.bandwidth.gb_s).length) found.push({ key: "gb_s", title: "memory bandwidth, GB/s", height: 64, value: { min: 0 },
+    if (data.bandwidth && Object.keys(data.bandwidth.gb_s).length) lanes.push({ key: "gb_s", title: "memory bandwidth, GB/s", height: 64, value: { min: 0 },
       series: list(data.bandwidth.gb_s, (_, i) => hue(i + 3), line, n => "node " + n) });
     if (data.threads) {
       const cpus = data.threads.cpus;
       const groups = Array.from({ length: 8 }, () => []);
       data.threads.t.forEach((t, i) => groups[data.threads.thread[i] % 8].push([t, data.threads.row[i]]));
-      found.push({ key: "threads", title: "CPUs that threads were seen on (a colour each)", height: cpuHeight(cpus), rows: cpus.length, labels: cpuLabels(cpus),
+      lanes.push({ key: "threads", title: "CPUs that threads were seen on (a colour each)", height: cpuHeight(cpus), rows: cpus.length, labels: cpuLabels(cpus),
         series: groups.map((points, i) => places(undefined, points, cpus, hue(i))) });
     }
-    return found;
+    return lanes;
   }
 
   // What all lanes say of one moment; the task under the pointer where it is on one.
@@ -158,7 +158,7 @@
     if (i >= 0) {
       if (data.running && data.slots) parts.push(`${data.running[i]} tasks on ${data.slots[i]} slots`);
       const each = (series, words) => Object.entries(series ?? {}).filter(([, v]) => v[i] !== null && v[i] !== undefined).slice(0, 8).forEach(([key, v]) => parts.push(words(key, v[i])));
-      each(data.cpus?.own, (key, v) => `${named(key)} ${v.toFixed(1)} CPUs`);
+      each(data.cpus?.by_executor, (key, v) => `${named(key)} ${v.toFixed(1)} CPUs`);
       if (data.cpus?.other?.[i] != null) parts.push(`other programs ${data.cpus.other[i].toFixed(1)} CPUs`);
       each(data.node_cpu, (key, v) => `node ${key} ${percent(v)} busy`);
       each(data.local, (key, v) => `${named(key)} ${percent(v)} local`);
@@ -313,7 +313,7 @@
     const words = (i, total, weight) => `${data.frames[data.frame[i]]}: ${weight[i].toLocaleString("en")} samples, ${(100 * weight[i] / total).toFixed(1)} %`;
     function show() {
       const of = +choice.value, weight = new Float64Array(count);
-      for (let i = 0; i < count; i++) weight[i] = of < 0 ? data.own.reduce((sum, own) => sum + own[i], 0) : data.own[of][i];
+      for (let i = 0; i < count; i++) weight[i] = of < 0 ? data.self_samples.reduce((sum, samples) => sum + samples[i], 0) : data.self_samples[of][i];
       for (let i = count - 1; i >= 0; i--) if (data.parent[i] >= 0) weight[data.parent[i]] += weight[i];
       const total = roots.reduce((sum, i) => sum + weight[i], 0) || 1;
       const over = [];

@@ -3,8 +3,9 @@
 from hearth.analysis.document import NOT_ASKED, Flame
 from hearth.analysis.flame import ASYNC_PROFILER
 from hearth.base.absent import Absent, Measured
+from hearth.report.blocks import View
 from hearth.report.html.axis import natural
-from hearth.report.html.shown import View, executor_name
+from hearth.report.html.shown import executor_name
 
 _MOST_METHODS = 25
 
@@ -13,14 +14,14 @@ def flame_view(flame: Measured[Flame]) -> View | Absent | None:
     """Return what the template shows; None if no flame graph was asked for."""
     if isinstance(flame, Absent):
         return None if flame == NOT_ASKED else flame
-    names = sorted(flame.own, key=natural)
+    names = sorted(flame.self_samples, key=natural)
     total = sum(flame.samples.values())
     return {
         "document": {
             "frames": flame.frames,
             "frame": flame.frame,
             "parent": flame.parent,
-            "own": [flame.own[name] for name in names],
+            "self_samples": [flame.self_samples[name] for name in names],
         },
         "names": [executor_name(name) for name in names],
         "total": f"{total:,}",

@@ -1,66 +1,26 @@
 """The page: one HTML document of studies, of recorded runs, or of what the doctor found.
 
-Jinja2 fills the templates beside this file, one for each kind of document; what it fills in is text
-unless a template says otherwise. The page contains its style, its script and the charting library,
-and loads nothing.
+Jinja2 fills the templates beside this file; what it fills in is text unless a template says
+otherwise. The page contains its style, its script and the charting library, and loads nothing.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from importlib import resources
 from typing import Any
 
 from hearth.analysis.document import Analysis
 from hearth.base.absent import Absent
 from hearth.base.errors import UserError
-from hearth.doctor.examine import Examined
+from hearth.report.blocks import Block, Heading, Texts
 from hearth.report.html import shown
 from hearth.report.html.axis import executors_of
-from hearth.report.html.colocation import colocation_view
-from hearth.report.html.comparison import comparison_view, question_links, questions_view
-from hearth.report.html.doctor import doctor_view
 from hearth.report.html.run import SECTIONS, label, run_view
-from hearth.report.html.series import series_view
 from hearth.report.html.side_by_side import differences, side_by_side
-from hearth.report.html.study import study_view
 from hearth.report.html.threads import beside
-from hearth.report.html.tune import tune_view
-from hearth.studies.bench.result import BenchResult
-from hearth.studies.characterise.result import Characterised
-from hearth.studies.colocate.result import Colocated
-from hearth.studies.compare.result import Compared
-from hearth.studies.published.result import Repeated
-from hearth.studies.tune.result import Tuned
+from hearth.report.kinds import blocks_of, names_of
 
 Links = list[tuple[str, str]]
-
-
-@dataclass(frozen=True)
-class _Kind:
-    """How documents of a type are shown. template: filled by `view`. names: for the title of the
-    page. links: the id and the title of each section that can be jumped to.
-    """
-
-    template: str
-    view: Callable[[Any], Any]
-    names: Callable[[Any], list[str]]
-    links: Callable[[Any], Links] = lambda _: []
-
-
-_KINDS = {
-    Compared: _Kind("comparison.html", lambda one: comparison_view(one, "comparison"),
-                    lambda _: [], lambda _: [("comparison", "Comparison")]),
-    Characterised: _Kind("characterisation.html", questions_view, lambda one: one.subjects,
-                         question_links),
-    Tuned: _Kind("tune.html", tune_view, lambda one: [one.application],
-                 lambda _: [("tune", "Tune")]),
-    Colocated: _Kind("colocation.html", colocation_view,
-                     lambda one: [each.name for each in one.applications],
-                     lambda _: [("colocation", "Colocation")]),
-    Repeated: _Kind("study.html", study_view, lambda one: [one.preset]),
-    BenchResult: _Kind("series.html", series_view, lambda one: [f"series {one.series.suite}"]),
-    Examined: _Kind("doctor.html", doctor_view, lambda _: ["doctor"]),
-}  # fmt: skip
 
 
 def page(runs: Sequence[Analysis] = (), *documents: object) -> str:
@@ -68,9 +28,10 @@ def page(runs: Sequence[Analysis] = (), *documents: object) -> str:
 
     Raises UserError where the charting library was not built in.
     """
-    shown_as = [(_KINDS[type(one)], one) for one in documents]
     named = [str(run.record.application) for run in runs]
-    named = [*named, *(name for kind, one in shown_as for name in kind.names(one))]
+    named = [*named, *(name for one in documents for name in names_of(one))]
+    sections = [section for one in documents for section in _sections(blocks_of(one))]
+    links = [(one.id, one.link) for one in sections if one.link]
     executors = executors_of(runs)
     return str(
         _templates()
@@ -80,14 +41,44 @@ def page(runs: Sequence[Analysis] = (), *documents: object) -> str:
             style=_resource("style.css"),
             library=_library() if runs else "",
             script=_resource("charts.js"),
-            links=[*(link for kind, one in shown_as for link in kind.links(one)), *_links(runs)],
-            documents=[(kind.template, kind.view(one)) for kind, one in shown_as],
+            links=[*links, *_links(runs)],
+            sections=sections,
             runs=[run_view(run, number, executors) for number, run in enumerate(runs)],
             side_by_side=side_by_side(runs),
             differences=differences(runs),
             threads=beside(runs, executors),
         )
     )
+
+
+@dataclass
+class _Section:
+    """A section of the page; id, link: empty where nothing leads to it."""
+
+    id: str = ""
+    name: str = ""
+    link: str = ""
+    blocks: list[Block] = field(default_factory=list)
+
+
+def _sections(blocks: Iterable[Block]) -> list[_Section]:
+    """Return a document's blocks by section, the verdict of each behind its headings."""
+    sections = [_Section()]
+    for block in blocks:
+        if block.only == "terminal":
+            continue
+        if isinstance(block, Heading) and (block.section or block.level == 2):
+            sections.append(_Section(block.section, block.text, block.link))
+        sections[-1].blocks.append(block)
+    for section in sections:
+        section.blocks.sort(key=_turn)
+    return sections
+
+
+def _turn(block: Block) -> int:
+    if isinstance(block, Heading) and (block.section or block.level == 2):
+        return 0
+    return 1 if isinstance(block, Texts) and block.leads else 2
 
 
 def _templates() -> Any:

@@ -3,19 +3,15 @@
 from hearth.analysis.document import Metric, Metrics
 from hearth.analysis.metrics import DEEPER
 from hearth.base.absent import Absent, Measured
-from hearth.report.html.shown import View, executor_name
+from hearth.report.blocks import View
+from hearth.report.html.shown import executor_name
+from hearth.report.terminal.profile import BACK_END, TOP_DOWN
 
 OfMetrics = dict[str, Measured[Metric]]
 #: Level 1 in the order of the bars; the last one exists only on AMD.
-LEVEL_ONE = (
-    ("retiring", "retiring"),
-    ("bad_speculation", "bad speculation"),
-    ("front_end_bound", "front end"),
-    ("back_end_bound", "back end"),
-    ("smt_contention", "the core's other thread"),
-)
+LEVEL_ONE = (*TOP_DOWN.items(), ("smt_contention", "the core's other thread"))
 #: Level 2 of the back end, drawn below it.
-LEVEL_TWO = (("memory_bound", "memory"), ("core_bound", "core"))
+LEVEL_TWO = tuple(BACK_END.items())
 _WORDS = {
     **dict(LEVEL_ONE),
     **dict(LEVEL_TWO),
@@ -97,16 +93,16 @@ def _tables(rows: list[tuple[str, OfMetrics]]) -> View:
         for key, metric in of.items()
         if key not in _STUDIES_ONLY or not isinstance(metric, Absent)
     ]
-    found: dict[str, Metric] = {}
+    known: dict[str, Metric] = {}
     for _, of in rows:
-        found |= {key: metric for key, metric in of.items() if not isinstance(metric, Absent)}
+        known |= {key: metric for key, metric in of.items() if not isinstance(metric, Absent)}
     origins = [
         [
             _WORDS.get(key, key.replace("_", " ")),
             f"{metric.formula} ({metric.source})",
             ", ".join(metric.events),
         ]
-        for key, metric in found.items()
+        for key, metric in known.items()
     ]
     return {"values": values, "origins": origins}
 

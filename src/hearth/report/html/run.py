@@ -2,7 +2,7 @@
 
 import math
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from hearth.analysis.document import (
@@ -11,6 +11,7 @@ from hearth.analysis.document import (
     Counted,
     Executor,
     Finding,
+    HandOver,
     HandOvers,
     Node,
     PlanOperator,
@@ -23,11 +24,12 @@ from hearth.base.durations import show_moment
 from hearth.base.ids import parse_ids
 from hearth.base.sizes import counted, show_bytes, show_mb
 from hearth.record.schema import ProbeStatus, Setting, Warned
+from hearth.report.blocks import Cell, View
 from hearth.report.html.axis import axis
 from hearth.report.html.flame import flame_view
 from hearth.report.html.processor import processor_view
-from hearth.report.html.shown import Cell, View, executor_name, part, plain, seconds, share
-from hearth.report.terminal.profile import open_words
+from hearth.report.html.shown import executor_name, part, plain, seconds, share
+from hearth.report.terminal.profile import PARTS, from_places, open_words
 from hearth.report.terminal.screen import sentence
 
 #: The sections of a run: the start of their ids, and their words.
@@ -53,7 +55,6 @@ _SHOWN_IN = {
     "threads": ("time", "the threads on the time axis"),
     "stages": ("stages", "the stages"),
     "totals": ("stages", "where the time went"),
-    "jobs": ("stages", "the stages"),
     "sql": ("stages", "the stages"),
     "counters": ("counters", "the processor's counters"),
     "metrics": ("counters", "the processor's metrics"),
@@ -80,17 +81,6 @@ WORDS = (
     ("task slot", "room for one task at a time in an executor, usually one for each of its CPUs"),
 )
 _SEVERITIES = {"error": "high", "warning": "", "note": "info"}
-#: The parts of a task's time, in the order in which they are stacked.
-PARTS: tuple[tuple[str, Callable[[Times], int]], ...] = (
-    ("compute", lambda time: time.compute),
-    ("GC", lambda time: time.gc),
-    ("deserialise", lambda time: time.deserialise),
-    ("wait for shuffle blocks", lambda time: time.shuffle_read_wait),
-    ("write shuffle", lambda time: time.shuffle_write),
-    ("scheduler delay", lambda time: time.scheduler_delay),
-    ("serialise results", lambda time: time.result_serialise),
-    ("fetch results", lambda time: time.getting_result),
-)
 _MOST_STAGES = 40
 _MOST_QUERIES = 50
 _MOST_PLANS = 10
@@ -149,31 +139,23 @@ def _hand_overs(lent: Measured[HandOvers]) -> View | None:
     if isinstance(lent, Absent) or not (lent.listed or lent.lent_out):
         return None
     rows = [
-        [
-            each.executor,
-            each.cpus,
-            ", ".join(map(str, each.from_places))
-            + (f" of {each.application}" if each.application else ""),
-            seconds(each.start_s),
-            "-" if each.end_s is None else seconds(each.end_s),
-        ]
+        [each.executor, each.cpus, from_places(each), *_span(each)]
         for each in lent.listed[-_HAND_OVERS:]
     ]
     rows += [
-        [
-            f"{each.executor} of {each.application}",
-            each.cpus,
-            str(each.place),
-            seconds(each.start_s),
-            "-" if each.end_s is None else seconds(each.end_s),
-        ]
+        [f"{each.executor} of {each.application}", each.cpus, str(each.from_places[0]),
+         *_span(each)]
         for each in lent.lent_out[-_HAND_OVERS:]
-    ]
+    ]  # fmt: skip
     words = open_words(lent)
     words = words[0].upper() + words[1:]
     if lent.lent_out:
         words += f"; CPUs were lent to other applications {len(lent.lent_out)} times"
     return {"words": words, "rows": rows}
+
+
+def _span(each: HandOver) -> tuple[str, str]:
+    return seconds(each.start_s), "-" if each.end_s is None else seconds(each.end_s)
 
 
 def _processor(machine: Measured[AnalysedMachine]) -> str:
@@ -196,12 +178,12 @@ def _telling(run: Analysis) -> list[tuple[str, str]]:
 
 def verdict(run: Analysis) -> str:
     """Say in one sentence how it ended, and the time to gain by following one finding."""
-    record, found = run.record, run.findings
+    record, findings = run.record, run.findings
     ended = f"{record.state.capitalize()} after {seconds(record.wall_s)}"
-    if not found:
+    if not findings:
         return f"{ended}; nothing exceeded the thresholds."
-    counted = f"{len(found)} finding{'s' if len(found) > 1 else ''}"
-    gain = max((finding.seconds or 0.0 for finding in found), default=0.0)
+    counted = f"{len(findings)} finding{'s' if len(findings) > 1 else ''}"
+    gain = max((finding.seconds or 0.0 for finding in findings), default=0.0)
     if not gain or not record.wall_s:
         return f"{ended}, with {counted}; how many seconds there are to gain is not known."
     part_of = f"{seconds(gain)} ({min(gain / record.wall_s, 1):.0%})"
@@ -243,7 +225,7 @@ def _count_of(executors: list[Executor]) -> str:
 
 def mean_local(executors: list[Executor]) -> float | None:
     """Return the mean of the executors' shares of local memory."""
-    shares = known(part(e.memory, lambda memory: memory.local_share) for e in executors)
+    shares = known(e.local_share for e in executors)
     return sum(shares) / len(shares) if shares else None
 
 
@@ -253,21 +235,21 @@ def _finding(finding: Finding) -> View:
         "sentence": finding.sentence,
         "next_step": sentence(finding.next_step),
         "gain": None if finding.seconds is None else seconds(finding.seconds),
-        "places": _places(finding.evidence),
+        "places": _evidence(finding.evidence),
     }
 
 
-def _places(evidence: Sequence[str]) -> list[tuple[str, str | None, str]]:
+def _evidence(evidence: Sequence[str]) -> list[tuple[str, str | None, str]]:
     """Return where evidence is seen, each place once: words, section, and the JSON pointers."""
-    found: dict[tuple[str, str | None], list[str]] = {}
+    pointers: dict[tuple[str, str | None], list[str]] = {}
     for pointer in evidence:
         parts = pointer.strip("/").split("/")
         section, words = next(
             (_SHOWN_IN[key] for key in ("/".join(parts[:2]), parts[0]) if key in _SHOWN_IN),
             (None, pointer),
         )
-        found.setdefault((words, section), []).append(pointer)
-    return [(words, section, ", ".join(each)) for (words, section), each in found.items()]
+        pointers.setdefault((words, section), []).append(pointer)
+    return [(words, section, ", ".join(each)) for (words, section), each in pointers.items()]
 
 
 def _machine(
@@ -295,9 +277,9 @@ def _setting(setting: Measured[Setting]) -> str:
 
 def _node(node: Node, executors: list[Executor], names: list[str]) -> View:
     """Return a node with its CPUs, each in the colour of an executor that may use it alone."""
-    here = [e for e in executors if node.id in _ids(e.nodes)]
+    on_node = [e for e in executors if node.id in _ids(e.nodes)]
     users: dict[int, list[int]] = {}
-    for executor in here:
+    for executor in on_node:
         for cpu in parse_ids(executor.cpus or ""):
             users.setdefault(cpu, []).append(names.index(executor.id))
     cpus = parse_ids(node.cpus)
@@ -308,7 +290,7 @@ def _node(node: Node, executors: list[Executor], names: list[str]) -> View:
         "name": f"Node {node.id}",
         "about": about,
         "label": f"node {node.id}: {about}; "
-        + "; ".join(f"{executor_name(e.id)} on {e.cpus}" for e in here),
+        + "; ".join(f"{executor_name(e.id)} on {e.cpus}" for e in on_node),
         "caches": _drawn(node, dict(list(zip(cpus, colours, strict=True))[:_MOST_CPUS])),
         "hidden": max(0, len(cpus) - _MOST_CPUS),
         "executors": [
@@ -317,7 +299,7 @@ def _node(node: Node, executors: list[Executor], names: list[str]) -> View:
                 "about": f"CPUs {e.cpus}",
                 "colour": names.index(e.id) % 8,
             }
-            for e in here
+            for e in on_node
         ],
     }
 
@@ -358,7 +340,7 @@ def _executors(executors: list[Executor]) -> list[list[Cell]]:
             ",".join(_ids(e.nodes)) or "-",
             e.tasks,
             share(part(e.gc, lambda gc: gc.share)),
-            share(part(e.memory, lambda memory: memory.local_share)),
+            share(e.local_share),
             plain(part(e.use, lambda use: show_mb(use.rss_max_mb))),
             plain(e.reason),
         ]
@@ -409,7 +391,7 @@ def _stages(stages: Measured[list[Stage]], totals: Measured[Totals]) -> View | A
     most = max((_total(times) for _, times in rows), default=0.0) or 1.0
     return {
         "parts": [{"name": name, "parts": _parts(name, times, most)} for name, times in rows],
-        "part_names": [words for words, _ in PARTS],
+        "part_names": list(PARTS),
         "longest": seconds(most),
         **_spans(shown),
         "cut": f"The {_MOST_STAGES} longest of {len(stages)} stages."
@@ -425,13 +407,13 @@ def _id(stage: Stage) -> str:
 
 
 def _total(times: Times) -> float:
-    return sum(of(times) for _, of in PARTS) / 1000
+    return sum(of(times) for of in PARTS.values()) / 1000
 
 
 def _parts(name: str, times: Times, most: float) -> list[View]:
     """Return the parts of a bar, as shares of the longest one."""
     parts, start = [], 0.0
-    for number, (words, of) in enumerate(PARTS):
+    for number, (words, of) in enumerate(PARTS.items()):
         length = of(times) / 1000
         if length > 0:
             parts.append(
@@ -510,19 +492,19 @@ def _queries(run: Analysis) -> View:
             stages.setdefault(stage.sql, []).append(stage)
     rows: list[tuple[float, list[Cell]]] = []
     for query in run.sql:
-        own = stages.get(query.id, [])
-        if query.submitted_s is None or not own:
+        of_query = stages.get(query.id, [])
+        if query.submitted_s is None or not of_query:
             continue
         end = run.record.wall_s if query.completed_s is None else query.completed_s
-        longest = max(own, key=lambda stage: stage.time.run)
+        longest = max(of_query, key=lambda stage: stage.time.run)
         row: list[Cell] = [
             query.id,
             plain(query.description),
             seconds(end - query.submitted_s)
             + (" (unfinished)" if query.completed_s is None else ""),
-            sum(stage.tasks for stage in own),
-            seconds(sum(stage.time.run for stage in own) / 1000),
-            show_bytes(sum(stage.spill.disk for stage in own)),
+            sum(stage.tasks for stage in of_query),
+            seconds(sum(stage.time.run for stage in of_query) / 1000),
+            show_bytes(sum(stage.spill.disk for stage in of_query)),
             f"stage {_id(longest)}, {seconds(longest.time.run / 1000)}",
             " <- ".join(reversed(longest.operators)) or "-",
             plain(longest.skew),

@@ -4,13 +4,10 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from hearth.base.absent import Absent, Measured
+from hearth.report.blocks import Cell
 
 Group = TypeVar("Group")
 Value = TypeVar("Value")
-#: What a cell of a table holds.
-Cell = str | int | float
-#: What a template is filled with, by the names that it uses.
-View = dict[str, object]
 
 
 def seconds(value: float) -> str:

@@ -6,8 +6,9 @@ from typing import Any
 
 from hearth.analysis.document import Analysis
 from hearth.base.absent import Absent
+from hearth.report.blocks import Cell
 from hearth.report.html.run import gc_share, idle, label, mean_local
-from hearth.report.html.shown import Cell, share
+from hearth.report.html.shown import share
 
 #: Stages shown of a difference: those that differ most.
 _MOST_STAGES = 20
@@ -34,15 +35,18 @@ def differences(runs: Sequence[Analysis]) -> list[dict[str, Any]]:
 
 
 def _difference(base: Analysis, run: Analysis) -> dict[str, Any] | None:
-    ours, theirs = _by_stage(run), _by_stage(base)
-    changes = {key: ours.get(key, 0.0) - theirs.get(key, 0.0) for key in {**theirs, **ours}}
-    if not changes or not ours or not theirs:
+    times, base_times = _by_stage(run), _by_stage(base)
+    changes = {
+        key: times.get(key, 0.0) - base_times.get(key, 0.0) for key in {**base_times, **times}
+    }
+    if not changes or not times or not base_times:
         return None
     shown = sorted(changes, key=lambda key: -abs(changes[key]))[:_MOST_STAGES]
     most = max(abs(changes[key]) for key in shown) or 1.0
     rows = []
     for key in shown:
-        change, name = changes[key], key[0] + (f" ({key[1] + 1})" if key[1] else "")
+        before, change = base_times.get(key, 0.0), changes[key]
+        name = key[0] + (f" ({key[1] + 1})" if key[1] else "")
         width = abs(change) / most / 2
         rows.append(
             {
@@ -51,7 +55,7 @@ def _difference(base: Analysis, run: Analysis) -> dict[str, Any] | None:
                 "left": 0.5 - width if change < 0 else 0.5,
                 "width": width,
                 "shown": f"{change:+.2f} s",
-                "words": f"{name}: {theirs.get(key, 0.0):.2f} s, then {ours.get(key, 0.0):.2f} s",
+                "words": f"{name}: {before:.2f} s, then {before + change:.2f} s",
             }
         )
     cut = (
@@ -62,10 +66,10 @@ def _difference(base: Analysis, run: Analysis) -> dict[str, Any] | None:
 
 def _by_stage(run: Analysis) -> dict[tuple[str, int], float]:
     """Return seconds of task time by the stage's name and its place among those of that name."""
-    seen: Counter[str] = Counter()
+    numbers: Counter[str] = Counter()
     times = {}
     for stage in [] if isinstance(run.stages, Absent) else run.stages:
         name = stage.label or stage.name or f"stage {stage.id}"
-        times[name, seen[name]] = stage.time.run / 1000
-        seen[name] += 1
+        times[name, numbers[name]] = stage.time.run / 1000
+        numbers[name] += 1
     return times

@@ -3,12 +3,12 @@
 from collections import Counter
 from collections.abc import Sequence
 
-from hearth.analysis.document import AnalysedMachine, Analysis, ThreadTrace
-from hearth.base.absent import Absent, Measured
-from hearth.base.ids import parse_ids
-from hearth.report.html.axis import natural
+from hearth.analysis.document import Analysis, ThreadTrace
+from hearth.base.absent import Absent
+from hearth.report.blocks import Cell, View
+from hearth.report.html.axis import cpu_rows
 from hearth.report.html.run import label
-from hearth.report.html.shown import Cell, View, executor_name
+from hearth.report.html.shown import executor_name
 
 #: Observations that are drawn of each run.
 MOST_PLACES = 20_000
@@ -22,34 +22,26 @@ def beside(runs: Sequence[Analysis], executors: list[str]) -> View | None:
     traced = [(run, run.threads) for run in runs if not isinstance(run.threads, Absent)]
     if len(traced) < 2:
         return None
-    node_of: dict[int, str] = {}
-    for run, _ in traced:
-        node_of |= _node_of(run.machine)
-    seen = {cpu for _, threads in traced for cpu in threads.columns.cpu}
-    cpus = sorted({*seen, *node_of}, key=lambda cpu: (natural(node_of.get(cpu, "")), cpu))
-    row = {cpu: place for place, cpu in enumerate(cpus)}
-    nodes = sorted({*node_of.values()}, key=natural)
+    used = (cpu for _, threads in traced for cpu in threads.columns.cpu)
+    cpus = cpu_rows(used, [run.machine for run, _ in traced])
+    row = {cpu: number for number, (cpu, _) in enumerate(cpus)}
+    nodes = list(dict.fromkeys(node for _, node in cpus if node is not None))
     drawn = [_Drawn(run, threads, executors) for run, threads in traced]
     users = sorted({who for each in drawn for who in each.who})
     return {
         "document": {
             "wall_s": max(run.record.wall_s for run, _ in traced),
-            "cpus": [[cpu, node_of.get(cpu)] for cpu in cpus],
+            "cpus": cpus,
             "runs": [each.document(row, executors) for each in drawn],
         },
         "legend": [(who % 8, _name(who, executors)) for who in users],
         "label": "; ".join(f"{each.label}: {each.moves}" for each in drawn),
         "names": [(each.label, each.moves) for each in drawn],
         "head": ["run", "process", "seen", *(f"node {node}" for node in nodes)],
-        "rows": [cells for each in drawn for cells in each.shares(node_of, nodes, executors)],
+        "rows": [cells for each in drawn for cells in each.shares(dict(cpus), nodes, executors)],
         "absent": [(label(run), run.threads.reason) for run in runs
                    if isinstance(run.threads, Absent)],
     }  # fmt: skip
-
-
-def _node_of(machine: Measured[AnalysedMachine]) -> dict[int, str]:
-    nodes = [] if isinstance(machine, Absent) else machine.nodes
-    return {cpu: node.id for node in nodes for cpu in parse_ids(node.cpus)}
 
 
 def _name(who: int, executors: list[str]) -> str:
@@ -64,10 +56,10 @@ class _Drawn:
         pids = {e.pid: executors.index(e.id) for e in run.executors if e.pid is not None}
         tasks = {(name.pid, name.tid) for name in threads.names if name.kind == _TASK}
         keys = zip(columns.pid, columns.tid, strict=True)
-        kept = [i for i, key in enumerate(keys) if not tasks or key in tasks]
-        self.t = [columns.t[i] for i in kept]
-        self.cpu = [columns.cpu[i] for i in kept]
-        self.who = [pids.get(columns.pid[i], len(executors)) for i in kept]
+        drawn = [i for i, key in enumerate(keys) if not tasks or key in tasks]
+        self.t = [columns.t[i] for i in drawn]
+        self.cpu = [columns.cpu[i] for i in drawn]
+        self.who = [pids.get(columns.pid[i], len(executors)) for i in drawn]
         self.label, self.moves = label(run), _moves(threads, of_tasks=bool(tasks))
 
     def document(self, row: dict[int, int], executors: list[str]) -> View:
@@ -80,12 +72,12 @@ class _Drawn:
         return {"label": self.label, "moves": self.moves, "points": points}
 
     def shares(
-        self, node_of: dict[int, str], nodes: list[str], executors: list[str]
+        self, node_of: dict[int, str | None], nodes: list[str], executors: list[str]
     ) -> list[list[Cell]]:
         """Return the drawing as a table: on which nodes each executor's threads were seen."""
         counts: dict[int, Counter[str]] = {}
         for cpu, who in zip(self.cpu, self.who, strict=True):
-            counts.setdefault(who, Counter())[node_of.get(cpu, "")] += 1
+            counts.setdefault(who, Counter())[node_of[cpu] or ""] += 1
         return [
             [
                 *(self.label, _name(who, executors), of.total()),

@@ -70,6 +70,6 @@ def show_threads(document: dict[str, Any], screen: Screen) -> list[str]:
         for thread in document["threads"]
     ]
     head = ("tid", "thread", "software", "CPUs allowed", "last CPU", "node", "node moves/s")
-    seen = f"moves seen in {document['looks']} samples over {document['seconds']} s"
-    note = f"  {others} other threads; {seen}; names are cut to 15 characters"
+    moves = f"moves seen in {document['looks']} samples over {document['seconds']} s"
+    note = f"  {others} other threads; {moves}; names are cut to 15 characters"
     return [*table(screen, head, rows, right="tid last node"), note]

@@ -15,35 +15,35 @@ _NODES = 4
 _HEAD = ["", "application", "name", "user", "driver", "since", "CPUs", "memory", "state"]
 
 
-def show_leases(found: Leases, screen: Screen) -> list[str]:
+def show_leases(registry: Leases, screen: Screen) -> list[str]:
     """Show the leases, the machine with a letter for each holder, and what is not believed."""
-    leases = found.leases
+    leases = registry.leases
     holders = [lease for lease in leases if lease.state == "holds"]
-    lines = [f"leases in {found.directory}: " + (_count(leases) or "none; nothing is held")]
+    lines = [f"leases in {registry.directory}: " + (_count(leases) or "none; nothing is held")]
     if leases:
         rows = [_row(lease, holders, screen) for lease in leases]
         lines += ["", *table(screen, _HEAD, rows, "driver")]
-    lines += _lent(found, screen)
+    lines += _lent(registry, screen)
     if holders:
-        lines += ["", screen.title("map"), *_map(holders, found.topology, screen)]
-    for problem in found.problems:
+        lines += ["", screen.title("map"), *_map(holders, registry.topology, screen)]
+    for problem in registry.problems:
         head = screen.paint("not counted: ", "yellow")
         lines.append(screen.paragraph(head + problem, "  ", "    "))
     return lines
 
 
-def _lent(found: Leases, screen: Screen) -> list[str]:
+def _lent(registry: Leases, screen: Screen) -> list[str]:
     """List idle CPUs that applications leave to others, and who uses which of them."""
     lines = []
-    for loan in found.loans:
+    for loan in registry.loans:
         to, lender = loan.to, loan.from_
         whose = f"of {lender.app_id} of {lender.user}" if lender else "on their way back"
         lines.append(
             f"lent: CPUs {brief_ids(loan.cpus, 24)} {whose} to executor {to.executor_id} of "
             f"{to.app_id} of {to.user} since {_clock(loan.since_ms)}"
         )
-    used = {cpu for loan in found.loans for cpu in parse_ids(loan.cpus)}
-    for offer in found.offers:
+    used = {cpu for loan in registry.loans for cpu in parse_ids(loan.cpus)}
+    for offer in registry.offers:
         idle = show_ids(set(parse_ids(offer.cpus)) - used)
         if idle:
             lines.append(

@@ -44,11 +44,11 @@ def explained(plan: Plan, key: str, machine: Topology, screen: Screen) -> list[s
     if not key:
         return [*_reasons(plan.reasons, screen), "", *_where(plan, machine, screen)]
     wanted = _plain_name(key)
-    found = [r for r in plan.reasons if _plain_name(r.decision) == wanted]
-    if not found:
+    reasons = [r for r in plan.reasons if _plain_name(r.decision) == wanted]
+    if not reasons:
         names = ", ".join(dict.fromkeys(reason.decision for reason in plan.reasons))
         raise UserError(f"--explain: the plan has no decision '{key}': it has {names}")
-    return _reasons(found, screen)
+    return _reasons(reasons, screen)
 
 
 def _plain_name(decision: str) -> str:
@@ -109,11 +109,14 @@ def memory_balance(plan: Plan, machine: Topology, screen: Screen) -> list[str]:
     limit = machine.allowed.memory_limit_bytes
     if limit is not None:
         total = min(total, limit >> 20)
-    own = executors[0].pyspark_mb is None and plan.workload.python
+    python_in_overhead = executors[0].pyspark_mb is None and plan.workload.python
     shares = [
         ("heap", "heap_mb"),
         ("off-heap", "off_heap_mb"),
-        (f"threads, code, buffers{', Python workers' if own else ''}", "overhead_mb"),
+        (
+            f"threads, code, buffers{', Python workers' if python_in_overhead else ''}",
+            "overhead_mb",
+        ),
         ("Python workers", "pyspark_mb"),
     ]
     rows = []

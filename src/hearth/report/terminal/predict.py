@@ -13,11 +13,13 @@ from hearth.studies.models.prediction import (
 _BOUND = {"none": "not bound", "node": "bound to nodes", "package": "bound to packages"}
 
 
-def show_prediction(found: PredictedPartitionings | PredictedScalings, screen: Screen) -> list[str]:
+def show_prediction(
+    prediction: PredictedPartitionings | PredictedScalings, screen: Screen
+) -> list[str]:
     """Return the table, with what it was made from."""
-    if isinstance(found, PredictedScalings):
-        return _scaling(found, screen)
-    run = found.from_
+    if isinstance(prediction, PredictedScalings):
+        return _scaling(prediction, screen)
+    run = prediction.from_
     name = run.id or run.application or "the event log"
     text = (
         f"From {name}: {run.seconds:.1f} s with {run.executors}x{run.cores}, "
@@ -26,14 +28,14 @@ def show_prediction(found: PredictedPartitionings | PredictedScalings, screen: S
     rows = [
         [f"{one.executors}x{one.cores}", f"{one.value:.1f}", f"{one.low:.1f} to {one.high:.1f}",
          f"{one.value / run.seconds - 1:+z.0%}"]
-        for one in found.predictions
+        for one in prediction.predictions
     ]  # fmt: skip
-    head = ["executors x cores", "seconds", f"{found.confidence:.0%} interval", "change"]
-    texts = [text, *_place(found.place)]
+    head = ["executors x cores", "seconds", f"{prediction.confidence:.0%} interval", "change"]
+    texts = [text, *_place(prediction.place)]
     lines = [*(screen.paragraph(text, "  ") for text in texts), ""]
     lines += [*table(screen, head, rows, "seconds change")]
     notes = [
-        *found.notes,
+        *prediction.notes,
         "Spark's start, the input and the total heap are taken to be as in the run",
     ]
     return [*lines, "", *(screen.paragraph(screen.paint(f"{n}.", "dim"), "  ") for n in notes)]
@@ -57,11 +59,11 @@ def _place(place: PredictedPlace) -> list[str]:
     return lines
 
 
-def _scaling(found: PredictedScalings, screen: Screen) -> list[str]:
+def _scaling(prediction: PredictedScalings, screen: Screen) -> list[str]:
     rows = [
         [one.workload, str(one.nodes), f"{one.predicted:.3f}", f"{one.measured:.3f}",
          f"{one.error:+.1%}"]
-        for one in found.scaling
+        for one in prediction.scaling
     ]  # fmt: skip
     head = ["workload", "nodes", "predicted", "measured", "error"]
     note = "time relative to 1 node, from 1 and 2 nodes; each workload from the others"

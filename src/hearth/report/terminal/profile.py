@@ -11,7 +11,6 @@ from hearth.analysis.document import (
     Flame,
     HandOver,
     HandOvers,
-    Memory,
     Metric,
     Metrics,
     Stage,
@@ -28,8 +27,8 @@ _OfMetrics = dict[str, Measured[Metric]]
 _EXECUTORS, _STAGES, _FINDINGS = 5, 3, 3
 _NAME_WIDTH = 40
 _METHODS, _METHOD_WIDTH = 10, 90
-#: Parts of a task's time, in the order of a task's life; the rest is not shown.
-_PARTS: dict[str, Callable[[Times], int]] = {
+#: Parts of a task's time, in the order in which they are shown.
+PARTS: dict[str, Callable[[Times], int]] = {
     "computing": lambda time: time.compute,
     "garbage collection": lambda time: time.gc,
     "waiting for shuffle data": lambda time: time.shuffle_read_wait,
@@ -37,6 +36,7 @@ _PARTS: dict[str, Callable[[Times], int]] = {
     "deserialising": lambda time: time.deserialise,
     "serialising results": lambda time: time.result_serialise,
     "scheduler delay": lambda time: time.scheduler_delay,
+    "fetching results": lambda time: time.getting_result,
 }
 
 
@@ -61,7 +61,7 @@ def _head(analysis: Analysis, screen: Screen) -> list[str]:
     if isinstance(totals, Absent):
         return [*lines, f"  its tasks are unknown: {totals.reason}"]
     whole = totals.time.duration
-    shares = {words: part(totals.time) / whole for words, part in _PARTS.items() if whole}
+    shares = {words: part(totals.time) / whole for words, part in PARTS.items() if whole}
     parts = [f"{words} {share:.0%}" for words, share in shares.items() if share >= 0.005]
     tasks = f"{counted(totals.tasks, 'task')} took {show_seconds(whole / 1000)}"
     lines.append(screen.paragraph(f"{tasks}: {', '.join(parts)}", "  ", "    "))
@@ -86,17 +86,12 @@ def _executor(executor: Executor) -> tuple[str, ...]:
         executor.id,
         "-" if executor.cpus is None else brief_ids(executor.cpus, 16),
         str(executor.tasks),
-        _shown(executor.use, lambda use: show_seconds(use.cpu_s.total)),
+        _shown(executor.use, lambda use: show_seconds(use.cpu_s)),
         _shown(executor.gc, lambda gc: None if gc.share is None else f"{gc.share:.1%}"),
         _shown(executor.use, lambda use: show_mb(use.rss_max_mb)),
-        _shown(executor.memory, _local),
+        _shown(executor.local_share, lambda share: f"{share:.0%}"),
         _shown(executor.use, lambda use: show_seconds(use.run_delay_s)),
     )
-
-
-def _local(memory: Memory) -> str | None:
-    share = memory.local_share
-    return None if isinstance(share, Absent) else f"{share:.0%}"
 
 
 def _hand_overs(lent: Measured[HandOvers], screen: Screen) -> list[str]:
@@ -126,37 +121,44 @@ def open_words(lent: HandOvers) -> str:
 def _lent_out(lent: HandOvers, screen: Screen) -> list[str]:
     if not lent.lent_out:
         return []
-    others = sorted({each.application for each in lent.lent_out})
+    others = sorted({str(each.application) for each in lent.lent_out})
     times = "once" if len(lent.lent_out) == 1 else f"{len(lent.lent_out)} times"
     last = lent.lent_out[-1]
-    end = "the end" if last.end_s is None else f"{last.end_s:.1f} s"
     line = (
         f"idle CPUs were lent {times} to {', '.join(others[:3])}; last CPUs "
-        f"{brief_ids(last.cpus, 24)} of place {last.place} from {last.start_s:.1f} s to {end}"
+        f"{brief_ids(last.cpus, 24)} of place {last.from_places[0]} {_span(last)}"
     )
     return [screen.paragraph(line, "  ", "    ")]
 
 
 def hand_over_words(each: HandOver) -> str:
     """Return which CPUs of whom, for whom, from when to when."""
-    end = "the end" if each.end_s is None else f"{each.end_s:.1f} s"
     whose = "place" if len(each.from_places) == 1 else "places"
-    places = ", ".join(map(str, each.from_places))
-    of = f" of {each.application}" if each.application else ""
     return (
-        f"CPUs {brief_ids(each.cpus, 24)} of {whose} {places}{of} for executor {each.executor} "
-        f"from {each.start_s:.1f} s to {end}"
+        f"CPUs {brief_ids(each.cpus, 24)} of {whose} {from_places(each)} for executor "
+        f"{each.executor} {_span(each)}"
     )
 
 
+def from_places(each: HandOver) -> str:
+    """Return the places that CPUs are from, and whose these are if not this application's."""
+    of = f" of {each.application}" if each.application else ""
+    return ", ".join(map(str, each.from_places)) + of
+
+
+def _span(each: HandOver) -> str:
+    end = "the end" if each.end_s is None else f"{each.end_s:.1f} s"
+    return f"from {each.start_s:.1f} s to {end}"
+
+
 #: Of the top-down method, level 1; then what Awan's formulas say of cycles.
-_TOP_DOWN = {
+TOP_DOWN = {
     "retiring": "retiring",
     "bad_speculation": "bad speculation",
     "front_end_bound": "front end",
     "back_end_bound": "back end",
 }
-_BACK_END = {"memory_bound": "memory", "core_bound": "core"}
+BACK_END = {"memory_bound": "memory", "core_bound": "core"}
 _OF_CYCLES = {
     "local_dram_bound": "local DRAM",
     "remote_dram_bound": "remote DRAM",
@@ -170,14 +172,14 @@ def _processor(metrics: Measured[Metrics], screen: Screen) -> list[str]:
     if isinstance(metrics, Absent):
         return []
     total = metrics.total
-    level_one = _shares(total, _TOP_DOWN)
+    level_one = _shares(total, TOP_DOWN)
     retiring = total["retiring"]
     if not level_one and isinstance(retiring, Absent):
         line = f"top-down: not available: {retiring.reason}"
         return [screen.paragraph(line, "  ", "    "), *_of_cycles(total, screen)]
-    level_two = _shares(total, _BACK_END)
+    level_two = _shares(total, BACK_END)
     inside = f" ({', '.join(level_two)})" if level_two else ""
-    line = f"top-down: {', '.join(level_one)}{inside}; confidence {_least(total, _TOP_DOWN)}"
+    line = f"top-down: {', '.join(level_one)}{inside}; confidence {_least(total, TOP_DOWN)}"
     return [screen.paragraph(line, "  ", "    "), *_of_cycles(total, screen)]
 
 
@@ -194,10 +196,10 @@ def _of_cycles(total: _OfMetrics, screen: Screen) -> list[str]:
 
 
 def _shares(total: _OfMetrics, names: dict[str, str]) -> list[str]:
-    found = {words: total[name] for name, words in names.items()}
+    metrics = {words: total[name] for name, words in names.items()}
     return [
         f"{words} {metric.value:.0%}"
-        for words, metric in found.items()
+        for words, metric in metrics.items()
         if not isinstance(metric, Absent)
     ]
 

@@ -32,8 +32,8 @@ def show_runs(
         if not applications:
             return [none]
         what = "application that ran" if applications == 1 else "applications that ran"
-        kept = f"hearth keeps the placement of {applications} {what} under local-numa"
-        return [none, f"{kept}: 'hearth status --all' lists them"]
+        text = f"hearth keeps the placement of {applications} {what} under local-numa"
+        return [none, f"{text}: 'hearth status --all' lists them"]
     head = ("id", "started (UTC)", "application", "master or question", "state", "wall", "size")
     cells = [_cells(row, screen) for row in rows]
     cells += [_study_cells(study) for study in studies]
@@ -49,11 +49,11 @@ def _narrow(screen: Screen, head: Sequence[str], cells: Sequence[Sequence[str]])
 
     The beginning of an id stands for it, too.
     """
-    kept = [(row[0], row[3], row[4], row[5]) for row in cells]
-    ids, states, walls = (max(shown_width(row[at]) for row in [*kept, head]) for at in (0, 2, 3))
+    short = [(row[0], row[3], row[4], row[5]) for row in cells]
+    ids, states, walls = (max(shown_width(row[at]) for row in [*short, head]) for at in (0, 2, 3))
     left = screen.width - ids - states - walls - 8
     ids, left = ids - max(0, _LEAST - left), max(_LEAST, left)
-    rows = [(_cut(row[0], ids), _cut(row[1], left), *row[2:]) for row in kept]
+    rows = [(_cut(row[0], ids), _cut(row[1], left), *row[2:]) for row in short]
     return table(screen, (head[0], _cut(head[3], left), head[4], head[5]), rows, right="wall")
 
 
@@ -61,11 +61,11 @@ def _cut(text: str, width: int) -> str:
     return text if len(text) <= width else f"{text[: width - 1]}…"
 
 
-def _study_cells(kept: KeptStudy) -> tuple[str, ...]:
-    started = kept.started[:19].replace("T", " ")
-    what = f"{kept.kind}: {', '.join(kept.asked)}"
-    runs = "-" if kept.runs is None else f"{kept.runs} {'run' if kept.runs == 1 else 'runs'}"
-    return (kept.id, started, kept.application, what, runs, "-", "-")
+def _study_cells(study: KeptStudy) -> tuple[str, ...]:
+    started = study.started[:19].replace("T", " ")
+    what = f"{study.kind}: {', '.join(study.asked)}"
+    runs = "-" if study.runs is None else f"{study.runs} {'run' if study.runs == 1 else 'runs'}"
+    return (study.id, started, study.application, what, runs, "-", "-")
 
 
 def _cells(row: dict[str, Any], screen: Screen) -> tuple[str, ...]:

@@ -106,9 +106,9 @@ def _kind(directory: Path) -> StudyKind | None:
 
 
 def _comparison(sources: Sources, directory: Path, state_home: Path) -> None:
-    found = Comparison.read(directory)
-    sources.comparison = compared(found.head, found.trials)
-    for record in _median_runs(sources.comparison, found.trials):
+    comparison = Comparison.read(directory)
+    sources.comparison = compared(comparison.head, comparison.trials)
+    for record in _median_runs(sources.comparison, comparison.trials):
         sources.runs.append(analyse(records_home(state_home) / record))
 
 

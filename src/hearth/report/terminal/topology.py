@@ -79,15 +79,15 @@ class _ByCpu(Generic[_Part]):
 
     def __init__(self, parts: Sequence[_Part]) -> None:
         self._parts: Sequence[_Part] = parts
-        self._places: dict[int, list[int]] = {}
-        for place, part in enumerate(parts):
+        self._numbers: dict[int, list[int]] = {}
+        for number, part in enumerate(parts):
             for cpu in parse_ids(part.cpus):
-                self._places.setdefault(cpu, []).append(place)
+                self._numbers.setdefault(cpu, []).append(number)
 
     def within(self, cpus: set[int]) -> list[_Part]:
         """Return the parts that have one of these CPUs, in their order."""
-        found = {place for cpu in cpus for place in self._places.get(cpu, ())}
-        return [self._parts[place] for place in sorted(found)]
+        numbers = {number for cpu in cpus for number in self._numbers.get(cpu, ())}
+        return [self._parts[number] for number in sorted(numbers)]
 
 
 def _package_text(package: Package, cores: list[Core], screen: Screen) -> str:

@@ -27,12 +27,12 @@ def show_settings(started: WorkerSet) -> list[str]:
     ]
 
 
-def show_workers(found: Sequence[WorkerSet], screen: Screen) -> list[str]:
+def show_workers(sets: Sequence[WorkerSet], screen: Screen) -> list[str]:
     """Return a table for each set of Workers that runs, and a line for each that has ended."""
-    if not found:
+    if not sets:
         return ["no workers are running here: 'hearth workers start MASTER' starts them"]
     lines: list[str] = []
-    for each in found:
+    for each in sets:
         state = "running" if each.alive else _ended(each)
         lines += [
             screen.title(each.name) + f"  {state}",
@@ -86,7 +86,7 @@ def _allowed(pid: int) -> Iterable[str]:
         yield text.partition("Cpus_allowed_list:\t")[2].partition("\n")[0]
 
 
-def workers_document(found: Sequence[WorkerSet]) -> dict[str, Any]:
+def workers_document(sets: Sequence[WorkerSet]) -> dict[str, Any]:
     """Return the document of `hearth workers status --json`."""
     return {
         "schema": "hearth/workers-status/1",
@@ -99,6 +99,6 @@ def workers_document(found: Sequence[WorkerSet]) -> dict[str, Any]:
                     for place in each.places
                 ],
             }
-            for each in found
+            for each in sets
         ],
     }

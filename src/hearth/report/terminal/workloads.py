@@ -37,10 +37,10 @@ def stream(figures: dict[str, Any]) -> str:
     times, delay = figures["processing_ms"], figures["scheduling_delay_ms"]
     batch = times.get("absent") or f"{times['median']:.0f} ms, 95 % within {times['p95']:.0f} ms"
     late = delay.get("absent") or f"at most {delay['max']:.0f} ms"
-    kept = "kept up" if figures["kept_up"] else "did not keep up"
+    pace = "kept up" if figures["kept_up"] else "did not keep up"
     return (
         f"{figures['events_processed']:,} events, {figures['unsent']:,} unsent  "
-        f"batch: {batch}  delay: {late}  {kept}"
+        f"batch: {batch}  delay: {late}  {pace}"
     )
 
 

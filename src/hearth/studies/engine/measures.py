@@ -75,8 +75,8 @@ def measured(analysis: Analysis, cpus: int | None) -> dict[str, Measured[float]]
         "remote_share": _remote_share(executors),
         "involuntary": _total(executors, lambda use: use.involuntary),
         "voluntary": _total(executors, lambda use: use.voluntary),
-        "minor_faults": _total(executors, lambda use: use.faults.minor),
-        "major_faults": _total(executors, lambda use: use.faults.major),
+        "minor_faults": _total(executors, lambda use: use.minor_faults),
+        "major_faults": _total(executors, lambda use: use.major_faults),
         "memory_gb": _memory_gb(executors),
         "cpu_s": cpu_s,
         "cpu_use": _cpu_use(cpu_s, analysis.record.wall_s, cpus),
@@ -105,8 +105,8 @@ def _counted(analysis: Analysis) -> dict[str, Measured[float]]:
     found: dict[str, Measured[float]] = {
         name: one.value for name, one in total.items() if not isinstance(one, Absent)
     }
-    if "remote_loads" not in found and not isinstance(analysis.system, Absent):
-        vmstat = analysis.system.vmstat
+    if "remote_loads" not in found and not isinstance(analysis.vmstat, Absent):
+        vmstat = analysis.vmstat
         faults, local = vmstat.get("numa_hint_faults"), vmstat.get("numa_hint_faults_local")
         if faults and local is not None:
             found["remote_hint_faults"] = 1 - local / faults
@@ -154,7 +154,7 @@ def _gc_share(analysis: Analysis) -> Measured[float]:
 
 def _remote_share(executors: Sequence[Executor]) -> Measured[float]:
     """Return the share of threads' time away from their memory, the mean over JVMs."""
-    local = _known((one.memory for one in executors), lambda memory: memory.local_share)
+    local = _known((one.local_share for one in executors), lambda share: share)
     return local if isinstance(local, Absent) else 1 - statistics.fmean(local)
 
 
@@ -165,7 +165,7 @@ def _memory_gb(executors: Sequence[Executor]) -> Measured[float]:
 
 
 def _cpu_s(executors: Sequence[Executor]) -> Measured[float]:
-    return _total(executors, lambda use: None if use.cpu_s.user is None else use.cpu_s.total)
+    return _total(executors, lambda use: use.cpu_s)
 
 
 def _cpu_use(cpu_s: Measured[float], wall_s: float, cpus: int | None) -> Measured[float]:

@@ -42,7 +42,7 @@ from hearth.cli.studies import (
     with_kept_words,
 )
 from hearth.machine import paths
-from hearth.report.terminal.characterisation import show_questions
+from hearth.report.characterisation import show_questions
 from hearth.report.terminal.screen import Screen
 from hearth.spark.conf import read_settings
 from hearth.spark.submission import leave_reserved

@@ -27,7 +27,7 @@ from hearth.demo.check import ABSOLUTE, RELATIVE, difference, expected_rows
 from hearth.demo.data import generate
 from hearth.machine import paths
 from hearth.machine.applications import last_placement, read_applications
-from hearth.report.terminal.compare import show_comparison
+from hearth.report.kinds import show_document
 from hearth.report.terminal.plan import show_plan
 from hearth.report.terminal.screen import Screen
 from hearth.report.terminal.topology import show_topology
@@ -159,7 +159,7 @@ def _compare(rounds: int, shape: dict[str, int], job: list[str]) -> None:
         cores=shape.get("cores"),
         options=options,
     )
-    print("\n".join(show_comparison(found, Screen.of())))
+    print("\n".join(show_document(found, Screen.of())))
     print("\n  With so little data the times are not a benchmark; they only show that both ran.")
 
 

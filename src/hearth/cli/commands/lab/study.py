@@ -31,13 +31,13 @@ from hearth.cli.options import from_namespace, json_help
 from hearth.cli.studies import add_study_options, show_result
 from hearth.machine import paths
 from hearth.machine.jvm import topology
-from hearth.report.terminal.screen import Screen
-from hearth.report.terminal.study import (
+from hearth.report.study import (
     show_missing,
     show_preset,
     show_presets,
     show_steps,
 )
+from hearth.report.terminal.screen import Screen
 from hearth.studies.engine.progress import continued_with
 from hearth.studies.engine.store import STUDY, Opening, kept_words
 from hearth.studies.published.needs import Here

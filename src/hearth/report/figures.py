@@ -2,10 +2,10 @@
 
 import math
 import statistics
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from hearth.report.html.shown import View
+from hearth.report.blocks import View
 
 
 @dataclass(frozen=True)
@@ -23,39 +23,34 @@ class Interval:
     points: Sequence[float] = ()
 
 
-def intervals(found: Sequence[Interval], band: tuple[float, float] | None = None) -> View:
+def intervals(shown: Sequence[Interval], band: tuple[float, float] | None = None) -> View:
     """Return the rows on a scale that holds 1, all intervals and points, and a band, if any."""
     ends = [1.0, *(band or ())]
-    ends += [end for one in found for end in (*(one.ends or (one.value,)), *one.points)]
+    ends += [end for one in shown for end in (*(one.ends or (one.value,)), *one.points)]
     margin = 0.04 * ((max(ends) - min(ends)) or 1)
     low, high = min(ends) - margin, max(ends) + margin
 
-    def place(value: float) -> float:
+    def position(value: float) -> float:
         return float((value - low) / (high - low))
 
     def row(one: Interval) -> View:
         start, end = one.ends or (one.value, one.value)
-        return {"name": one.name, "kind": one.kind, "words": one.words, "low": place(start),
-                "high": place(end), "middle": place(one.value),
-                "points": [place(point) for point in one.points]}  # fmt: skip
+        return {"name": one.name, "kind": one.kind, "words": one.words, "low": position(start),
+                "high": position(end), "middle": position(one.value),
+                "points": [position(point) for point in one.points]}  # fmt: skip
 
     return {
-        "intervals": [row(one) for one in found],
-        "one": place(1.0),
-        "band": None if band is None else [place(end) for end in band],
-        "ticks": [(place(tick), f"{tick:.2f}") for tick in ticks(low, high)],
+        "intervals": [row(one) for one in shown],
+        "one": position(1.0),
+        "band": None if band is None else [position(end) for end in band],
+        "ticks": [(position(tick), f"{tick:.2f}") for tick in ticks(low, high)],
     }
 
 
-def heat(
-    cells: Mapping[tuple[int, int], tuple[float, str]],
-    best: tuple[int, int] | None,
-    shown: Callable[[float], str],
-) -> View:
+def heat(cells: Mapping[tuple[int, int], tuple[float, str]], best: tuple[int, int] | None) -> View:
     """Return executors down, cores of each across, tinted from the least value to the largest.
 
-    cells: the value and the words of each executors x cores. best: the one to frame. shown: a value
-    in its unit.
+    cells: the value and the words of each executors x cores. best: the one to frame.
     """
     rows, columns = (sorted({key[at] for key in cells}) for at in (0, 1))
     low, high = (end(value for value, _ in cells.values()) for end in (min, max))
@@ -70,8 +65,6 @@ def heat(
     return {
         "columns": [f"{cores} core{'s' if cores > 1 else ''}" for cores in columns],
         "rows": [{"name": n, "cells": [cell((n, cores)) for cores in columns]} for n in rows],
-        "fastest": shown(low),
-        "slowest": shown(high),
     }
 
 

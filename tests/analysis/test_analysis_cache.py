@@ -40,13 +40,13 @@ def derived(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     return read
 
 
-def user_s(record: Path) -> float | None:
+def cpu_s(record: Path) -> float | None:
     use = analyse(record).executors[0].use
     assert isinstance(use, Use)
-    return use.cpu_s.user
+    return use.cpu_s
 
 
-def kept_file(record: Path) -> Path:
+def cache_file(record: Path) -> Path:
     return record.with_name(f".{record.name}.analysis")
 
 
@@ -66,16 +66,16 @@ def test_a_record_that_changed_is_derived_anew(record: Path, derived: list[Path]
     analyse(record)
     samples = record / "samples" / "process.jsonl"
     write(samples, [process(t, 200 * t) for t in range(10)])
-    assert user_s(record) == 18.0
+    assert cpu_s(record) == 18.0
     same_size = samples.read_text().replace("1800", "1700")
     samples.write_text(same_size)
     os.utime(samples, ns=(time.time_ns(), time.time_ns() + 5))
-    assert user_s(record) == 17.0
+    assert cpu_s(record) == 17.0
     assert len(derived) == 3
     at = samples.stat().st_mtime_ns
     samples.write_text(same_size.replace("1700", "11700"))
     os.utime(samples, ns=(at, at))
-    assert user_s(record) == 117.0
+    assert cpu_s(record) == 117.0
 
 
 def test_what_was_written_while_it_was_derived_makes_it_stale(
@@ -90,15 +90,15 @@ def test_what_was_written_while_it_was_derived_makes_it_stale(
 
     with monkeypatch.context() as meanwhile:
         meanwhile.setattr(deriving, "gather", interrupted)
-        assert user_s(record) == 9.0
-    assert user_s(record) == 27.0
+        assert cpu_s(record) == 9.0
+    assert cpu_s(record) == 27.0
 
 
 def test_another_version_of_the_program_derives_anew(
     record: Path, derived: list[Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     analyse(record)
-    monkeypatch.setattr("hearth.analysis.kept_analysis._program", lambda: "another")
+    monkeypatch.setattr("hearth.analysis.cache._program", lambda: "another")
     analyse(record)
     assert len(derived) == 2
 
@@ -106,7 +106,7 @@ def test_another_version_of_the_program_derives_anew(
 @pytest.mark.parametrize("damage", ["cut", "flipped", "empty", "foreign"])
 def test_a_damaged_file_is_not_trusted(record: Path, derived: list[Path], damage: str) -> None:
     first = analyse(record)
-    file = kept_file(record)
+    file = cache_file(record)
     whole = file.read_bytes()
     head, _, document = whole.partition(b"\n")
     changed = {
@@ -131,7 +131,7 @@ def test_a_run_that_goes_on_is_read_each_time(record: Path, derived: list[Path])
     assert analyse(record).record.state == "running"
     analyse(record)
     assert len(derived) == 2
-    assert not kept_file(record).exists()
+    assert not cache_file(record).exists()
 
 
 def test_a_deleted_record_takes_its_analysis_along_and_a_copy_is_another_record(
@@ -143,5 +143,5 @@ def test_a_deleted_record_takes_its_analysis_along_and_a_copy_is_another_record(
     analyse(copy)
     assert len(derived) == 2
     delete_record(read_record(record))
-    assert not kept_file(record).exists()
-    assert kept_file(copy).exists()
+    assert not cache_file(record).exists()
+    assert cache_file(copy).exists()

@@ -1,4 +1,4 @@
-"""Analyses that are kept: of a run that is over, derived once, next to its record, never in it.
+"""The analysis of a run that is over, derived once: cached next to its record, never in it.
 
 The file `.ID.analysis` next to the record's directory holds a key and a digest in its first line,
 then the document. The key is made of what the document is derived from: the files of the record by
@@ -28,14 +28,14 @@ def key_of(record: Record) -> str:
     parts = [_program(), record.state]
     for file in sorted(record.directory.rglob("*")):
         if file.is_file():
-            seen = file.stat()
+            status = file.stat()
             name = file.relative_to(record.directory)
-            parts.append(f"{name} {seen.st_size} {seen.st_mtime_ns}")
+            parts.append(f"{name} {status.st_size} {status.st_mtime_ns}")
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
 
-def kept(record: Record, key: str) -> Analysis | None:
-    """Return the kept analysis of this record by this version of the program, if any."""
+def read_cached(record: Record, key: str) -> Analysis | None:
+    """Return the cached analysis of this record by this version of the program, if any."""
     file = analysis_file(record.directory)
     if record.running or not file.is_file() or not os.access(file, os.R_OK):
         return None
@@ -45,7 +45,7 @@ def kept(record: Record, key: str) -> Analysis | None:
     return typed(orjson.loads(document), Analysis)
 
 
-def keep(record: Record, key: str, analysis: Analysis) -> None:
+def write_cached(record: Record, key: str, analysis: Analysis) -> None:
     """Keep it, where the run is over and the folder can be written; replace the one before.
 
     key: taken before the record was read, so that what was written meanwhile makes it stale.
@@ -66,7 +66,7 @@ def _head(key: str, document: bytes) -> bytes:
 def _program() -> str:
     """Return a digest of the sources that derive and write an analysis, parsers included."""
     digest = hashlib.sha256(f"{sys.version} {orjson.__version__}".encode())
-    own = sorted(Path(__file__).parent.glob("*.py"))
-    for file in (*own, Path(codec.__file__), Path(schema.__file__)):
+    sources = sorted(Path(__file__).parent.glob("*.py"))
+    for file in (*sources, Path(codec.__file__), Path(schema.__file__)):
         digest.update(file.read_bytes())
     return digest.hexdigest()

@@ -1,0 +1,83 @@
+"""Published studies: the list, one with its protocol, its table beside ours."""
+
+import shlex
+from collections.abc import Sequence
+
+from hearth.report.blocks import Block, Heading, Table, Texts
+from hearth.report.terminal.screen import Screen, table
+from hearth.studies.published.preset import Preset, show_value
+from hearth.studies.published.result import Repeated, Row, StepLine
+from hearth.studies.published.study import ReadyStep
+
+_HEAD = ["what", "place", "published", "here", "here / published"]
+
+
+def show_presets(presets: Sequence[Preset], screen: Screen) -> list[str]:
+    """Return a line for each."""
+    rows = [[one.name, one.study, one.title] for one in presets]
+    return table(screen, ["name", "study", "experiment"], rows)
+
+
+def show_preset(preset: Preset, steps: Sequence[ReadyStep], screen: Screen) -> list[str]:
+    """Return its protocol, what would run here, what cannot, and what was published."""
+    lines = [screen.title(f"{preset.name}: {preset.title} ({preset.study})")]
+    facts = (
+        ("machine", preset.machine),
+        ("protocol", preset.protocol),
+        ("measured", preset.measured),
+    )
+    lines += [screen.paragraph(f"{name}: {text}", "  ", "    ") for name, text in facts]
+    if preset.settings:
+        settings = ", ".join(f"{key}={value}" for key, value in preset.settings.items())
+        lines.append(screen.paragraph(f"settings: {settings}", "  ", "    "))
+    lines += ["", *show_steps(preset, steps, screen), "", screen.title("published")]
+    rows = [[value.what, value.place, value.published] for value in preset.values]
+    return [*lines, *table(screen, _HEAD[:3], rows)]
+
+
+def show_steps(preset: Preset, steps: Sequence[ReadyStep], screen: Screen) -> list[str]:
+    """Return the commands that run here, and a line with its reason for each that cannot."""
+    lines = [screen.title(f"what runs here of {preset.name}")]
+    lines += [f"  hearth {shlex.join(one.command)}" for one in steps if not one.missing]
+    lines += [] if any(not one.missing for one in steps) else ["  nothing"]
+    lines += show_missing(preset, steps, screen)
+    return lines
+
+
+def show_missing(preset: Preset, steps: Sequence[ReadyStep], screen: Screen) -> list[str]:
+    """Return a line for each step that this machine cannot run, and for what hearth has not."""
+    reasons = [(one.step.name, reason) for one in steps for reason in one.missing]
+    reasons += [(part.what, part.why) for part in preset.parts]
+    return [
+        screen.paragraph(f"not available: {what}: {why}", "  ", "    ") for what, why in reasons
+    ]
+
+
+def study_blocks(study: Repeated) -> list[Block]:
+    """Return its table beside the published one, and what became of its steps."""
+    title = f"{study.preset}: {study.title}"
+    source = f"{study.study}, at scale {study.scale:g}; compare ratios, not seconds"
+    unknown = [f"no value: {row.what}: {row.reason}" for row in study.rows if row.reason]
+    return [
+        Heading(title, section="study", link="Study"),
+        Texts([source], close=True),
+        Table(_HEAD, [_cells(row) for row in study.rows], "As published, and here",
+              "published here"),
+        Texts(unknown, "absent", close=True),
+        Heading("steps", 3),
+        Table(["step", "state", "command or reason", "kept as"],
+              [_step(step) for step in study.steps], "Steps", close=True),
+        Texts([f"not available: {part}" for part in study.not_available], "absent", close=True),
+    ]  # fmt: skip
+
+
+def _cells(row: Row) -> list[str]:
+    measured = "-" if row.measured is None else show_value(row.measured, row.unit)
+    ratio = "-" if row.ratio is None else f"{row.ratio:.2f}"
+    return [row.what, row.place, row.published, measured, ratio]
+
+
+def _step(step: StepLine) -> list[str]:
+    """Return its name, how it ended, its command or why not, and the study that it made."""
+    told = "; ".join(step.reasons) if step.reasons else f"hearth {shlex.join(step.command)}"
+    return [step.name, step.state, told, step.study or "-"]
