@@ -86,7 +86,7 @@ def page(rows: list[Row]) -> list[str]:
     (policy,) = {name for row in rows for name in row if f"{name}, {THREAD}" in row}
     thread = f"{policy}, {THREAD}"
     apart = [
-        {**row, "case": row.get("case", row["load"]), "arm": arm, "cpu_s": row[arm]}
+        {**row, "arm": arm, "cpu_s": row[arm]}
         | ({"thread_s": row[thread]} if arm == policy else {})
         for row in rows
         if thread in row

@@ -124,7 +124,7 @@ def page(rows: list[Row]) -> list[str]:
 def by_size(rows: list[Row]) -> list[Row]:
     """Return a row for each size, and one for the threads, of the repetitions that are whole."""
     some = whole(rows)
-    found = [
+    single = [
         {**row, "case": name, **row["sizes"][str(size)]}
         for size, name in SIZES.items()
         for arm in sorted(
@@ -133,7 +133,7 @@ def by_size(rows: list[Row]) -> list[Row]:
         for row in some
         if row["arm"] == arm
     ]
-    return [*found, *({**row, "case": CROWD} for row in some)]
+    return [*single, *({**row, "case": CROWD} for row in some)]
 
 
 if __name__ == "__main__":

@@ -146,11 +146,11 @@ def namenode(root: Path, arm: str) -> Iterator[tuple[subprocess.Popen[bytes], in
 def awaited(log: Path, pattern: str) -> str:
     """Return what a server's log says, once it does; raise UserError after two minutes."""
     end = time.monotonic() + LIMIT_S
-    while not (found := re.search(pattern, log.read_text())):
+    while not (match := re.search(pattern, log.read_text())):
         if time.monotonic() > end:
             raise UserError(f"{log.name} does not say {pattern}; it ends {log.read_text()[-500:]}")
         time.sleep(0.1)
-    return found[1]
+    return match[1]
 
 
 def site_of(root: Path, arm: str, port: int) -> Path:
