@@ -273,8 +273,8 @@ def pack_job(
         _add_text(archive, "numalab/job.json", json.dumps(job))
         archive.add(PROJECT / "numalab" / "guest" / "start", "numalab/start")
         if jar and SPARK_CASES & set(cases):
-            for kept in archives.archives(jar, environment()):
-                archive.add(kept, f"numalab/archives/{kept.name}")
+            for classes_archive in archives.archives(jar, environment()):
+                archive.add(classes_archive, f"numalab/archives/{classes_archive.name}")
         for part in ["numalab", "src", *([str(jar.relative_to(PROJECT))] if jar else [])]:
             if (PROJECT / part).exists():
                 archive.add(PROJECT / part, str(PROJECT / part).lstrip("/"), filter=_as_here)
@@ -290,10 +290,10 @@ def pack_job(
 
 def jucx() -> Path:
     """UCX's library for the JVM, where the build has fetched it."""
-    found = sorted((Path.home() / ".m2/repository/org/openucx/jucx").glob("*/jucx-*[0-9].jar"))
-    if not found:
+    jars = sorted((Path.home() / ".m2/repository/org/openucx/jucx").glob("*/jucx-*[0-9].jar"))
+    if not jars:
         raise LabUnavailableError("numa-lab needs jucx: run `mvn -f jvm -pl transport package`")
-    return found[-1]
+    return jars[-1]
 
 
 def _compile(source: Path, jar: Path | None, target: Path) -> None:

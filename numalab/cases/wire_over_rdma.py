@@ -9,10 +9,11 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import time
+from functools import partial
 from pathlib import Path
 
 from numalab.guest import cable
+from numalab.guest.waiting import wait_for
 
 SIZES = (1, 1000, 100_000, 1_000_000)
 PORT = 7100
@@ -35,7 +36,8 @@ def collect(job: dict[str, object], evidence: Path) -> None:
             process = _echo(str(job["jar"]), end, index, carriers, directory)
             try:
                 if end == 0:
-                    _await_ready(directory / "out", process)
+                    listens = partial(_listens, directory / "out")
+                    wait_for("it listens", listens, LIMIT_SECONDS, process)
                     other.send(b"r")
                     other.recv(1)
                     (directory / "alive").write_text(str(process.poll() is None))
@@ -49,6 +51,10 @@ def collect(job: dict[str, object], evidence: Path) -> None:
             after = cable.counters()
             counted = {name: after[name] - before[name] for name in after}
             (directory / "counters.json").write_text(json.dumps(counted))
+
+
+def _listens(out: Path) -> bool:
+    return b"ready" in out.read_bytes()
 
 
 def _echo(
@@ -68,11 +74,3 @@ def _echo(
             stderr=err,
             env={**os.environ, **settings},
         )
-
-
-def _await_ready(said: Path, process: subprocess.Popen[bytes]) -> None:
-    end = time.monotonic() + LIMIT_SECONDS
-    while b"ready" not in said.read_bytes():
-        if process.poll() is not None or time.monotonic() > end:
-            raise RuntimeError(f"exit {process.poll()}: {said.read_bytes().decode()}")
-        time.sleep(0.2)
