@@ -138,8 +138,8 @@ def test_files_jars_and_modules_added_before_and_later_reach_tasks_and_successor
 
 def test_tasks_run_in_the_drivers_directory_with_the_modules_beside_the_program(application):
     site, report = application
-    found = {tuple(answer[1:5]) for answer in report["python"]}
-    assert found == {("beside", "a note", "by a relative path", str(site.root))}
+    pattern = {tuple(answer[1:5]) for answer in report["python"]}
+    assert pattern == {("beside", "a note", "by a relative path", str(site.root))}
 
 
 def test_what_the_application_sends_does_not_land_in_the_drivers_directory(application):
@@ -186,8 +186,8 @@ def test_a_thread_that_may_leave_its_executors_place_is_named_while_the_applicat
 ):
     site, report = application
     (warning,) = re.findall(r"Executor 3 has drifted from place 0: it (.*)", site.log)
-    found = r"has 1 of \d+ threads that may run outside CPUs 0: 1 on CPUs \S+ \(java (\d+)\)\."
-    assert re.match(found, warning)[1] == str(report["stray"])
+    pattern = r"has 1 of \d+ threads that may run outside CPUs 0: 1 on CPUs \S+ \(java (\d+)\)\."
+    assert re.match(pattern, warning)[1] == str(report["stray"])
     assert f"`taskset -acp 0 {report['stray']}`" in warning
     assert "Executor 3 is back in its planned place" in site.log
 
