@@ -20,7 +20,7 @@ from pathlib import Path
 
 from harness import Benchmark, Turn
 from results import Row, arm_table
-from rpc_latency import PLAIN, compile_client, java, namenode, site_of, started
+from rpc_latency import PLAIN, compile_program, java, namenode, site_of, started
 
 THREAD = "hearth-affinity"
 TICKS = os.sysconf("SC_CLK_TCK")
@@ -39,7 +39,7 @@ def main() -> None:
     for start in bench.starts():
         with tempfile.TemporaryDirectory(prefix="hearth-cost-") as scratch, ExitStack() as running:
             root = Path(scratch)
-            compile_client(root)
+            compile_program("RpcLatency", root)
             arms = (PLAIN, options.policy)
             servers = {arm: running.enter_context(namenode(root, arm)) for arm in arms}
             pids = {arm: process.pid for arm, (process, _) in servers.items()}

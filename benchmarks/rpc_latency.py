@@ -54,7 +54,7 @@ def main() -> None:
     for start in bench.starts():
         with tempfile.TemporaryDirectory(prefix="hearth-rpc-") as scratch, ExitStack() as running:
             root = Path(scratch)
-            compile_client(root)
+            compile_program("RpcLatency", root)
             ports = {arm: running.enter_context(namenode(root, arm))[1] for arm in bench.arms}
             for _ in range(options.beside):
                 words = [sys.executable, "-c", "while True: pass"]
@@ -74,8 +74,9 @@ def page(rows: list[Row]) -> list[str]:
     return arm_table(whole(rows), PLAIN, measures, over="start", digits=0)
 
 
-def compile_client(root: Path) -> None:
-    source = ROOT / "benchmarks" / "RpcLatency.java"
+def compile_program(name: str, root: Path) -> None:
+    """Compile a Java program of this folder into `root`."""
+    source = ROOT / "benchmarks" / f"{name}.java"
     words = ["javac", "-cp", f"{spark_home()}/jars/*", "-d", str(root), str(source)]
     subprocess.run(words, check=True)
 

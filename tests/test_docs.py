@@ -147,8 +147,8 @@ def _returned(name: str) -> Iterator[object]:
                     yield from (end.value for end in ends if isinstance(end, ast.Constant))
 
 
-#: Documents with tables that commands print, as wide as what was measured.
-_PRINTED = ("benchmarks/README.md", "benchmarks/figures.md")
+#: A document with a table that a program writes, as wide as its commands.
+_PRINTED = ("benchmarks/README.md",)
 
 
 def test_no_line_of_a_document_is_too_long() -> None:

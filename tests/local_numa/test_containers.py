@@ -264,12 +264,9 @@ def test_gpus_that_the_engine_cannot_give_end_the_application_with_its_words(con
     """Each container has the share of its place; this engine has no way to GPUs."""
     if "nvidia" in docker("info", "--format", "{{.Runtimes}}"):
         pytest.skip("this engine has NVIDIA's runtime")
-    script = contained.root / "gpus.sh"
-    script.write_text("""#!/bin/sh\necho '{"name": "gpu", "addresses": ["0", "1"]}'\n""")
-    script.chmod(0o755)
     gpu = {
         "spark__executor__resource__gpu__amount": "1",
-        "spark__executor__resource__gpu__discoveryScript": str(script),
+        "spark__executor__resource__gpu__discoveryScript": str(APPS / "two_gpus.sh"),
         "spark__task__resource__gpu__amount": "1",
     }
     outcome = run(contained, "pause.py", "1", master="local-numa[2x1]", **gpu)

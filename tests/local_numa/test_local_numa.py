@@ -23,7 +23,7 @@ from application import (
 )
 
 from hearth.machine.paths import java
-from support import BOTH_CPUS, PATIENCE_S, eventually, validate
+from support import BOTH_CPUS, PATIENCE_S, eventually, program, validate
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("two_cpus")]
 
@@ -189,10 +189,8 @@ def late_jdk(home: Path, mark: Path) -> Path:
     for entry in real.iterdir():
         if entry.name != "bin":
             (home / entry.name).symlink_to(entry)
-    late = home / "bin" / "java"
     wait = f"while [ ! -e '{mark}' ]; do sleep 0.1; done"
-    late.write_text(f'#!/bin/sh\n{wait}\nexec {real}/bin/java "$@"\n')
-    late.chmod(0o755)
+    program(home / "bin" / "java", f'{wait}\nexec {real}/bin/java "$@"')
     return home
 
 

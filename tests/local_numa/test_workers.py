@@ -90,13 +90,10 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
             [*program, *where], stdout=log, stderr=log, start_new_session=True
         )
     running = Cluster(folder / "state", f"spark://127.0.0.1:{port}", service)
-    script = folder / "gpus.sh"
-    script.write_text("""#!/bin/sh\necho '{"name": "gpu", "addresses": ["0", "1"]}'\n""")
-    script.chmod(0o755)
     (folder / "conf").mkdir()
     gpu = "spark.worker.resource.gpu"
     (folder / "conf" / "spark-defaults.conf").write_text(
-        f"{gpu}.amount 1\n{gpu}.discoveryScript {script}\n"
+        f"{gpu}.amount 1\n{gpu}.discoveryScript {APP.with_name('two_gpus.sh')}\n"
     )
     try:
         yield running
