@@ -77,12 +77,9 @@ def page_of(program: str, *raw: str) -> Block:
 
 BATCH = ("plans-2026-11-28-1722", "plans-2026-11-28-1809")
 SIXTEEN = ("plans-2026-11-26-0428", "plans-2026-11-26-0437")
-TPCH = ("query-partitions-2026-11-29-0142", "query-partitions-2026-11-29-0302")
-TPCH_BEFORE = "query-partitions-2026-11-28-1322"
-TPCH_KEPT = "query-partitions-2026-11-28-1419"
+TPCH = "query-partitions-2026-11-29-2221"
+TPCH_CLASSES = "query-partitions-2026-11-28-1419"
 TPCH_SIXTEEN = "query-partitions-2026-11-27-0324"
-TPCH_10 = "query-partitions-2026-11-29-0227"
-TPCH_10_BEFORE = tuple(f"query-partitions-2026-11-28-{at}" for at in ("1642", "1658", "2103"))
 PYTHON = "query-partitions-2026-11-29-0214"
 STARTUP = "startup-2026-11-25-0248"
 DUCKDB = "engines-2026-11-24-0406"
@@ -108,7 +105,7 @@ def of(rows: list[Row], base: str, what: str = "wall_s", over: str = "") -> str:
 
 def first_screen(_: list[Row]) -> list[str]:
     """Return README's table."""
-    batch, tpch, ten = read(*BATCH), read(*TPCH), read(TPCH_10)
+    batch, tpch = read(*BATCH), read(TPCH)
     archive = of(runs(batch), "tuned-archive", over="case")
     start = read(STARTUP)
     two = f"hearth submit {startup.NUMA}"
@@ -123,13 +120,7 @@ def first_screen(_: list[Row]) -> list[str]:
             "TPC-H at scale 1",
             of(tpch, "careful"),
             of(tpch, "defaults"),
-            f"a pair of another day showed no gain: {of(read(TPCH_BEFORE), 'careful')}",
-        ],
-        [
-            "TPC-H at scale 10",
-            of(ten, "careful"),
-            "-",
-            f"two pairs only; a version before: {of(read(*TPCH_10_BEFORE), 'careful')}",
+            f"no gain over well-tuned Spark; CPU seconds {of(tpch, 'careful', 'wall_cpu_s')}",
         ],
         [
             "two bound executors, to the first task",
@@ -168,13 +159,15 @@ def pays(_: list[Row]) -> list[str]:
         ("phases alone of jobs whose phases take 15 s and more, warm", warm, tuned, LONG, "case"),
         (f"the job that gains least, warm: {least}", of_least, tuned, "wall_s", ""),
         (f"the same with the archive in both: {with_archive}", of_archive, archive, "wall_s", ""),
-        ("TPC-H at scale 1, all queries twice", read(*TPCH), careful, "wall_s", ""),
-        ("the same, a pair of the day before", read(TPCH_BEFORE), careful, "wall_s", ""),
-        ("the same, all queries three times", read(TPCH_KEPT), careful, "wall_s", ""),
+        ("TPC-H at scale 1, all queries twice: no gain", read(TPCH), careful, "wall_s", ""),
         ("the same, on 16 CPUs", read(TPCH_SIXTEEN), careful, "wall_s", ""),
-        ("TPC-H at scale 10", read(TPCH_10), careful, "wall_s", ""),
-        ("the same, of a version before", read(*TPCH_10_BEFORE), careful, "wall_s", ""),
-        ("functions in Python", read(PYTHON), careful, "wall_s", ""),
+        (
+            "functions in Python, with a rule for joins removed since",
+            read(PYTHON),
+            careful,
+            "wall_s",
+            "",
+        ),
         ("three jobs on 2 GB on 16 CPUs, two bound executors", every, tuned, "wall_s", "case"),
         ("the same, phases alone: a loss", every, tuned, "seconds", "case"),
     )
@@ -342,12 +335,9 @@ BLOCKS = {
     "batch": page_of("plans", *BATCH),
     "two-executors": page_of("plans", "plans-2026-11-25-1223", "plans-2026-11-25-1900"),
     "sixteen": Block(sixteen, SIXTEEN, "plans"),
-    "tpch": page_of("query_partitions", *TPCH),
-    "tpch-before": page_of("query_partitions", TPCH_BEFORE),
-    "tpch-kept": page_of("query_partitions", TPCH_KEPT),
+    "tpch": page_of("query_partitions", TPCH),
+    "tpch-kept": page_of("query_partitions", TPCH_CLASSES),
     "tpch-sixteen": page_of("query_partitions", TPCH_SIXTEEN),
-    "tpch-10": page_of("query_partitions", TPCH_10),
-    "tpch-10-before": page_of("query_partitions", *TPCH_10_BEFORE),
     "python": page_of("query_partitions", PYTHON),
     "one-file": page_of("one_file", "one-file-2026-11-27-2051"),
     "engines": page_of("engines", DUCKDB),
