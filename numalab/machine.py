@@ -290,10 +290,10 @@ def pack_job(
 
 def jucx() -> Path:
     """UCX's library for the JVM, where the build has fetched it."""
-    jars = sorted((Path.home() / ".m2/repository/org/openucx/jucx").glob("*/jucx-*[0-9].jar"))
-    if not jars:
+    found = sorted((Path.home() / ".m2/repository/org/openucx/jucx").glob("*/jucx-*[0-9].jar"))
+    if not found:
         raise LabUnavailableError("numa-lab needs jucx: run `mvn -f jvm -pl transport package`")
-    return jars[-1]
+    return found[-1]
 
 
 def _compile(source: Path, jar: Path | None, target: Path) -> None:

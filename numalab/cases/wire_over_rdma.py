@@ -53,10 +53,6 @@ def collect(job: dict[str, object], evidence: Path) -> None:
             (directory / "counters.json").write_text(json.dumps(counted))
 
 
-def _listens(out: Path) -> bool:
-    return b"ready" in out.read_bytes()
-
-
 def _echo(
     jar: str, end: int, index: int, carriers: str, directory: Path
 ) -> subprocess.Popen[bytes]:
@@ -74,3 +70,7 @@ def _echo(
             stderr=err,
             env={**os.environ, **settings},
         )
+
+
+def _listens(out: Path) -> bool:
+    return b"ready" in out.read_bytes()
