@@ -20,7 +20,7 @@ from pathlib import Path
 
 from harness import Benchmark, Turn
 from results import Row, arm_table
-from rpc_latency import PLAIN, compile_client, java, namenode, site_of, started
+from rpc_latency import PLAIN, compile_program, java, namenode, site_of, started
 
 THREAD = "hearth-affinity"
 TICKS = os.sysconf("SC_CLK_TCK")
@@ -39,7 +39,7 @@ def main() -> None:
     for start in bench.starts():
         with tempfile.TemporaryDirectory(prefix="hearth-cost-") as scratch, ExitStack() as running:
             root = Path(scratch)
-            compile_client(root)
+            compile_program("RpcLatency", root)
             arms = (PLAIN, options.policy)
             servers = {arm: running.enter_context(namenode(root, arm)) for arm in arms}
             pids = {arm: process.pid for arm, (process, _) in servers.items()}
@@ -86,7 +86,7 @@ def page(rows: list[Row]) -> list[str]:
     (policy,) = {name for row in rows for name in row if f"{name}, {THREAD}" in row}
     thread = f"{policy}, {THREAD}"
     apart = [
-        {**row, "case": row.get("case", row["load"]), "arm": arm, "cpu_s": row[arm]}
+        {**row, "arm": arm, "cpu_s": row[arm]}
         | ({"thread_s": row[thread]} if arm == policy else {})
         for row in rows
         if thread in row

@@ -51,8 +51,8 @@ def measured(case: str, options: argparse.Namespace, repeat: int) -> dict[str, A
     ran = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
     if not ran.stdout:
         sys.exit(f"{case}: hearth colocate ended with {ran.returncode}")
-    found: dict[str, Any] = json.loads(ran.stdout)
-    return found
+    document: dict[str, Any] = json.loads(ran.stdout)
+    return document
 
 
 def page(rows: list[Row]) -> list[str]:
@@ -70,7 +70,7 @@ def page(rows: list[Row]) -> list[str]:
         for one in documents
         for check in one["checks"]
     ]
-    found = table(["Job, of pair", "Predicted slowdown", "Measured", "Off by"], lines)
+    slowdowns = table(["Job, of pair", "Predicted slowdown", "Measured", "Off by"], lines)
     arms = [name for name in ("split", "unbound", "whole") if _was_run(name, documents)]
     lines = []
     for one in documents:
@@ -79,7 +79,7 @@ def page(rows: list[Row]) -> list[str]:
         said = shown(one["prediction"]["splits"][0]["throughput"])
         lines.append([pair, *(ways.get(name, "-") for name in arms), said])
     heads = ["Throughput", *(f"`{name}`" for name in arms), "Predicted for `split`"]
-    return [*found, "", *table(heads, lines)]
+    return [*slowdowns, "", *table(heads, lines)]
 
 
 def _was_run(name: str, documents: list[dict[str, Any]]) -> bool:

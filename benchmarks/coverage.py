@@ -31,7 +31,6 @@ from hearth.studies.engine.statistics import CONFIDENCE, LOOKS, against, each_co
 from hearth.studies.engine.validity import TimedRun, validity_warnings
 
 PAIRS = (3, 4, 5, 6, 7, 8, 10, 15, 20, 30)
-ARMS = (1, 2, 3, 5, 10)
 SCATTER = 0.05
 ALLOWED = 0.06
 WARNINGS = ("slow-first", "drift", "outlier", "two-groups", "own-state")
@@ -60,10 +59,10 @@ def two_groups(draw: np.random.Generator, shape: tuple[int, int]) -> Array:
 
 
 def correlated(draw: np.random.Generator, shape: tuple[int, int]) -> Array:
-    found = draw.standard_normal(shape)
+    noise = draw.standard_normal(shape)
     for run in range(1, shape[1]):
-        found[:, run] = 0.6 * found[:, run - 1] + 0.8 * found[:, run]
-    return SCATTER * found
+        noise[:, run] = 0.6 * noise[:, run - 1] + 0.8 * noise[:, run]
+    return SCATTER * noise
 
 
 def drifting(draw: np.random.Generator, shape: tuple[int, int]) -> Array:
@@ -109,8 +108,8 @@ def by_t(differences: Array) -> NDArray[np.bool_]:
     pairs = differences.shape[-1]
     error = differences.std(axis=-1, ddof=1) / math.sqrt(pairs)
     limit = special.stdtrit(pairs - 1, (1 + CONFIDENCE) / 2)
-    found: NDArray[np.bool_] = np.abs(differences.mean(axis=-1)) > limit * error
-    return found
+    apart: NDArray[np.bool_] = np.abs(differences.mean(axis=-1)) > limit * error
+    return apart
 
 
 def gain(pairs: int) -> float:
@@ -140,29 +139,14 @@ def one_arm(draw: np.random.Generator, number: int, pairs: tuple[int, ...]) -> I
             }  # fmt: skip
 
 
-def several_arms(draw: np.random.Generator, number: int) -> Iterator[Row]:
-    """Several arms, all equal: how often any of them is called faster or slower."""
-    for name in ("normal", "skewed", "heavy-tailed", "correlated"):
-        for arms in ARMS:
-            for pairs in (5, 10, 20):
-                times = of_arms(draw, NOISES[name], number, pairs, arms + 1)
-                differences = np.moveaxis(times[..., 1:] - times[..., :1], -1, 1)
-                wrong = decided(differences, each_confidence(CONFIDENCE, arms)).any(axis=1)
-                yield {"what": "several arms", "noise": name, "arms": arms, "pairs": pairs,
-                       "false": float(wrong.mean())}  # fmt: skip
-
-
 def sequential(draw: np.random.Generator, number: int) -> Iterator[Row]:
-    """Until each arm is decided: verdicts at the end, and after how many pairs it comes."""
+    """Two equal arms until it is certain: false verdicts, and after how many pairs it ends."""
     for name in NOISES:
-        for arms in (1, 2):
-            for faster in (0.0, 0.05, 0.10):
-                times = of_arms(draw, NOISES[name], number, LOOKS[-1], arms + 1)
-                differences = np.moveaxis(times[..., 1:] - times[..., :1], -1, 1)
-                differences += math.log1p(-faster)
-                sure, pairs = until_certain(differences)
-                yield {"what": "sequential", "noise": name, "arms": arms, "faster": faster,
-                       "verdict": float(sure.mean()), "pairs": float(pairs.mean())}  # fmt: skip
+        times = of_arms(draw, NOISES[name], number, LOOKS[-1], 2)
+        differences = np.moveaxis(times[..., 1:] - times[..., :1], -1, 1)
+        called, pairs = until_certain(differences)
+        yield {"what": "sequential", "noise": name,
+               "verdict": float(called.mean()), "pairs": float(pairs.mean())}  # fmt: skip
 
 
 def until_certain(differences: Array) -> tuple[NDArray[np.bool_], NDArray[np.int_]]:
@@ -184,13 +168,12 @@ def until_certain(differences: Array) -> tuple[NDArray[np.bool_], NDArray[np.int
 
 
 def warnings(draw: np.random.Generator, number: int, pairs: tuple[int, ...]) -> Iterator[Row]:
-    """How often each warning comes, of two equal arms; `any`: at least one."""
+    """How often each warning comes, of two equal arms."""
     for name in (*NOISES, "slow first", "one outlier", "own state"):
         for count in pairs:
-            found = [warned(draw, name, count) for _ in range(number)]
-            shares = {kind: sum(kind in one for one in found) / number for kind in WARNINGS}
-            row = {"what": "warnings", "noise": name, "pairs": count, **shares}
-            yield {**row, "any": sum(bool(one) for one in found) / number}
+            warned_of = [warned(draw, name, count) for _ in range(number)]
+            shares = {kind: sum(kind in one for one in warned_of) / number for kind in WARNINGS}
+            yield {"what": "warnings", "noise": name, "pairs": count, **shares}
 
 
 def warned(draw: np.random.Generator, name: str, pairs: int) -> set[str]:
@@ -214,7 +197,6 @@ def warned(draw: np.random.Generator, name: str, pairs: int) -> set[str]:
 def simulated(seed: int, number: int) -> Iterator[Row]:
     """All of it; warnings are found one comparison after the other, in a tenth of the number."""
     yield from one_arm(np.random.default_rng(seed), number, PAIRS)
-    yield from several_arms(np.random.default_rng(seed + 1), number)
     yield from sequential(np.random.default_rng(seed + 2), number)
     yield from warnings(np.random.default_rng(seed + 3), max(number // 10, 1), (3, 5, 7, 10, 20))
 
@@ -231,39 +213,30 @@ def main() -> None:
 
 def page(rows: list[Row]) -> list[str]:
     """Return the tables in Markdown; all in %."""
-    wrong = across(rows, "one arm", "pairs", lambda row: percent(row["false"]))
-    for name, cells in across(
-        [row for row in rows if row.get("arms") == 1 and row.get("faster") == 0.0],
-        "sequential", "pairs", lambda row: percent(row["verdict"]),
-    ).items():  # fmt: skip
-        wrong[name]["until certain"] = next(iter(cells.values()))
-    power = across(
-        rows, "one arm", "pairs", lambda r: f"{100 * r['power']:.0f} ({100 * r['power_t']:.0f})"
+    wrong = by_pairs(rows, "one arm", lambda row: f"{100 * row['false']:.1f}")
+    for row in rows:
+        if row.get("what") == "sequential":
+            wrong[row["noise"]]["until certain"] = f"{100 * row['verdict']:.1f}"
+    power = by_pairs(
+        rows, "one arm", lambda row: f"{100 * row['power']:.0f} ({100 * row['power_t']:.0f})"
     )
-    found = [
+    kinds = by_pairs(
+        rows, "warnings", lambda row: " / ".join(f"{100 * row[kind]:.0f}" for kind in WARNINGS)
+    )
+    return [
         *("Equal arms: called faster or slower, by number of pairs, in %:", "", *grid(wrong)),
         *("", "A real gain: found, and in brackets found by the t test, in %:", "", *grid(power)),
+        *("", f"Warnings, in %: {' / '.join(WARNINGS)}:", "", *grid(kinds)),
     ]
-    kinds = across(
-        rows, "warnings", "pairs",
-        lambda row: " / ".join(f"{100 * row[kind]:.0f}" for kind in WARNINGS),
-    )  # fmt: skip
-    return [*found, "", f"Warnings, in %: {' / '.join(WARNINGS)}:", "", *grid(kinds)]
 
 
-def percent(share: float) -> str:
-    return f"{100 * share:.1f}"
-
-
-def across(
-    rows: list[Row], what: str, by: str, cell: Callable[[Row], str]
-) -> dict[str, dict[str, str]]:
-    """Of each noise a cell for each value of `by`."""
-    found: dict[str, dict[str, str]] = {}
+def by_pairs(rows: list[Row], what: str, cell: Callable[[Row], str]) -> dict[str, dict[str, str]]:
+    """Return of each noise a cell for each number of pairs."""
+    cells: dict[str, dict[str, str]] = {}
     for row in rows:
         if row.get("what") == what:
-            found.setdefault(row["noise"], {})[str(row[by])] = cell(row)
-    return found
+            cells.setdefault(row["noise"], {})[str(row["pairs"])] = cell(row)
+    return cells
 
 
 def grid(cells: dict[str, dict[str, str]]) -> list[str]:

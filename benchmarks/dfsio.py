@@ -65,8 +65,8 @@ def main() -> None:
             def run(turn: Turn, root: Path = root, urls: dict[str, str] = urls) -> Row:
                 row = {}
                 for way in WAYS:
-                    found = dfsio(root / turn.arm, turn.arm, urls[turn.arm], way, options)
-                    row[f"{way}_mb_s"], row[f"{way}_io_rate_mb_s"] = found
+                    rates = dfsio(root / turn.arm, turn.arm, urls[turn.arm], way, options)
+                    row[f"{way}_mb_s"], row[f"{way}_io_rate_mb_s"] = rates
                 return row
 
             bench.measure(run, start)

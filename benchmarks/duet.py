@@ -12,19 +12,15 @@ what they take is set against half of the machine. Told too: what a profile take
 does nothing, which no run is too short to pay.
 """
 
-import json
 import os
-import platform
 import signal
 import statistics
 import subprocess
 import sys
 import tempfile
-import threading
 import time
-from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor, wait
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +29,6 @@ from results import Row, ratio_of_totals, shown, table
 
 from hearth import Ratio, UserError
 from hearth.machine import paths
-from hearth.record.store import new_name
 from hearth.studies.engine.target import PROFILE
 from hearth.workloads import cases, catalogue, datasets, suites
 from hearth.workloads.runner import RunError
@@ -41,8 +36,6 @@ from hearth.workloads.runner import RunError
 MASTER = "local[*]"
 WORDS: dict[str, tuple[str, ...]] = {"plain": (), "profile": (*PROFILE, "--arm", "profile")}
 WARM_UP = "sort-by"
-LISTENERS = "spark-listener-"  # what the kernel keeps of spark-listener-group-eventLog and others
-LOOK_S = 1.0
 LONG_S = 40.0
 NOTHING = "nothing"
 MEASURES = {"seconds": "the jobs' own phases", "wall_s": "from start to end", "cpu_s": "CPU s"}
@@ -79,11 +72,11 @@ def main() -> None:
 
         def run(turn: Turn) -> Row:
             arms = [other, "plain"] if turn.arm == "left" else ["plain", other]
-            found = duet(sides, one_run, [(offer, made[turn.case], arm) for arm in arms])
-            failures = [row["failure"] for row in found if "failure" in row]
+            both = duet(sides, one_run, [(offer, made[turn.case], arm) for arm in arms])
+            failures = [row["failure"] for row in both if "failure" in row]
             if failures:
                 return {"failure": failures[0]}
-            return {"runs": found[::-1] if turn.arm == "left" else found}  # the plain one first
+            return {"runs": both[::-1] if turn.arm == "left" else both}  # the plain one first
 
         run(Turn(0, -1, WARM_UP, "left"))
         bench.measure(run)
@@ -125,27 +118,18 @@ def make_data(offer: catalogue.Catalogue, entry: suites.SuiteEntry, times: int) 
 
 def one_run(offer: catalogue.Catalogue, case: cases.Case, arm: str) -> Row:
     """Run a job once; a failure is words, as it does not pass between processes."""
-    load = os.getloadavg()[0]
     cpu_s = children_cpu_s()
-    cost: Row = {}
-    record = new_name(case.job.name)
-    on_record = ("--record", record) if WORDS[arm] else ()
     try:
-        with listeners_cpu_s(cost):
-            done = cases.run(offer, case, MASTER, program=(*WORDS[arm], *on_record))
+        done = cases.run(offer, case, MASTER, program=WORDS[arm])
     except (UserError, RunError) as failure:
         return {"failure": str(failure)}
-    row = cost | {
+    return {
         "size_bytes": case.size_bytes,
         "seconds": done.document["seconds"],
         "wall_s": done.document["wall_s"],
         "cpu_s": round(children_cpu_s() - cpu_s, 3),
         "answer": done.document["verdict"]["status"],
-        "load": load,
-        "cpus": len(os.sched_getaffinity(0)),
-        "kernel": platform.release(),
     }
-    return row | (sampler_cpu_s(record) if on_record else {})
 
 
 def nothing(folder: Path) -> Row:
@@ -163,50 +147,7 @@ def nothing(folder: Path) -> Row:
     if done.returncode:
         raise SystemExit(f"profile of nothing failed: {done.stderr.decode()}")
     row = {"cpu_s": children_cpu_s() - cpu_s, "added_s": time.monotonic() - begin - 1}
-    record = done.stderr.decode().split()[-1]
-    return {name: round(value, 3) for name, value in row.items()} | sampler_cpu_s(record)
-
-
-def sampler_cpu_s(record: str) -> dict[str, float]:
-    """Return the CPU seconds of the sampling process, as its record tells."""
-    costs = paths.state_home() / "records" / record / "samples" / "cost.jsonl"
-    rows = map(json.loads, costs.read_text().splitlines())
-    return {"sampler_cpu_s": {row["probe"]: row["cpu_s"] for row in rows}["sampler"]}
-
-
-@contextmanager
-def listeners_cpu_s(cost: Row) -> Iterator[None]:
-    """Put into `cost` the CPU seconds of the listener threads of the JVMs that run meanwhile."""
-    seen: dict[Path, int] = {}
-    over = threading.Event()
-
-    def look() -> None:
-        while not over.wait(LOOK_S):
-            for process in Path("/proc").glob("[0-9]*"):
-                seen.update(listeners_of(process))
-
-    looking = threading.Thread(target=look)
-    looking.start()
-    try:
-        yield
-    finally:
-        over.set()
-        looking.join()
-        cost["listeners_cpu_s"] = round(sum(seen.values()) / 1e9, 3)
-
-
-def listeners_of(process: Path) -> dict[Path, int]:
-    """Return the nanoseconds that each listener thread of a JVM on our CPUs has run; else none."""
-    found = {}
-    try:
-        ours = os.sched_getaffinity(int(process.name)) == os.sched_getaffinity(0)
-        if ours and (process / "comm").read_text() == "java\n":
-            for thread in (process / "task").iterdir():
-                if (thread / "comm").read_text().startswith(LISTENERS):
-                    found[thread] = int((thread / "schedstat").read_text().split()[0])
-    except OSError:
-        pass  # it has ended; what was read before stays
-    return found
+    return {name: round(value, 3) for name, value in row.items()}
 
 
 def page(rows: list[Row]) -> list[str]:
@@ -220,15 +161,15 @@ def page(rows: list[Row]) -> list[str]:
     for which, some in ((f"{LONG_S:.0f} s and more", long), ("less", short)):
         if long and short:
             lines.append(cells(f"from start to end, jobs of {which}", some, "wall_s"))
-    found = table(["", "Pairs", "Plain run, on average", "Ratio of all seconds"], lines)
+    text = table(["", "Pairs", "Plain run, on average", "Ratio of all seconds"], lines)
     fixed = [run for row in rows if row.get("arm") == NOTHING for two in row["runs"] for run in two]
     if fixed:
         added, cpu = (
             statistics.median(run[what] for run in fixed) for what in ("added_s", "cpu_s")
         )
         took = f"{added:.2f} s and {cpu:.2f} CPU s (medians of {len(fixed)} runs)."
-        found += ["", f"A profile of a program that does nothing takes {took}"]
-    return found
+        text += ["", f"A profile of a program that does nothing takes {took}"]
+    return text
 
 
 def whole_pairs(rows: list[Row]) -> list[list[Row]]:
@@ -236,7 +177,7 @@ def whole_pairs(rows: list[Row]) -> list[list[Row]]:
     pairs: dict[Any, list[Row]] = {}
     for row in rows:
         if "runs" in row and row.get("arm") != NOTHING and row["repetition"] >= 0:
-            place = (row.get("series"), row.get("job", row.get("case")), row["repetition"])
+            place = (row.get("series"), row["case"], row["repetition"])
             pairs.setdefault(place, []).append(row)
     return [pair for pair in pairs.values() if len(pair) == 2]
 

@@ -18,8 +18,9 @@ import sys
 import tempfile
 from pathlib import Path
 
-from harness import ROOT, Benchmark
+from harness import Benchmark
 from results import Row, arm_table, names, of_case, whole
+from rpc_latency import compile_program, write_site
 
 from hearth.machine.paths import affinity_jar, spark_home, wire_jar
 
@@ -51,32 +52,17 @@ def main() -> None:
         sys.exit(f"hadoop_rpc: '{JUCX}' is not there: mvn -f jvm -pl wire -am test")
     bench.begin()
     with tempfile.TemporaryDirectory(prefix="hearth-rpc-") as scratch:
-        compile_echo(Path(scratch))
+        compile_program("HadoopRpc", Path(scratch))
         bench.measure(lambda turn: measured(Path(scratch), turn.arm, options))
     bench.report()
-
-
-def compile_echo(root: Path) -> None:
-    source = ROOT / "benchmarks" / "HadoopRpc.java"
-    words = ["javac", "-cp", f"{spark_home()}/jars/*", "-d", str(root), str(source)]
-    subprocess.run(words, check=True)
 
 
 def measured(root: Path, arm: str, options: argparse.Namespace) -> dict[str, object]:
     """p50 and p99 (us), calls and CPU time for each (us) by size; calls a second of 64 threads."""
     base, _, policy = arm.partition("+")
     site = root / arm.replace(":", "-")
-    site.mkdir(exist_ok=True)
     engine = {f"rpc.engine.{PROTOCOL}": "io.hearth.hadoop.WireRpcEngine"}
-    settings = {**engine, "hearth.rpc.fallback": "false", **ARMS[base]}
-    (site / "core-site.xml").write_text(
-        "<configuration>"
-        + "".join(
-            f"<property><name>{name}</name><value>{value}</value></property>"
-            for name, value in settings.items()
-        )
-        + "</configuration>"
-    )
+    write_site(site, {**engine, "hearth.rpc.fallback": "false", **ARMS[base]})
     (site / "log4j2.properties").write_text("rootLogger.level = off\n")
     class_path = f"{site}:{root}:{wire_jar()}:{JUCX}:{spark_home()}/jars/*"
     agent = [f"-javaagent:{affinity_jar()}=policy={policy}"] if policy else []
@@ -124,7 +110,7 @@ def page(rows: list[Row]) -> list[str]:
 def by_size(rows: list[Row]) -> list[Row]:
     """Return a row for each size, and one for the threads, of the repetitions that are whole."""
     some = whole(rows)
-    found = [
+    single = [
         {**row, "case": name, **row["sizes"][str(size)]}
         for size, name in SIZES.items()
         for arm in sorted(
@@ -133,7 +119,7 @@ def by_size(rows: list[Row]) -> list[Row]:
         for row in some
         if row["arm"] == arm
     ]
-    return [*found, *({**row, "case": CROWD} for row in some)]
+    return [*single, *({**row, "case": CROWD} for row in some)]
 
 
 if __name__ == "__main__":

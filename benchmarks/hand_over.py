@@ -109,8 +109,8 @@ def tails(mode: str, folder: Path) -> Row:
     }
     submit = [str(BIN / "spark-submit"), "--master", MASTER, "--jars", jar]
     words = [*submit, "--driver-class-path", jar, *settings(conf), str(application)]
-    found = answer(words, LIMIT_S)
-    return {"tails": found["tails"], "loans": found["stderr"].count(" may use CPUs ")}
+    result = answer(words, LIMIT_S)
+    return {"tails": result["tails"], "loans": result["stderr"].count(" may use CPUs ")}
 
 
 def job(offer: catalogue.Catalogue, case: cases.Case, mode: str) -> Row:
@@ -140,14 +140,14 @@ def page(rows: list[Row]) -> list[str]:
 
 def apart(rows: list[Row]) -> list[Row]:
     """Return the tails of an application as cases of their own."""
-    found = []
+    apart_rows = []
     for row in rows:
         each = row.get("tails", {})
-        found += [
+        apart_rows += [
             {**row, "case": case, "seconds": statistics.median(s)} for case, s in each.items()
         ]
-        found += [] if each else [row]
-    return found
+        apart_rows += [] if each else [row]
+    return apart_rows
 
 
 if __name__ == "__main__":

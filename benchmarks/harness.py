@@ -91,8 +91,8 @@ class Benchmark:
         """Read the command line; end where an arm or a case is none of this benchmark's."""
         self.options = self.parser.parse_args()
         for what, known in (("arms", self.arms), ("cases", self.cases)):
-            if asked := getattr(self.options, what, None):
-                chosen = re.findall(r"(?:[^,\[]|\[[^\]]*\])+", asked)  # local-cluster[2,1,1024]
+            if given := getattr(self.options, what, None):
+                chosen = re.findall(r"(?:[^,\[]|\[[^\]]*\])+", given)  # local-cluster[2,1,1024]
                 unknown = [name for name in chosen if name not in known]
                 if unknown and not self.free[what]:
                     self.parser.error(f"--{what}: '{unknown[0]}' is none of {', '.join(known)}")
@@ -101,14 +101,14 @@ class Benchmark:
 
     def begin(self) -> None:
         """Begin the file of raw results, or read the one to go on with; end if that is of another
-        machine or was asked for something else.
+        machine or of other options.
         """
-        asked = {
+        options = {
             key: value
             for key, value in vars(self.options).items()
             if key not in ("repeat", "starts", "output", "resume") and not isinstance(value, Path)
         }
-        head = {"benchmark": self.name, "asked": asked, "machine": machine()}
+        head = {"benchmark": self.name, "options": options, "machine": machine()}
         name = f"{self.name}-{datetime.now(UTC):%Y-%m-%d-%H%M}.jsonl"
         self.file = self.options.resume or self.options.output or FOLDER / name
         if self.options.resume is None:

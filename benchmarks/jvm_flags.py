@@ -5,14 +5,13 @@
 
 `second-compiler`: C2 is asked for at HotSpot's own counts of calls and loops (`usual`), at three
 times these (`planned`), and at ten times. `young-generation`: that of a parallel collector may take
-a third of the heap (`usual`), or 1 GB (`planned`). `huge-pages`, `pre-touch`: what no plan sets.
-Each job runs by `hearth lab run`, with heap, collector and archive as planned.
+a third of the heap (`usual`), or 1 GB (`planned`). Each job runs by `hearth lab run`, with heap,
+collector and archive as planned.
 """
 
 from harness import Benchmark, Turn
 from results import Row, arm_table, names, ratio, runs, shown
 
-from hearth import Ratio
 from hearth.base.sizes import parse_bytes
 from hearth.workloads import cases, catalogue
 
@@ -29,13 +28,8 @@ QUESTIONS = {
         for arm, times in (("usual", 1), ("planned", 3), ("ten times", 10))
     },
     "young-generation": {"usual": "-XX:NewRatio=2", "planned": "-XX:MaxNewSize=1g"},
-    "huge-pages": {
-        "without": "-XX:-UseTransparentHugePages",
-        "with": "-XX:+UseTransparentHugePages",
-    },
-    "pre-touch": {"without": "-XX:-AlwaysPreTouch", "with": "-XX:+AlwaysPreTouch"},
 }
-BASELINES = ("usual", "without")
+BASE = "usual"
 CASES = ("word-count:256m", "sort:100m", "page-rank:5m", "sql-join:16m", "tpch:256m")
 OPTIONS = ("spark.driver.extraJavaOptions", "spark.executor.extraJavaOptions")
 
@@ -62,23 +56,12 @@ def main() -> None:
 
 def page(rows: list[Row]) -> list[str]:
     """Return the tables in Markdown."""
-    base = base_of(rows)
-    lines = arm_table(rows, base, {"wall_s": "start to end, s", "seconds": "phases, s"}, digits=1)
+    lines = arm_table(rows, BASE, {"wall_s": "start to end, s", "seconds": "phases, s"}, digits=1)
     for arm in names(runs(rows), "arm"):
-        if arm != base:
-            both = [shown(over_jobs(rows, arm, what)) for what in ("wall_s", "seconds")]
-            lines += ["", f"`{arm}` to `{base}` over the jobs: {both[0]}, phases {both[1]}."]
+        if arm != BASE:
+            both = [shown(ratio(rows, arm, BASE, what, "case")) for what in ("wall_s", "seconds")]
+            lines += ["", f"`{arm}` to `{BASE}` over the jobs: {both[0]}, phases {both[1]}."]
     return lines
-
-
-def base_of(rows: list[Row]) -> str:
-    (base,) = set(BASELINES) & set(names(rows, "arm"))
-    return base
-
-
-def over_jobs(rows: list[Row], arm: str, what: str) -> Ratio | None:
-    """Of all jobs, an arm to the baseline; each job counts once."""
-    return ratio(rows, arm, base_of(rows), what, over="case")
 
 
 if __name__ == "__main__":

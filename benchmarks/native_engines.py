@@ -7,16 +7,14 @@ Spark 4.1 and Comet's jar come from tools/versions.sh. Every run is an applicati
 local[*]` as a careful user sets it: its plugin and shuffle manager, a heap of 4 GB, a third of the
 memory off the heap, as many worker threads as CPUs (which Comet's tuning guide advises),
 ParallelGC, Kryo and four shuffle partitions for each CPU; `hearth`, `hearth submit --engine comet`,
-which is one JVM on few CPUs; `executors`, the same with two executors; `spark`, `hearth submit`
-without Comet. One application before these warms the page cache, and is dropped. Answers must be
-equal in all arms. Use taskset for fewer CPUs.
+which is one JVM on few CPUs. One application before these warms the page cache, and is dropped.
+Answers must be equal in both arms. Use taskset for fewer CPUs.
 """
 
 import os
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from harness import Benchmark, settings
 from other_versions import comet_jar, fetched
@@ -25,7 +23,7 @@ from query_partitions import add_tpch_options, arms, data_of, one, page, written
 from hearth.machine.plan import ENGINES
 from hearth.workloads import tpch
 
-ARMS = ("comet", "hearth", "executors", "spark")
+ARMS = ("comet", "hearth")
 MANAGER = "org.apache.spark.sql.comet.execution.shuffle.CometShuffleManager"
 
 
@@ -61,20 +59,17 @@ def commands_of(folder: Path, application: Sequence[str], jar: Path) -> dict[str
         "spark.memory.offHeap.enabled": "true",
         "spark.memory.offHeap.size": f"{memory_mb // 3}m",
     }
-    found = arms(folder, application)
+    plain = arms(folder, application)
     behind = len(application)
 
-    def given(command: list[str], *words: str, **conf: Any) -> list[str]:
-        """Return a command with more words and settings before its application."""
-        return [*command[:-behind], *words, *settings(conf), *application]
+    def with_more(command: list[str], *words: str) -> list[str]:
+        """Return a command with more words before its application."""
+        return [*command[:-behind], *words, *application]
 
-    comet = ("--engine", "comet")
-    two = ("--executors", "2", "--cores", str(max(1, cpus // 2)))
+    worker_threads = f"COMET_WORKER_THREADS={cpus}"
     return {
-        "comet": ["env", f"COMET_WORKER_THREADS={cpus}", *given(found["careful"], **careful)],
-        "hearth": given(found["submit"], *comet, **on_path),
-        "executors": given(found["submit"], *comet, *two, **on_path),
-        "spark": found["submit"],
+        "comet": ["env", worker_threads, *with_more(plain["careful"], *settings(careful))],
+        "hearth": with_more(plain["submit"], "--engine", "comet", *settings(on_path)),
     }
 
 

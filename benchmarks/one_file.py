@@ -32,8 +32,8 @@ def grown(spark: SparkSession, rows: int) -> DataFrame:
 
 def sql(spark: SparkSession, rows: int, partitions: int) -> object:
     spark.conf.set("spark.sql.shuffle.partitions", partitions)
-    found = grown(spark, rows).groupBy("k").agg(total("id"), count("*"))
-    return found.selectExpr("count(*)", "sum(k)").collect()
+    grouped = grown(spark, rows).groupBy("k").agg(total("id"), count("*"))
+    return grouped.selectExpr("count(*)", "sum(k)").collect()
 
 
 def rdd(spark: SparkSession, rows: int, partitions: int) -> object:
@@ -76,9 +76,9 @@ def main() -> None:
     def run(turn: Turn) -> Row:
         conf.set(KEY, turn.arm)
         begin = time.monotonic()
-        found = CASES[turn.case](spark)
+        answer = CASES[turn.case](spark)
         seconds = round(time.monotonic() - begin, 4)
-        if answers.setdefault(turn.case, found) != found:
+        if answers.setdefault(turn.case, answer) != answer:
             return {"failure": "another answer than before"}
         return {"seconds": seconds}
 

@@ -49,7 +49,7 @@ def cell(workload: str, nodes: int) -> Cell:
 
 def over_nodes(times: dict[str, dict[int, float]]) -> list[dict[str, Any]]:
     """Each workload from 1, 2 and 3 nodes to more or fewer, in the same partitioning per node."""
-    found = []
+    rows = []
     for workload, of in times.items():
         steps = Steps.of([one for other, one in times.items() if other != workload])
         for start in (1, 2, 3):
@@ -63,12 +63,12 @@ def over_nodes(times: dict[str, dict[int, float]]) -> list[dict[str, Any]]:
                 share = end / start
                 move = Move(MACHINE.share(end, NODES), share, steps.step(start, end))
                 (one,) = predict(work, MACHINE, [part(own, share)], move)
-                found.append(
+                rows.append(
                     {"kind": "nodes", "workload": workload, "from": start, "to": end,
                      "measured": round(of[end] / of[start], 4), "low": round(one.low / whole, 4),
                      "predicted": round(one.value / whole, 4), "high": round(one.high / whole, 4)}
                 )  # fmt: skip
-    return found
+    return rows
 
 
 def main() -> None:

@@ -67,11 +67,16 @@ ARMS = (
 
 @dataclass(frozen=True)
 class Way:
-    """How an arm runs a job. hinted: whether `hearth submit` gets the workload and the input."""
+    """How an arm runs a job.
+
+    hinted: whether `hearth submit` gets the workload and the input. archived: whether the driver
+    starts from hearth's class-data archive of plain Spark, which is made where there is none.
+    """
 
     master: str
     conf: Mapping[str, str] = field(default_factory=dict)
     hinted: bool = True
+    archived: bool = False
 
 
 def ways(machine: Topology, standalone: str) -> dict[str, Way]:
@@ -84,7 +89,7 @@ def ways(machine: Topology, standalone: str) -> dict[str, Way]:
     arms = {
         "defaults": Way("local[*]"),
         "tuned": Way("local[*]", tuned(cpus, heap)),
-        "tuned-archive": Way("local[*]", with_archive(tuned(cpus, heap))),
+        "tuned-archive": Way("local[*]", tuned(cpus, heap), archived=True),
         "submit": Way("local-numa", hinted=False),
         "informed": Way("local-numa"),
         "standalone": Way(standalone, plain),
@@ -160,7 +165,8 @@ def one(
 ) -> Row:
     """Run a case and return its seconds, or why it failed; a wrong answer is a failure."""
     parameters = entry.parameters | pairs_of(entry, size)
-    case = cases.Case(entry.job, parameters, size, seed, dict(way.conf))
+    conf = with_archive(way.conf) if way.archived else dict(way.conf)
+    case = cases.Case(entry.job, parameters, size, seed, conf)
     return cases.measured(offer, case, way.master, hinted=way.hinted)
 
 
@@ -183,30 +189,30 @@ def overview(kinds: Mapping[str, Sequence[Row]]) -> list[str]:
     """Return for each question the ratio over all jobs, of each kind of runs."""
     lines = []
     for arm, base in QUESTIONS:
-        found = [over_jobs(some, arm, base, what) for what in MEASURES for some in kinds.values()]
-        if any(found):
+        ratios = [over_jobs(some, arm, base, what) for what in MEASURES for some in kinds.values()]
+        if any(ratios):
             jobs = {
                 row["case"]
                 for some in kinds.values()
                 for row, _ in pairs(some, arm, base, "wall_s")
             }
             number = sum(len(pairs(some, arm, base, "wall_s")) for some in kinds.values())
-            lines.append([f"`{arm}`", f"`{base}`", f"{len(jobs)} ({number})", *map(shown, found)])
+            lines.append([f"`{arm}`", f"`{base}`", f"{len(jobs)} ({number})", *map(shown, ratios)])
     titles = [f"{title}, {kind}" for title in MEASURES.values() for kind in kinds]
     return table(["Arm", "Baseline", "Jobs (pairs)", *titles], lines)
 
 
 def job_table(rows: Sequence[Row]) -> list[str]:
     """Return for each job the ratios of its pairs, start to end and in brackets the phases."""
-    asked = [question for question in QUESTIONS if ratio(rows, *question, "wall_s")]
+    questions = [question for question in QUESTIONS if ratio(rows, *question, "wall_s")]
 
     def cell(job: str, arm: str, base: str) -> str:
         both = [ratio(of_case(rows, job), arm, base, what) for what in MEASURES]
         return f"{both[0].value:.2f} ({both[1].value:.2f})" if both[0] and both[1] else "-"
 
-    heads = ["Job", *(f"`{arm}` to `{base}`" for arm, base in asked)]
+    heads = ["Job", *(f"`{arm}` to `{base}`" for arm, base in questions)]
     jobs = sorted(names(rows, "case"))
-    return table(heads, [[job, *(cell(job, *one) for one in asked)] for job in jobs])
+    return table(heads, [[job, *(cell(job, *one) for one in questions)] for job in jobs])
 
 
 def over_jobs(rows: Iterable[Row], arm: str, base: str, what: str) -> Ratio | None:

@@ -30,16 +30,16 @@ _BEFORE, _BEHIND = len("20261123-070000-"), len("-0000")
 
 def runs(names: Sequence[str], machine: MachineSize) -> dict[str, list[RecordedWork]]:
     """Of each application, the work of its finished runs; one that tells too little is named."""
-    found: dict[str, list[RecordedWork]] = {}
+    works: dict[str, list[RecordedWork]] = {}
     for record in list_records(paths.state_home())[0]:
         name = record.id[_BEFORE:-_BEHIND]
         if record.state != "finished" or (names and name not in map(slug, names)):
             continue
         try:
-            found.setdefault(name, []).append(work_of(analyse(record.directory), machine))
+            works.setdefault(name, []).append(work_of(analyse(record.directory), machine))
         except UserError as problem:
             print(f"{record.id}: {problem}")
-    return found
+    return works
 
 
 def pairs(of: dict[str, list[RecordedWork]], machine: MachineSize) -> Iterator[dict[str, Any]]:
@@ -61,7 +61,7 @@ def pairs(of: dict[str, list[RecordedWork]], machine: MachineSize) -> Iterator[d
 
 def summary(rows: Sequence[dict[str, Any]]) -> list[list[str]]:
     """Of pairs of the same and of other partitionings: error, and how often the interval held."""
-    found = []
+    lines = []
     names = sorted({row["application"] for row in rows})
     for name, same in itertools.product(names, (True, False)):
         some = [r for r in rows if r["application"] == name and (r["from"] == r["to"]) is same]
@@ -72,8 +72,8 @@ def summary(rows: Sequence[dict[str, Any]]) -> list[list[str]]:
         kind = "the same" if same else "another"
         mean, most = (math.expm1(each) for each in (statistics.fmean(errors), max(errors)))
         shares = [f"{100 * share:.1f} %" for share in (mean, most)]
-        found.append([name, kind, str(len(some)), *shares, f"{100 * held:.0f} %"])
-    return found
+        lines.append([name, kind, str(len(some)), *shares, f"{100 * held:.0f} %"])
+    return lines
 
 
 def main() -> None:

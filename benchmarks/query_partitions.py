@@ -6,11 +6,10 @@
 Every run is an application of its own: the 22 queries, all of them `--passes` times. Arms:
 `defaults`, `spark-submit --master local[*]`; `careful`, the same with a heap of half of the memory
 (at most 31 GB), ParallelGC, Kryo and four shuffle partitions for each CPU; `submit`, `hearth
-submit`; `one-number`, `hearth submit` with spark.hearth.sql.partitionsByQuery=false, so with
-Spark's 200 partitions for each shuffle; `few-classes`, with spark.sql.codegen.cache.maxEntries=100,
-Spark's own; `usual-compiler`, whose second compiler (C2) keeps the JVM's own counts; `large-young`,
-whose young generation may take a third of the heap. One application before these warms page cache
-and class-data archives, and is dropped.
+submit`; `few-classes`, the same with spark.sql.codegen.cache.maxEntries=100, Spark's own;
+`usual-compiler`, whose second compiler (C2) keeps the JVM's own counts; `large-young`, whose young
+generation may take a third of the heap. One application before these warms page cache and
+class-data archives, and is dropped.
 
 Answers must be equal in all arms, but for the order of their rows. Told apart: start to end of the
 whole command, the queries' first pass and the later ones; CPU seconds, which other work on the
@@ -44,17 +43,12 @@ LIMIT_S = 1800
 QUESTIONS = (
     ("submit", "defaults"),
     ("submit", "careful"),
-    ("submit", "one-number"),
     ("submit", "few-classes"),
     ("submit", "usual-compiler"),
     ("submit", "large-young"),
     ("usual-compiler", "careful"),
     ("careful", "defaults"),
     ("hearth", "comet"),
-    ("executors", "comet"),
-    ("executors", "hearth"),
-    ("comet", "spark"),
-    ("hearth", "spark"),
 )
 MEASURES = {
     "wall_s": "start to end",
@@ -62,10 +56,7 @@ MEASURES = {
     "later_s": "later passes",
     "wall_cpu_s": "CPU, start to end",
 }
-ARMS = (
-    *("defaults", "careful", "submit", "one-number"),
-    *("few-classes", "usual-compiler", "large-young"),
-)
+ARMS = ("defaults", "careful", "submit", "few-classes", "usual-compiler", "large-young")
 
 APPLICATION = """
 import hashlib, json, os, sys, time
@@ -204,7 +195,6 @@ def arms(folder: Path, application: Sequence[str]) -> dict[str, list[str]]:
         "defaults": command(plain, {}),
         "careful": command(plain, careful),
         "submit": command(hearth, {}),
-        "one-number": command(hearth, {"spark.hearth.sql.partitionsByQuery": "false"}),
         "few-classes": command(hearth, {"spark.sql.codegen.cache.maxEntries": "100"}),
         "usual-compiler": command(hearth, {"spark.driver.extraJavaOptions": usual}),
         "large-young": command(hearth, {"spark.driver.extraJavaOptions": large}),
@@ -213,14 +203,14 @@ def arms(folder: Path, application: Sequence[str]) -> dict[str, list[str]]:
 
 def one(command: Sequence[str]) -> Row:
     """Return the seconds of a whole command and of its passes, and a digest of its answers."""
-    found = answer(command, LIMIT_S)
-    first, *later = [round(sum(seconds), 3) for seconds in found["seconds"]]
-    row = {"wall_s": found["wall_s"], "first_s": first, "queries_s": found["seconds"]}
-    row |= {"wall_cpu_s": found["wall_cpu_s"], "first_cpu_s": found["cpu_s"][0]}
+    result = answer(command, LIMIT_S)
+    first, *later = [round(sum(seconds), 3) for seconds in result["seconds"]]
+    row = {"wall_s": result["wall_s"], "first_s": first, "queries_s": result["seconds"]}
+    row |= {"wall_cpu_s": result["wall_cpu_s"], "first_cpu_s": result["cpu_s"][0]}
     if later:
-        row |= {"later_s": round(sum(later), 3), "later_cpu_s": round(sum(found["cpu_s"][1:]), 2)}
-    digest = hashlib.sha256("".join(found["answers"]).encode()).hexdigest()[:12]
-    return {**row, "classes": found["classes"], "answers": digest}
+        row |= {"later_s": round(sum(later), 3), "later_cpu_s": round(sum(result["cpu_s"][1:]), 2)}
+    digest = hashlib.sha256("".join(result["answers"]).encode()).hexdigest()[:12]
+    return {**row, "classes": result["classes"], "answers": digest}
 
 
 def await_archives() -> None:

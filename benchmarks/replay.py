@@ -33,11 +33,10 @@ from typing import Any
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
-from replay_shown import show_replay
+from results import table as printed
 from tables import Table, read_tables
 
 from hearth import UserError, plan, topology
-from hearth.report.terminal.screen import Screen
 from hearth.studies.models import search
 from hearth.studies.models.space import Cell, Configuration, MachineSize
 from hearth.studies.models.surrogate import PriorRuns
@@ -187,8 +186,8 @@ def random_search(table: Table, seed: int) -> Iterator[Run]:
 def shown_rows(table: Table, drop: float, seed: int) -> Table:
     """Return the table without a share of its rows, chosen at random; at least two stay."""
     number = max(round(len(table.cells) * (1 - drop)), 2)
-    kept = np.random.default_rng([seed, 1]).permutation(len(table.cells))[:number]
-    return table.only(sorted(kept.tolist()))
+    indices = np.random.default_rng([seed, 1]).permutation(len(table.cells))[:number]
+    return table.only(sorted(indices.tolist()))
 
 
 def machine_of(table: Table, machine: MachineSize) -> MachineSize:
@@ -218,7 +217,7 @@ def replay(
     tell: Callable[[str], None] = lambda _: None,
 ) -> dict[str, Any]:
     """Return the document of a replay: each table left out in turn, the others being known."""
-    found: list[dict[str, Any]] = []
+    documents: list[dict[str, Any]] = []
     for table in tables:
         related = related_to(table, [*tables, *prior])
         tell(f"{table.workload}: hearth")
@@ -230,7 +229,7 @@ def replay(
         tell(f"{table.workload}: random")
         chance = [_by_chance(_shown(table, settings, seed), seed) for seed in range(settings.seeds)]
         results = {"hearth": _summary(own), "random": _summary(chance)}
-        found.append(
+        documents.append(
             {
                 "workload": table.workload,
                 "configurations": len(table.cells),
@@ -247,8 +246,8 @@ def replay(
         },
         "plan": {"executors": site.executors, "cores": site.cores},
         "settings": {"drop": settings.drop, "noise": settings.noise, "seeds": settings.seeds},
-        "tables": found,
-        "mean": _mean_of_methods([one["methods"] for one in found]),
+        "tables": documents,
+        "mean": _mean_of_methods([one["methods"] for one in documents]),
     }  # fmt: skip
 
 
@@ -318,9 +317,40 @@ def main(words: Sequence[str] | None = None) -> int:
     except (UserError, OSError) as error:
         print(f"replay: {error}", file=sys.stderr)
         return 2
-    shown = "\n".join(show_replay(document, Screen.of()))
-    print(json.dumps(document, indent=2) if options.json else shown)
+    print(json.dumps(document, indent=2) if options.json else "\n".join(page(document)))
     return 0
+
+
+def page(document: dict[str, Any]) -> list[str]:
+    """Return the tables in Markdown: of each workload, and the means over them."""
+    heads = ["", "Runs to 10 %", "to 5 %", *(f"Regret after {runs}" for runs in REGRET_AFTER)]
+
+    def methods(results: dict[str, dict[str, Any]]) -> list[str]:
+        return [*printed(heads, [[name, *_cells(one)] for name, one in results.items()]), ""]
+
+    lines: list[str] = []
+    for one in document["tables"]:
+        best, known = one["best"], ", ".join(one["related"]) or "no related table"
+        first = " ".join(one["methods"]["hearth"]["first_chosen"])
+        lines += [
+            f"{one['workload']}: {one['configurations']} configurations, best "
+            f"{best['configuration']}, {best['seconds']:g} s; known before: {known}; hearth tries "
+            f"(first seed): {first}",
+            *("", *methods(one["methods"])),
+        ]
+    if len(document["tables"]) > 1:
+        lines += ["Mean of the tables:", "", *methods(document["mean"])]
+    return lines[:-1]
+
+
+def _cells(result: dict[str, Any]) -> list[str]:
+    """Return runs (of several seeds with their spread) and regrets of a method."""
+    runs = [result["evaluations_to_10_percent"], result["evaluations_to_5_percent"]]
+    spread = "{mean:.2f} ± {deviation:.2f} (at most {most})"
+    return [
+        *(spread.format(**one) if isinstance(one, dict) else f"{one:.2f}" for one in runs),
+        *(f"{regret:.1%}" for regret in result["regret_after"].values()),
+    ]
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -14,14 +14,6 @@ from hearth.studies.engine.statistics import CONFIDENCE, FEWEST_PAIRS
 
 FOLDER = Path(__file__).resolve().parent / "results"
 Row = dict[str, Any]
-#: Keys of older results, and what they are called now.
-_RENAMED = {
-    "subject": "case",
-    "shape": "case",
-    "threshold": "arm",
-    "pair": "repetition",
-    "window": "repetition",
-}
 
 
 def read(*names: str | Path) -> list[Row]:
@@ -30,17 +22,8 @@ def read(*names: str | Path) -> list[Row]:
     for name in names:
         file = name if isinstance(name, Path) else FOLDER / f"{name}.jsonl"
         for line in file.read_text(encoding="utf-8").splitlines():
-            rows.append({**_renamed(json.loads(line)), "series": file.stem})
+            rows.append({**json.loads(line), "series": file.stem})
     return rows
-
-
-def _renamed(row: Row) -> Row:
-    for old, new in _RENAMED.items():
-        if old in row and new not in row:
-            row[new] = row.pop(old)
-    if row.pop("dropped", False):
-        row["repetition"] = -1
-    return row
 
 
 def runs(rows: Iterable[Row]) -> list[Row]:
@@ -66,10 +49,10 @@ def whole(rows: Sequence[Row]) -> list[Row]:
     """Return the runs of the repetitions in which every arm was measured."""
     counted = runs(rows)
     arms = {row["arm"] for row in counted}
-    seen: dict[tuple[Any, ...], set[str]] = {}
+    arms_of: dict[tuple[Any, ...], set[str]] = {}
     for row in counted:
-        seen.setdefault(_place(row), set()).add(row["arm"])
-    return [row for row in counted if seen[_place(row)] == arms]
+        arms_of.setdefault(_place(row), set()).add(row["arm"])
+    return [row for row in counted if arms_of[_place(row)] == arms]
 
 
 def _place(row: Row) -> tuple[Any, ...]:
@@ -112,13 +95,13 @@ def ratio(
     over: `case` or `start`, of which the middle of each counts once: what differs from one start of
     a process, or one job, to the next is one sample, however often it was measured.
     """
-    found = pairs(rows, arm, base, what)
-    if not found:
+    paired = pairs(rows, arm, base, what)
+    if not paired:
         return None
     if not over:
-        return overall((value for _, value in found), confidence)
+        return overall((value for _, value in paired), confidence)
     groups: dict[Any, list[float]] = {}
-    for row, value in found:
+    for row, value in paired:
         groups.setdefault((row.get("series") if over == "start" else "", row[over]), []).append(
             value
         )
@@ -131,8 +114,8 @@ def overall(ratios: Iterable[float], confidence: float = CONFIDENCE) -> Ratio:
     Up to eight: geometric mean, Student's t. From nine: the estimate of Hodges and Lehmann, signed
     ranks. Below three there is no interval.
     """
-    found = list(ratios)
-    return paired_ratio(found, [1.0] * len(found), confidence)
+    each = list(ratios)
+    return paired_ratio(each, [1.0] * len(each), confidence)
 
 
 def ratio_of_totals(mine: Sequence[float], base: Sequence[float]) -> Ratio:
@@ -156,22 +139,22 @@ def table(heads: Sequence[str], lines: Iterable[Sequence[str]]) -> list[str]:
     return [f"|{'|'.join(row)}|" if row[0] == "---" else f"| {' | '.join(row)} |" for row in rows]
 
 
-def spread(found: Sequence[float], digits: int = 2) -> str:
+def spread(measured: Sequence[float], digits: int = 2) -> str:
     """Median (smallest to largest)."""
-    if not found:
+    if not measured:
         return "-"
-    middle, low, high = statistics.median(found), min(found), max(found)
+    middle, low, high = statistics.median(measured), min(measured), max(measured)
     return f"{middle:.{digits}f} ({low:.{digits}f} to {high:.{digits}f})"
 
 
-def shown(found: Ratio | None, digits: int = 2) -> str:
+def shown(one: Ratio | None, digits: int = 2) -> str:
     """Return a ratio with its interval, where there is one."""
-    if found is None:
+    if one is None:
         return "-"
-    if found.interval is None:
-        return f"{found.value:.{digits}f}"
-    low, high = found.interval
-    return f"{found.value:.{digits}f} [{low:.{digits}f}, {high:.{digits}f}]"
+    if one.interval is None:
+        return f"{one.value:.{digits}f}"
+    low, high = one.interval
+    return f"{one.value:.{digits}f} [{low:.{digits}f}, {high:.{digits}f}]"
 
 
 def arm_table(
@@ -192,13 +175,13 @@ def arm_table(
         some = of_case(rows, case) if cases else rows
         arms = names(some, "arm")
         for arm in sorted(arms, key=lambda arm: (arm != base, arms.index(arm))):
-            found = [case] if cases else []
-            found += [f"`{arm}`", str(len(runs(row for row in some if row["arm"] == arm)))]
+            cells = [case] if cases else []
+            cells += [f"`{arm}`", str(len(runs(row for row in some if row["arm"] == arm)))]
             for what in measures:
-                found.append(spread(values(some, arm, what), digits))
+                cells.append(spread(values(some, arm, what), digits))
                 if what not in no_ratio:
-                    found.append("1" if arm == base else shown(ratio(some, arm, base, what, over)))
-            lines.append(found)
+                    cells.append("1" if arm == base else shown(ratio(some, arm, base, what, over)))
+            lines.append(cells)
     heads = ["Case", "Arm", "Runs"] if cases else ["Arm", "Runs"]
     for what, title in measures.items():
         heads += [title] if what in no_ratio else [title, f"to `{base}`"]
@@ -214,14 +197,14 @@ def question_table(
     """Return for each arm and its baseline the ratio of each measure; what has no pair is left."""
     lines = []
     for arm, base in questions:
-        found = [ratio(rows, arm, base, what, over) for what in measures]
-        if any(found):
+        ratios = [ratio(rows, arm, base, what, over) for what in measures]
+        if any(ratios):
             number = len(pairs(rows, arm, base, next(iter(measures))))
-            lines.append([f"`{arm}`", f"`{base}`", str(number), *map(shown, found)])
+            lines.append([f"`{arm}`", f"`{base}`", str(number), *map(shown, ratios)])
     return table(["Arm", "Baseline", "Pairs", *measures.values()], lines)
 
 
 def loads(rows: Iterable[Row]) -> str:
     """Return the range of the load averages at the start of the runs; empty where none is kept."""
-    found = [row["load"] for row in rows if isinstance(row.get("load"), float)]
-    return f"load average {min(found):.1f} to {max(found):.1f}" if found else ""
+    averages = [row["load"] for row in rows if isinstance(row.get("load"), float)]
+    return f"load average {min(averages):.1f} to {max(averages):.1f}" if averages else ""

@@ -54,7 +54,7 @@ def main() -> None:
     for start in bench.starts():
         with tempfile.TemporaryDirectory(prefix="hearth-rpc-") as scratch, ExitStack() as running:
             root = Path(scratch)
-            compile_client(root)
+            compile_program("RpcLatency", root)
             ports = {arm: running.enter_context(namenode(root, arm))[1] for arm in bench.arms}
             for _ in range(options.beside):
                 words = [sys.executable, "-c", "while True: pass"]
@@ -74,8 +74,9 @@ def page(rows: list[Row]) -> list[str]:
     return arm_table(whole(rows), PLAIN, measures, over="start", digits=0)
 
 
-def compile_client(root: Path) -> None:
-    source = ROOT / "benchmarks" / "RpcLatency.java"
+def compile_program(name: str, root: Path) -> None:
+    """Compile a Java program of this folder into `root`."""
+    source = ROOT / "benchmarks" / f"{name}.java"
     words = ["javac", "-cp", f"{spark_home()}/jars/*", "-d", str(root), str(source)]
     subprocess.run(words, check=True)
 
@@ -146,11 +147,11 @@ def namenode(root: Path, arm: str) -> Iterator[tuple[subprocess.Popen[bytes], in
 def awaited(log: Path, pattern: str) -> str:
     """Return what a server's log says, once it does; raise UserError after two minutes."""
     end = time.monotonic() + LIMIT_S
-    while not (found := re.search(pattern, log.read_text())):
+    while not (match := re.search(pattern, log.read_text())):
         if time.monotonic() > end:
             raise UserError(f"{log.name} does not say {pattern}; it ends {log.read_text()[-500:]}")
         time.sleep(0.1)
-    return found[1]
+    return match[1]
 
 
 def site_of(root: Path, arm: str, port: int) -> Path:

@@ -20,13 +20,13 @@ import time
 from pathlib import Path
 from typing import Any
 
+from hadoop_rpc import JUCX
 from harness import Benchmark, Turn, settings
 from results import Row, arm_table
 
 from hearth import jar_path
 from hearth.machine.paths import wire_jar
 
-JUCX = Path.home() / ".m2/repository/org/openucx/jucx/1.18.1/jucx-1.18.1.jar"
 NETTY = "netty"
 WIRE = "org.apache.spark.shuffle.wire.WireShuffleManager"
 ARMS = {

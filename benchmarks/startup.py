@@ -60,8 +60,8 @@ def main() -> None:
         commands = commands_of(application, master, Path(folder))
 
         def run(turn: Turn) -> Row:
-            found = answer(commands[turn.arm], LIMIT_S)
-            return {"seconds": round(found["task"] - found["begun"], 3)}
+            result = answer(commands[turn.arm], LIMIT_S)
+            return {"seconds": round(result["task"] - result["begun"], 3)}
 
         bench.measure(run)
     bench.report()

@@ -24,9 +24,9 @@ class Table:
     cells: tuple[Cell, ...]
     seconds: tuple[float, ...]
 
-    def only(self, kept: list[int]) -> "Table":
+    def only(self, indices: list[int]) -> "Table":
         """Return the table with these rows."""
-        cells, seconds = (self.cells[at] for at in kept), (self.seconds[at] for at in kept)
+        cells, seconds = (self.cells[at] for at in indices), (self.seconds[at] for at in indices)
         return Table(self.workload, tuple(cells), tuple(seconds))
 
     def shares_rows_with(self, other: "Table") -> bool:
@@ -41,25 +41,25 @@ def read_tables(file: Path) -> list[Table]:
 
     Raises UserError for what is missing, doubled or impossible, with file and line.
     """
-    found: dict[str, dict[Cell, float]] = {}
+    workloads: dict[str, dict[Cell, float]] = {}
     for row, where in read_rows(file, COLUMNS):
         cell, seconds = _row(row, where)
-        cells = found.setdefault(row["workload"], {})
+        cells = workloads.setdefault(row["workload"], {})
         if cell in cells:
             raise UserError(
                 f"{where}: {row['workload']} {cell.shown} with {cell.memory_per_worker_gb:g} GB "
                 "is there twice: keep one row for each configuration"
             )
         cells[cell] = seconds
-    if not found:
+    if not workloads:
         raise UserError(f"{file}: no row: a table needs at least {_FEWEST} configurations")
-    for workload, cells in found.items():
+    for workload, cells in workloads.items():
         if len(cells) < _FEWEST:
             raise UserError(
                 f"{file}: {workload} has {len(cells)} row(s), at least {_FEWEST} are needed: "
                 "with fewer there is nothing to choose from"
             )
-    return [Table(name, tuple(cells), tuple(cells.values())) for name, cells in found.items()]
+    return [Table(name, tuple(cells), tuple(cells.values())) for name, cells in workloads.items()]
 
 
 def _row(row: dict[str, str], where: str) -> tuple[Cell, float]:

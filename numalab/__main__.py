@@ -6,9 +6,9 @@ import argparse
 import sys
 from pathlib import Path
 
-from numalab import machine, setup, shape, traffic, traffic_report
+from numalab import machine, setup, shape, traffic
+from numalab.cases.traffic import ARMS
 from numalab.image import root_image
-from numalab.traffic_arms import ARMS
 
 LIMIT_SECONDS = 900
 MOST_REPEATS = 100
@@ -73,38 +73,32 @@ def _command(options: argparse.Namespace) -> int:
 
 
 def _traffic(options: argparse.Namespace) -> int:
-    """Count, telling each arm as it ends; leave raw lines and a page beside the evidence."""
+    """Count, telling each arm as it ends; leave raw lines beside the evidence."""
     built, target = shape.load(options.shape), options.evidence / f"{options.shape}-traffic"
     target.mkdir(parents=True, exist_ok=True)
     for window in traffic.count(built, "traffic_controls", target / "controls", LIMIT_SECONDS):
         if fault := traffic.control_fault(built, window):
             print(f"numalab: the counts are not right: {fault}", file=sys.stderr)
             return 1
-    lines, found = target / f"{options.workload}.jsonl", []
+    lines = target / f"{options.workload}.jsonl"
     lines.unlink(missing_ok=True)
     for repeat in range(options.repeat):
         for arm in ARMS:
-            found.append(_arm(built, options.workload, arm, repeat, target))
+            counted = _arm(built, options.workload, arm, repeat, target)
             with lines.open("a", encoding="utf-8") as raw:
-                raw.write(traffic_report.raw_lines(built, options.workload, found[-1:]))
-    page = traffic_report.page(f"{options.workload} on {options.shape}: cache misses", found)
-    lines.with_suffix(".html").write_text(page, encoding="utf-8")
-    for row in [traffic_report.HEAD, *traffic_report.rows(found)]:
-        print("  ".join(cell.ljust(24) for cell in row).rstrip())
-    print(f"raw lines and page: {lines}, {lines.with_suffix('.html')}")
+                raw.write(traffic.raw_line(built, options.workload, counted))
+    print(f"raw lines: {lines}")
     return 0
 
 
-def _arm(
-    built: shape.Shape, workload: str, arm: str, repeat: int, target: Path
-) -> traffic_report.Counted:
+def _arm(built: shape.Shape, workload: str, arm: str, repeat: int, target: Path) -> traffic.Counted:
     evidence, further = target / f"{repeat}-{arm}", {"workload": workload, "arm": arm}
     windows = [*traffic.count(built, "traffic", evidence, TRAFFIC_SECONDS, further)]
     if not windows:
         raise machine.GuestFailedError(f"{arm}: nothing was counted; see {evidence}")
-    found = traffic_report.counted(built, arm, repeat, windows[0], evidence / "traffic")
-    print(f"{arm} #{repeat + 1}: {found.remote_share:.1%} of misses remote", flush=True)
-    return found
+    counted = traffic.counted(built, arm, repeat, windows[0], evidence / "traffic")
+    print(f"{arm} #{repeat + 1}: {counted.remote_share:.1%} of misses remote", flush=True)
+    return counted
 
 
 if __name__ == "__main__":

@@ -39,12 +39,12 @@ def archives(jar: Path, environment: dict[str, str]) -> list[Path]:
 
 def _fingerprint(jar: Path, environment: dict[str, str]) -> str:
     release = Path(environment["JAVA_HOME"], "release").read_text(encoding="utf-8")
-    seen = jar.stat()
+    facts = jar.stat()
     parts = [
         local_numa.JAVA_OPTIONS,
         str(jar),
-        str(seen.st_mtime_ns),
-        str(seen.st_size),
+        str(facts.st_mtime_ns),
+        str(facts.st_size),
         release,
         *environment.values(),
     ]

@@ -267,11 +267,11 @@ def _place(source: str | Path, target: str | Path) -> None:
 
 def _links(path: Path) -> list[Path]:
     """The links on the way from a path to the file that it stands for."""
-    found = []
+    links = []
     while path.is_symlink():
-        found.append(path)
+        links.append(path)
         path = path.parent / path.readlink()
-    return found
+    return links
 
 
 def _links_outside(tree: Path) -> set[Path]:
@@ -289,8 +289,8 @@ def _libraries(binaries: list[Path]) -> set[Path]:
     answer = subprocess.run(
         ["ldd", *map(str, binaries)], capture_output=True, text=True, check=False
     )  # ldd exits 1 for the static ones among them
-    found = re.findall(r"(?:=> )?(/\S+) \(0x", answer.stdout)
-    return {Path(path) for path in found}
+    libraries = re.findall(r"(?:=> )?(/\S+) \(0x", answer.stdout)
+    return {Path(path) for path in libraries}
 
 
 def _make_filesystem(staging: Path, image: Path) -> None:

@@ -57,10 +57,10 @@ def observe(directory: Path) -> Observed:
 
 
 def _allowed(status: str, name: str) -> frozenset[int]:
-    found = re.search(rf"^{name}:\s*(\S+)", status, re.MULTILINE)
-    if found is None:
+    match = re.search(rf"^{name}:\s*(\S+)", status, re.MULTILINE)
+    if match is None:
         raise ValueError(f"no {name} in a process's status")
-    return parse_ids(found.group(1))
+    return parse_ids(match.group(1))
 
 
 def _anonymous(line: str) -> Counter[int]:
@@ -81,33 +81,33 @@ def _thread(line: str) -> Thread:
 
 
 def faults(
-    seen: Observed, cpus: frozenset[int], node: int, *, by_cpuset: bool = False
+    process: Observed, cpus: frozenset[int], node: int, *, by_cpuset: bool = False
 ) -> list[str]:
     """What is wrong with a process that should run on exactly these CPUs, memory on this node.
 
     by_cpuset: whether a cpuset is to hold its memory there, in place of a memory policy.
     """
     problems = []
-    if seen.cpus != cpus:
-        problems.append(f"allowed CPUs are {format_ids(seen.cpus)}, not {format_ids(cpus)}")
-    strays = [thread for thread in seen.threads if not thread.allowed <= cpus]
-    if strays or not seen.threads:
-        problems.append(f"{len(strays)} of {len(seen.threads)} threads may leave these CPUs")
-    ran = {thread.last_cpu for thread in seen.threads} - cpus
+    if process.cpus != cpus:
+        problems.append(f"allowed CPUs are {format_ids(process.cpus)}, not {format_ids(cpus)}")
+    strays = [thread for thread in process.threads if not thread.allowed <= cpus]
+    if strays or not process.threads:
+        problems.append(f"{len(strays)} of {len(process.threads)} threads may leave these CPUs")
+    ran = {thread.last_cpu for thread in process.threads} - cpus
     if ran:
         problems.append(f"threads last ran on CPUs {format_ids(ran)}")
-    if by_cpuset and seen.memory_nodes != {node}:
-        problems.append(f"its cpuset allows memory nodes {format_ids(seen.memory_nodes)}")
-    if not by_cpuset and set(seen.policies) != {f"bind:{node}"}:
-        problems.append(f"memory policies are {dict(seen.policies)}, not bind:{node} alone")
-    problems += _memory_faults(seen, node)
-    return [f"{seen.name}: {problem}" for problem in problems]
+    if by_cpuset and process.memory_nodes != {node}:
+        problems.append(f"its cpuset allows memory nodes {format_ids(process.memory_nodes)}")
+    if not by_cpuset and set(process.policies) != {f"bind:{node}"}:
+        problems.append(f"memory policies are {dict(process.policies)}, not bind:{node} alone")
+    problems += _memory_faults(process, node)
+    return [f"{process.name}: {problem}" for problem in problems]
 
 
-def _memory_faults(seen: Observed, node: int) -> list[str]:
-    total = sum(seen.anonymous.values())
+def _memory_faults(process: Observed, node: int) -> list[str]:
+    total = sum(process.anonymous.values())
     if total < LEAST_BYTES:
         return [f"only {total} anonymous bytes: too few to judge by"]
-    if seen.anonymous[node] < LOCAL_PART * total:
-        return [f"anonymous bytes by node are {dict(seen.anonymous)}, not all on node {node}"]
+    if process.anonymous[node] < LOCAL_PART * total:
+        return [f"anonymous bytes by node are {dict(process.anonymous)}, not all on node {node}"]
     return []

@@ -273,8 +273,8 @@ def pack_job(
         _add_text(archive, "numalab/job.json", json.dumps(job))
         archive.add(PROJECT / "numalab" / "guest" / "start", "numalab/start")
         if jar and SPARK_CASES & set(cases):
-            for kept in archives.archives(jar, environment()):
-                archive.add(kept, f"numalab/archives/{kept.name}")
+            for classes_archive in archives.archives(jar, environment()):
+                archive.add(classes_archive, f"numalab/archives/{classes_archive.name}")
         for part in ["numalab", "src", *([str(jar.relative_to(PROJECT))] if jar else [])]:
             if (PROJECT / part).exists():
                 archive.add(PROJECT / part, str(PROJECT / part).lstrip("/"), filter=_as_here)

@@ -59,34 +59,34 @@ def kernel(evidence: Path) -> dict[str, object]:
 def hwloc(evidence: Path) -> dict[str, object]:
     """What hwloc's lstopo wrote as XML."""
     tree = ElementTree.fromstring((evidence / "lstopo.out").read_text(encoding="utf-8"))
-    found = {
+    objects = {
         kind: tree.findall(f".//object[@type='{kind}']")
         for kind in ("Package", "Core", "NUMANode", "Machine")
     }
-    nodes = sorted(found["NUMANode"], key=lambda node: int(node.get("os_index", "")))
+    nodes = sorted(objects["NUMANode"], key=lambda node: int(node.get("os_index", "")))
     return {
         "packages": {
-            int(p.get("os_index", "")): _cpus(p, "complete_cpuset") for p in found["Package"]
+            int(p.get("os_index", "")): _cpus(p, "complete_cpuset") for p in objects["Package"]
         },
-        "cores": sorted(_cpus(core, "complete_cpuset") for core in found["Core"]),
+        "cores": sorted(_cpus(core, "complete_cpuset") for core in objects["Core"]),
         "nodes": _node_cpus(nodes),
         "memory_mb": {
             int(n.get("os_index", "")): int(n.get("local_memory", "0")) // 2**20 for n in nodes
         },
         "distances": _distances(tree),
-        "allowed_cpus": _cpus(found["Machine"][0], "allowed_cpuset"),
-        "allowed_nodes": _cpus(found["Machine"][0], "allowed_nodeset"),
+        "allowed_cpus": _cpus(objects["Machine"][0], "allowed_cpuset"),
+        "allowed_nodes": _cpus(objects["Machine"][0], "allowed_nodeset"),
     }
 
 
 def _node_cpus(nodes: list[ElementTree.Element]) -> dict[int, str]:
     """CPUs by node. hwloc knows no node without CPUs: it gives a memory-only node those of the
     object that it hangs it on, which another node has already."""
-    found: dict[int, str] = {}
+    by_node: dict[int, str] = {}
     for node in nodes:
         cpus = _cpus(node, "complete_cpuset")
-        found[int(node.get("os_index", ""))] = "" if cpus in found.values() else cpus
-    return found
+        by_node[int(node.get("os_index", ""))] = "" if cpus in by_node.values() else cpus
+    return by_node
 
 
 def _distances(tree: ElementTree.Element) -> dict[int, list[int]]:
@@ -112,10 +112,10 @@ def _text(path: Path) -> str:
 
 
 def _field(status: str, name: str) -> str:
-    found = re.search(rf"^{name}:\s*(\S*)", status, re.MULTILINE)
-    return format_ids(parse_ids(found.group(1))) if found else ""
+    match = re.search(rf"^{name}:\s*(\S*)", status, re.MULTILINE)
+    return format_ids(parse_ids(match.group(1))) if match else ""
 
 
 def _memory_mb(meminfo: Path) -> int:
-    found = re.search(r"MemTotal:\s*(\d+) kB", _text(meminfo))
-    return int(found.group(1)) // 1024 if found else 0
+    match = re.search(r"MemTotal:\s*(\d+) kB", _text(meminfo))
+    return int(match.group(1)) // 1024 if match else 0

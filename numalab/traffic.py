@@ -18,7 +18,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from numalab import machine
@@ -103,9 +103,11 @@ class Board:
 
     def _cpu(self, cpu: int, nodes: int) -> CpuCounts:
         accesses, *misses = _COUNTS.unpack_from(self._memory, _COUNTERS_AT + cpu * _COUNTS.size)
-        kept = [*range(nodes), NODES]
+        columns = [*range(nodes), NODES]
         user, kernel = misses[: NODES + 1], misses[NODES + 1 :]
-        return CpuCounts(accesses, tuple(user[n] for n in kept), tuple(kernel[n] for n in kept))
+        return CpuCounts(
+            accesses, tuple(user[n] for n in columns), tuple(kernel[n] for n in columns)
+        )
 
 
 def count(
@@ -228,3 +230,56 @@ def _windows(marks: Iterable[tuple[bool, str]], shape: Shape, board: Board) -> I
             opened = None
             counted = [late.since(early) for late, early in zip(after, before, strict=True)]
             yield Window(name, round(seconds, 1), tuple(counted))
+
+
+@dataclass(frozen=True)
+class Counted:
+    """One arm of one round; misses are of user code, in the window.
+
+    rounds: what the workload did meanwhile. local, remote: by node of the CPU, [node][0 or 1].
+    moves: how many of thread_looks looks before the window found a thread on another node than the
+    look before, a second earlier.
+    """
+
+    arm: str
+    repeat: int
+    rounds: int
+    seconds: float
+    accesses: int
+    local: tuple[int, ...]
+    remote: tuple[int, ...]
+    kernel_misses: int
+    moves: int
+    thread_looks: int
+
+    @property
+    def remote_share(self) -> float:
+        """The part of the misses that went to another node's memory."""
+        return sum(self.remote) / (sum(self.local) + sum(self.remote))
+
+
+def counted(shape: Shape, arm: str, repeat: int, window: Window, evidence: Path) -> Counted:
+    """Join a window with what the guest noted of the same arm, in `evidence`/result.json."""
+    noted = json.loads((evidence / "result.json").read_text(encoding="ascii"))
+    local, remote = [0] * len(shape.nodes), [0] * len(shape.nodes)
+    for cpu, counts in enumerate(window.cpus):
+        node = shape.node_of(cpu)
+        local[node] += counts.user[node]
+        remote[node] += sum(counts.user[: len(shape.nodes)]) - counts.user[node]
+    return Counted(
+        arm,
+        repeat,
+        noted["rounds"],
+        window.seconds,
+        sum(cpu.accesses for cpu in window.cpus),
+        tuple(local),
+        tuple(remote),
+        sum(sum(cpu.kernel) for cpu in window.cpus),
+        noted["moves"],
+        noted["thread_looks"],
+    )
+
+
+def raw_line(shape: Shape, workload: str, arm: Counted) -> str:
+    """Return an arm as a line of JSON."""
+    return json.dumps({"shape": shape.name, "workload": workload, **asdict(arm)}) + "\n"

@@ -132,12 +132,12 @@ def set_tiers(items: list[pytest.Item]) -> None:
     command or a browser; else `unit`.
     """
     for item in items:
-        asked = set(getattr(item, "fixturenames", ()))
+        fixtures = set(getattr(item, "fixturenames", ()))
         if item.path.is_relative_to(ROOT / "tests" / "numalab"):
             item.add_marker("lab")
         elif not any(item.get_closest_marker(tier) for tier in ("spark", "command")):
-            command = asked & {"hearth", "browser"}
-            spark = asked & {"site", "engine"}
+            command = fixtures & {"hearth", "browser"}
+            spark = fixtures & {"site", "engine"}
             item.add_marker("spark" if spark else "command" if command else "unit")
 
 
@@ -190,10 +190,10 @@ def shared() -> Path:
 @pytest.fixture(scope="session")
 def lstopo() -> str:
     """hwloc's lstopo, for those tests that compare with it."""
-    found = shutil.which("lstopo-no-graphics") or shutil.which("lstopo")
-    if found is None:
+    program = shutil.which("lstopo-no-graphics") or shutil.which("lstopo")
+    if program is None:
         require("hwloc", "lstopo is not installed: apt-get install hwloc")
-    return str(found)
+    return str(program)
 
 
 @pytest.fixture(scope="session")

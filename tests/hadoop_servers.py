@@ -132,15 +132,15 @@ def hdfs_in(root: Path, extra: Extra, *, stores: bool = True) -> Iterator[Hdfs]:
 
 def format_names(names: Path, formatting: list[str]) -> None:
     """An empty file system for a NameNode: made by a JVM of Hadoop's once, then copied."""
-    kept = ROOT / ".cache" / "hadoop-servers" / "names"
-    if kept.is_dir():
-        shutil.copytree(kept, names)
+    formatted = ROOT / ".cache" / "hadoop-servers" / "names"
+    if formatted.is_dir():
+        shutil.copytree(formatted, names)
         return
     subprocess.run(formatting, check=True, capture_output=True, timeout=120)
-    draft = kept.with_name(f"names.{os.getpid()}")
+    draft = formatted.with_name(f"names.{os.getpid()}")
     shutil.copytree(names, draft)
     with contextlib.suppress(OSError):  # another worker has been quicker
-        draft.rename(kept)
+        draft.rename(formatted)
     shutil.rmtree(draft, ignore_errors=True)
 
 

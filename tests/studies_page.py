@@ -64,21 +64,21 @@ def presets() -> list[Preset]:
     return sorted((preset(name) for name in names()), key=lambda one: order.index(one.study))
 
 
-def numbers(found: Preset) -> list[Value]:
+def numbers(study: Preset) -> list[Value]:
     """Return the values that the study published as numbers."""
-    return [value for value in found.values if re.search(r"\d", value.published)]
+    return [value for value in study.values if re.search(r"\d", value.published)]
 
 
-def command(found: Preset, value: Value) -> str:
+def command(study: Preset, value: Value) -> str:
     """Return the command that measures a value, or says how to."""
-    if not found.steps:
-        return f"hearth lab study show {found.name}"
+    if not study.steps:
+        return f"hearth lab study show {study.name}"
     if value.read is None:
-        return f"hearth lab study run {found.name}"
+        return f"hearth lab study run {study.name}"
     steps = dict.fromkeys(filter(None, (value.read.step, value.read.over_step)))
     named = ",".join(steps)
     quoted = f"'{named}'" if re.search(r"[^\w,-]", named) else named
-    return f"hearth lab study run {found.name} --steps {quoted}"
+    return f"hearth lab study run {study.name} --steps {quoted}"
 
 
 def page() -> str:
@@ -92,9 +92,9 @@ def page() -> str:
     return "".join(parts)
 
 
-def _item(found: Preset, value: Value) -> str:
+def _item(study: Preset, value: Value) -> str:
     head = f"- *{value.what}*: {value.published} ({value.place}),"
-    line = f"`{command(found, value)}`"
+    line = f"`{command(study, value)}`"
     return f"{head} {line}\n" if len(f"{head} {line}") <= LINE else f"{head}\n  {line}\n"
 
 

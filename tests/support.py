@@ -154,15 +154,15 @@ def fake_perf(folder: Path, lines: list[str], then: str = "") -> str:
 
 def probed(probe: Any, target: object, count: int) -> list[tuple[str, dict[str, Any]]]:
     """The first rows of a probe that reads a stream, each with the name of its file."""
-    found: list[tuple[str, dict[str, Any]]] = []
+    rows: list[tuple[str, dict[str, Any]]] = []
 
     def enough() -> bool:
-        found.extend(probe.sample([target]))
-        return len(found) >= count
+        rows.extend(probe.sample([target]))
+        return len(rows) >= count
 
     eventually(f"{count} rows", enough)
     probe.close()
-    return found
+    return rows
 
 
 def json_lines(file: Path) -> list[Any]:

@@ -64,8 +64,12 @@ def run_application(spark: Path, used_s: float, more: Mapping[str, str]) -> None
 
 
 def makers(spark: Path) -> list[str]:
-    found = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout
-    return [line for line in found.splitlines() if "archive_maker" in line and str(spark) in line]
+    processes = subprocess.run(
+        ["ps", "-eo", "args"], capture_output=True, text=True, check=True
+    ).stdout
+    return [
+        line for line in processes.splitlines() if "archive_maker" in line and str(spark) in line
+    ]
 
 
 def test_archives_are_made_when_the_application_is_over_by_one_process_that_soon_ends(
@@ -84,10 +88,10 @@ def test_archives_are_made_when_the_application_is_over_by_one_process_that_soon
     processes = [Path("/proc", pid) for pid in (child, maker)]
     eventually("all of it has ended", lambda: not any(map(running, processes)))
     assert time.monotonic() - ended < 200, "its limit is 30 s"
-    kept = tmp_path / "cache" / "hearth"
+    cache = tmp_path / "cache" / "hearth"
     # That time ran out is no reason not to try again.
     lock = [".training.lock"]
-    eventually("nothing is left", lambda: [file.name for file in kept.iterdir()] == lock)
+    eventually("nothing is left", lambda: [file.name for file in cache.iterdir()] == lock)
 
 
 def running(process: Path) -> bool:

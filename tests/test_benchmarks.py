@@ -1,6 +1,5 @@
 """The benchmarks: their harness, how they count, and that each can be started; nothing is timed."""
 
-import json
 import math
 import runpy
 import sys
@@ -101,7 +100,7 @@ def test_after_a_kill_a_series_goes_on_in_its_file_without_the_torn_line(
     assert shown.err.count("made-up: ") == 4
 
 
-@pytest.mark.parametrize("what", ["machine", "asked"])
+@pytest.mark.parametrize("what", ["machine", "options"])
 def test_results_of_another_machine_or_of_other_options_are_refused(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, what: str
 ) -> None:
@@ -109,7 +108,7 @@ def test_results_of_another_machine_or_of_other_options_are_refused(
     a_benchmark(monkeypatch, "--output", str(file)).begin()
     if what == "machine":
         monkeypatch.setattr(harness, "machine", lambda: {"cpus": 99})
-    other = ("--seed", "2") if what == "asked" else ()
+    other = ("--seed", "2") if what == "options" else ()
     with pytest.raises(SystemExit, match="is there: go on with --resume"):
         a_benchmark(monkeypatch, "--output", str(file), *other).begin()
     again = a_benchmark(monkeypatch, "--resume", str(file), *other)
@@ -145,14 +144,6 @@ def test_starts_are_told_apart_and_those_that_are_whole_are_not_made_again(
 def run(arm: str, repetition: int, wall_s: float, case: str = "sort 1g") -> Any:
     row = {"case": case, "arm": arm, "repetition": repetition, "load": 0.1}
     return {**row, "wall_s": wall_s, "seconds": wall_s / 2, "answer": "checked"}
-
-
-def test_older_results_are_read_by_the_names_of_today(tmp_path: Path) -> None:
-    file = tmp_path / "old.jsonl"
-    lines = [{"subject": "sort", "arm": "a", "pair": n, "dropped": n == 0} for n in (0, 1)]
-    file.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    common = {"case": "sort", "arm": "a", "series": "old"}
-    assert results.read(file) == [{**common, "repetition": -1}, {**common, "repetition": 1}]
 
 
 def test_two_executors_have_together_the_heap_of_the_tuned_arm() -> None:
@@ -204,5 +195,5 @@ def test_a_failure_in_the_results_names_no_place_on_the_machine(
 
     monkeypatch.setattr(cases, "run", fails)
     nothing: Any = None
-    found = cases.measured(nothing, nothing, "local[*]")
-    assert found == {"failure": "ended with 1: no space in ~/data"}
+    row = cases.measured(nothing, nothing, "local[*]")
+    assert row == {"failure": "ended with 1: no space in ~/data"}

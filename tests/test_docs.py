@@ -142,13 +142,13 @@ def _returned(name: str) -> Iterator[object]:
         if isinstance(function, ast.FunctionDef) and getattr(function.returns, "id", "") == "int":
             for each in ast.walk(function):
                 if isinstance(each, ast.Return) and each.value is not None:
-                    found = each.value
-                    ends = [found.body, found.orelse] if isinstance(found, ast.IfExp) else [found]
+                    value = each.value
+                    ends = [value.body, value.orelse] if isinstance(value, ast.IfExp) else [value]
                     yield from (end.value for end in ends if isinstance(end, ast.Constant))
 
 
-#: Documents with tables that commands print, as wide as what was measured.
-_PRINTED = ("benchmarks/README.md", "benchmarks/figures.md")
+#: A document with a table that a program writes, as wide as its commands.
+_PRINTED = ("benchmarks/README.md",)
 
 
 def test_no_line_of_a_document_is_too_long() -> None:
@@ -178,13 +178,13 @@ _ANOTHER_PROJECT = re.compile(
 def test_no_text_tells_anyone_to_install_another_project_of_the_name() -> None:
     texts = [*read_by_people(), *(ROOT / "tools").glob("*.sh"), *(ROOT / "examples").glob("*")]
     texts += [ROOT / "pyproject.toml", ROOT / "Makefile"]
-    found = [
+    wrong = [
         f"{file.relative_to(ROOT)}: {words[0]}"
         for file in texts
         if file.is_file()
         for words in _ANOTHER_PROJECT.finditer(file.read_text())
     ]
-    assert not found, "\n".join(found)
+    assert not wrong, "\n".join(wrong)
     for bad in ("pip install hearth", "pip install -U 'hearth[report]'", "hearth[report,export]"):
         assert _ANOTHER_PROJECT.search(bad), bad
     assert not _ANOTHER_PROJECT.search(
@@ -198,7 +198,7 @@ QUESTIONS = {
     "only part of my memory": "plan.md#memory",
     "remove all that hearth wrote": "files.md#remove-everything",
     "keep CPUs free": "guide.md#reserve-cpus",
-    "History Server": "running.md#monitoring",
+    "History Server": "profiling.md#monitoring",
     "two versions": "measuring.md#two-versions-of-a-program",
     "exit code": "files.md#exit-codes",
     "two users": "leases.md",

@@ -35,12 +35,12 @@ def is_foreign(name: str) -> bool:
     return top != "hearth" and top not in sys.stdlib_module_names
 
 
-def loads_a_library(module: str, seen: set[str]) -> bool:
+def loads_a_library(module: str, visited: set[str]) -> bool:
     """Whether importing a module of hearth's imports what is neither hearth's nor Python's."""
-    seen.add(module)
+    visited.add(module)
     names = [name for node in tree(module).body for name in imported(node)]
-    inner = [name for name in names if name in FILES and name not in seen]
-    return any(map(is_foreign, names)) or any(loads_a_library(name, seen) for name in inner)
+    inner = [name for name in names if name in FILES and name not in visited]
+    return any(map(is_foreign, names)) or any(loads_a_library(name, visited) for name in inner)
 
 
 def in_functions(module: str) -> Iterator[tuple[int, list[str]]]:

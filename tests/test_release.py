@@ -26,9 +26,9 @@ def call(*words: str | Path, **options: object) -> subprocess.CompletedProcess[s
 
 def surroundings(folder: Path, python: Path) -> dict[str, str]:
     """The environment of a user who has Spark and Java, and installed hearth."""
-    kept = {name: os.environ[name] for name in ("HOME", "JAVA_HOME") if name in os.environ}
+    inherited = {name: os.environ[name] for name in ("HOME", "JAVA_HOME") if name in os.environ}
     return {
-        **kept,
+        **inherited,
         "PATH": "/usr/bin:/bin",
         "HEARTH_STATE": str(folder / "state"),
         "XDG_CACHE_HOME": str(folder / "cache"),

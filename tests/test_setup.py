@@ -139,14 +139,14 @@ def archived(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_archive_is_made_once_and_used(hearth: Command, archived: Path) -> None:
-    (kept,) = (archived / "hearth").iterdir()
-    made = kept.stat().st_mtime_ns
-    assert kept.suffix == ".jsa"
+    (cached,) = (archived / "hearth").iterdir()
+    made = cached.stat().st_mtime_ns
+    assert cached.suffix == ".jsa"
     for needed in (b"io/hearth/core/topology/SysTree$", b"io/hearth/core/plan/Planner"):
-        assert needed in kept.read_bytes()  # of both: a live machine read, executors planned
+        assert needed in cached.read_bytes()  # of both: a live machine read, executors planned
     environment = {"XDG_CACHE_HOME": str(archived)}
     assert hearth("topology", environment=environment).returncode == 0
-    assert kept.stat().st_mtime_ns == made
+    assert cached.stat().st_mtime_ns == made
 
 
 def test_an_archive_that_was_cut_off_or_changed_is_made_anew(
@@ -155,23 +155,23 @@ def test_an_archive_that_was_cut_off_or_changed_is_made_anew(
     """A JVM that starts from such a one crashes, until somebody deletes it by hand."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     shutil.copytree(archived, tmp_path / "cache")
-    (kept,) = (tmp_path / "cache" / "hearth").iterdir()
-    whole = kept.read_bytes()
-    wanted = archive.Training(*kept.name.partition(".")[0].split("-"), no_command, no_command)
-    assert archive.existing(wanted) == kept
+    (cached,) = (tmp_path / "cache" / "hearth").iterdir()
+    whole = cached.read_bytes()
+    wanted = archive.Training(*cached.name.partition(".")[0].split("-"), no_command, no_command)
+    assert archive.existing(wanted) == cached
     middle = len(whole) // 2
     damages = [whole[:end] for end in (0, middle, len(whole) - 1)]
     damages += [whole[:middle] + b"\xff" * 4096 + whole[middle + 4096 :]]
     for damaged in damages:
-        kept.unlink(missing_ok=True)
-        kept.write_bytes(damaged)
-        kept.chmod(0o600)
+        cached.unlink(missing_ok=True)
+        cached.write_bytes(damaged)
+        cached.chmod(0o600)
         assert archive.existing(wanted) is None
-        assert not kept.exists()
-    kept.write_bytes(damages[-1])
+        assert not cached.exists()
+    cached.write_bytes(damages[-1])
     done = hearth("topology", environment={"XDG_CACHE_HOME": str(tmp_path / "cache")})
     assert (done.returncode, done.stderr) == (0, "")
-    (anew,) = kept.parent.iterdir()
+    (anew,) = cached.parent.iterdir()
     assert anew.stat().st_size > middle + 1
     assert anew.read_bytes() != damages[-1]
 
@@ -198,18 +198,18 @@ def test_the_part_of_a_killed_writer_is_never_an_archive(hearth: Command, tmp_pa
 def test_archives_of_other_checkouts_stay_until_there_are_too_many(
     hearth: Command, tmp_path: Path
 ) -> None:
-    kept = tmp_path / "cache" / "hearth"
-    kept.mkdir(parents=True)
+    cached = tmp_path / "cache" / "hearth"
+    cached.mkdir(parents=True)
     for age in range(5):
-        (kept / f"cli-{age}.jsa").write_text("of another jar")
-        os.utime(kept / f"cli-{age}.jsa", (1e9 - age, 1e9 - age))
+        (cached / f"cli-{age}.jsa").write_text("of another jar")
+        os.utime(cached / f"cli-{age}.jsa", (1e9 - age, 1e9 - age))
     for part in ("cli-7.1.part", "cli-8.2.part"):  # of a command killed long ago, of one that works
-        (kept / part).write_text("half of an archive")
-    os.utime(kept / "cli-7.1.part", (1e9, 1e9))
+        (cached / part).write_text("half of an archive")
+    os.utime(cached / "cli-7.1.part", (1e9, 1e9))
     environment = {"XDG_CACHE_HOME": str(tmp_path / "cache")}
     assert hearth("topology", environment=environment).returncode == 0
     others = {f"cli-{age}.jsa" for age in range(5)}
-    left = {file.name for file in kept.iterdir()}
+    left = {file.name for file in cached.iterdir()}
     assert {name for name in left if name.endswith(".part")} == {"cli-8.2.part"}
     left.remove("cli-8.2.part")
     assert left & others == {"cli-0.jsa", "cli-1.jsa", "cli-2.jsa"}

@@ -37,8 +37,8 @@ def test_a_collector_for_every_jvm_is_the_users_choice(hearth: Command, variable
     fixed = ["--conf", "spark.hearth.neighbours=ignore"]
     plan = hearth("plan", "--json", *fixed, environment=given)
     assert "hush" not in plan.stdout + plan.stderr
-    found = json.loads(plan.stdout)
-    reason = next(each for each in found["reasons"] if each["decision"] == "collector")
+    document = json.loads(plan.stdout)
+    reason = next(each for each in document["reasons"] if each["decision"] == "collector")
     assert (reason["value"], reason["because"]) == ("SerialGC", f"set in {variable}")
     assert "UseParallelGC" not in plan.stdout
     line = hearth("submit", "--dry-run", *fixed, "x.py", environment=given)

@@ -10,8 +10,15 @@ from numalab.__main__ import main
 from numalab.machine import GuestFailedError
 from numalab.setup import PROJECT
 from numalab.shape import load
-from numalab.traffic import CpuCounts, Window, _marks, _node_ranges, control_fault
-from numalab.traffic_report import Counted, counted, page, raw_lines, rows
+from numalab.traffic import (
+    CpuCounts,
+    Window,
+    _marks,
+    _node_ranges,
+    control_fault,
+    counted,
+    raw_line,
+)
 
 from hearth.base.processes import start_ticks
 from numalab import traffic
@@ -68,27 +75,18 @@ def test_marks_are_read_as_they_come_also_one_that_comes_in_two_parts(tmp_path: 
 def test_counts_of_known_memory_that_are_not_right_end_it(
     name: str, user: tuple[int, int, int], fault: str
 ) -> None:
-    found = control_fault(load("two-nodes"), window(name, (0, 0, 0), (0, 0, 0), user, user))
-    assert found.startswith(fault) and bool(found) == bool(fault)
+    problem = control_fault(load("two-nodes"), window(name, (0, 0, 0), (0, 0, 0), user, user))
+    assert problem.startswith(fault) and bool(problem) == bool(fault)
 
 
 def test_misses_are_local_or_remote_by_the_node_of_the_cpu(tmp_path: Path) -> None:
     noted = {"rounds": 7, "moves": 1, "thread_looks": 40, "seconds": 9.0}
     (tmp_path / "result.json").write_text(json.dumps(noted))
-    seen = window("arm", (90, 10, 0), (0, 0, 5), (30, 270, 0), (0, 0, 0))
-    found = counted(load("two-nodes"), "bound", 0, seen, tmp_path)
-    assert (found.local, found.remote) == ((90, 270), (10, 30))
-    assert found.remote_share == pytest.approx(0.1)
-    assert found.cycles_per_miss == pytest.approx(148)
-    assert rows([found]) == [("bound #1", "10.0%", "0: 10.0%, 1: 10.0%", "1 of 40", "148")]
-
-
-def test_the_page_holds_the_table_and_nothing_of_a_name_is_markup() -> None:
-    found = Counted("<b>", 0, 7, 9.0, 100, (90, 270), (10, 30), 4, 1, 40)
-    text = page("scan on <two>", [found])
-    assert "<td>&lt;b&gt; #1</td><td>10.0%</td>" in text
-    assert "scan on &lt;two&gt;" in text and "<two>" not in text
-    (line,) = raw_lines(load("two-nodes"), "scan", [found]).splitlines()
+    counts = window("arm", (90, 10, 0), (0, 0, 5), (30, 270, 0), (0, 0, 0))
+    arm = counted(load("two-nodes"), "bound", 0, counts, tmp_path)
+    assert (arm.local, arm.remote) == ((90, 270), (10, 30))
+    assert arm.remote_share == pytest.approx(0.1)
+    (line,) = raw_line(load("two-nodes"), "scan", arm).splitlines()
     assert json.loads(line)["remote"] == [10, 30]
 
 

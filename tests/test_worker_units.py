@@ -80,8 +80,8 @@ def shuffle_service(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> dict[str
     """The environment of a machine whose Workers run Spark's external shuffle service."""
     service = {"SPARK_WORKER_OPTS": "-Dspark.shuffle.service.enabled=true"}
     without = {"SPARK_LOCAL_DIRS", "SPARK_DAEMON_JAVA_OPTS", "SPARK_CONF_DIR"}
-    kept = {name: value for name, value in os.environ.items() if name not in without}
-    environment = {**kept, **service, "HEARTH_STATE": str(tmp_path)}
+    inherited = {name: value for name, value in os.environ.items() if name not in without}
+    environment = {**inherited, **service, "HEARTH_STATE": str(tmp_path)}
     monkeypatch.setattr(os, "environ", environment)
     return environment
 

@@ -89,8 +89,8 @@ class Machine:
         """Return what the master there says of itself; nothing while there is none."""
         read = "import sys, urllib.request as u; print(u.urlopen(sys.argv[1]).read().decode())"
         words = self.words(sys.executable, "-c", read, f"http://{self.name}:8080/json/")
-        found = subprocess.run(words, capture_output=True, text=True, check=False).stdout
-        document: dict[str, Any] = json.loads(found) if found else {}
+        answer = subprocess.run(words, capture_output=True, text=True, check=False).stdout
+        document: dict[str, Any] = json.loads(answer) if answer else {}
         return document
 
     def leads(self, workers: int) -> bool:

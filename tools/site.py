@@ -36,16 +36,20 @@ def main() -> int:
 
 
 def collect() -> None:
-    """Copy the pages into a folder of their own, as mkdocs wants it, and add the generated one."""
+    """Copy the pages into a folder of their own, as mkdocs wants it, and add the generated ones."""
     shutil.rmtree(PAGES, ignore_errors=True)
     shutil.copytree(ROOT / "docs", PAGES / "docs")
     for file in (file for pattern in OUTSIDE for file in ROOT.glob(pattern)):
         target = PAGES / file.relative_to(ROOT)
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(file, target)
-    manual = [sys.executable, str(ROOT / "tools" / "manual.py"), "markdown"]
-    page = subprocess.run(manual, stdout=subprocess.PIPE, check=True).stdout
-    (PAGES / "docs" / "commands.md").write_bytes(page)
+    for page, program, word in (
+        ("docs/commands.md", "tools/manual.py", "markdown"),
+        ("benchmarks/figures.md", "benchmarks/claims.py", "figures"),
+    ):
+        words = [sys.executable, str(ROOT / program), word]
+        text = subprocess.run(words, cwd=ROOT, stdout=subprocess.PIPE, check=True).stdout
+        (PAGES / page).write_bytes(text)
 
 
 if __name__ == "__main__":

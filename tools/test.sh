@@ -155,7 +155,9 @@ check)
     ;;
 versions)
     tests_jdk
-    HEARTH_VERSIONS=all python_tests tests/local_numa/test_versions.py tests/local_numa/test_two_machines.py
+    files=tests/local_numa
+    scala=test_ways_in.py::test_a_spark_connect_prompt_in_scala_whose_classes_reach_the_executors
+    HEARTH_VERSIONS=all python_tests $files/test_versions.py $files/test_two_machines.py $files/$scala
     ;;
 fuzz)
     HEARTH_SEED=${HEARTH_SEED:-$(od -An -N3 -tu4 /dev/urandom | tr -d ' ')} # 24 bits

@@ -20,6 +20,7 @@ from pyspark import SparkContext, StorageLevel
 from pyspark.sql import SparkSession
 
 from numalab.guest.capture import capture_process
+from numalab.guest.waiting import wait_for
 
 #: The end of its name: hearth's extends Spark's.
 EXECUTOR = b"CoarseGrainedExecutorBackend"
@@ -142,7 +143,7 @@ def _slow_count(context: SparkContext, executors: int) -> int:
 
 def executor_processes(app_id: str) -> dict[str, int]:
     """Executor id to process id, of this application alone: on a host others may run too."""
-    found = {}
+    processes = {}
     for directory in Path("/proc").glob("[0-9]*"):
         try:
             words = (directory / "cmdline").read_bytes().split(b"\0")
@@ -151,8 +152,8 @@ def executor_processes(app_id: str) -> dict[str, int]:
         # Not the client of a container, which names all that too.
         java = words[0].endswith(b"/java") and any(word.endswith(EXECUTOR) for word in words)
         if java and b"--executor-id" in words and app_id.encode() in words:
-            found[words[words.index(b"--executor-id") + 1].decode()] = int(directory.name)
-    return found
+            processes[words[words.index(b"--executor-id") + 1].decode()] = int(directory.name)
+    return processes
 
 
 def await_executors(app_id: str, wanted: int, without: frozenset[str]) -> dict[str, int]:
@@ -171,12 +172,8 @@ def await_executors(app_id: str, wanted: int, without: frozenset[str]) -> dict[s
 
 def await_registered(context: SparkContext, wanted: int) -> None:
     """Waits until Spark gives tasks to `wanted` executors: a process needs a while to get there."""
-    deadline = time.monotonic() + WAIT_SECONDS
-    tracker = context._jsc.sc().statusTracker()
-    while len(tracker.getExecutorInfos()) < wanted + 1:  # the driver is one of them
-        if time.monotonic() > deadline:
-            raise TimeoutError(f"Spark knows {len(tracker.getExecutorInfos()) - 1} executors")
-        time.sleep(0.5)
+    tracker = context._jsc.sc().statusTracker()  # of the driver too
+    wait_for("executors", lambda: len(tracker.getExecutorInfos()) > wanted, WAIT_SECONDS)
 
 
 class Clock:

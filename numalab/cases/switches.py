@@ -54,8 +54,8 @@ def collect(job: dict[str, object], evidence: Path) -> None:
             raise RuntimeError(read.user.reason)
         machine = replace(read, user=replace(read.user, local_dirs=["/root"]))
         switch = Switch(Path("/"), Path("/tmp/switched"))
-        found = {name: _switched(name, machine, switch) for name in WRONG}
-    (evidence / "switched.json").write_text(json.dumps(found, indent=2), encoding="utf-8")
+        switched = {name: _switched(name, machine, switch) for name in WRONG}
+    (evidence / "switched.json").write_text(json.dumps(switched, indent=2), encoding="utf-8")
     lasting = _kept_wrong("swappiness", _by_command)
     (evidence / "command.json").write_text(json.dumps(lasting, indent=2), encoding="utf-8")
 

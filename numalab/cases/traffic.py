@@ -11,12 +11,12 @@ import os
 import subprocess
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from numalab.cases import local_numa
 from numalab.cases.local_numa_app import executor_processes
 from numalab.guest.capture import capture_process
-from numalab.traffic_arms import ARMS
 
 PARTITIONS = 8
 MEGABYTES = 8  # of each partition
@@ -26,6 +26,24 @@ LIMIT_SECONDS = 900.0
 CLASSES = "/numalab/classes"
 BALANCING = Path("/proc/sys/kernel/numa_balancing")
 JVM = "-XX:+UseParallelGC -XX:TieredStopAtLevel=1"
+
+
+@dataclass(frozen=True)
+class Arm:
+    """Settings of Spark, the kernel's NUMA balancing, and one JVM or the shape's executors."""
+
+    settings: dict[str, str] = field(default_factory=dict)
+    balanced: bool = False
+    one_jvm: bool = False
+
+
+UNBOUND = {"spark.hearth.binding": "off"}
+ARMS = {
+    "one-jvm": Arm(one_jvm=True),
+    "unbound": Arm(UNBOUND),
+    "unbound-balanced": Arm(UNBOUND, balanced=True),
+    "bound": Arm(),
+}
 
 
 def collect(job: dict[str, object], evidence: Path) -> None:
@@ -78,7 +96,7 @@ def _moves(pids: list[int]) -> dict[str, float]:
     before: dict[str, tuple[int, int]] = {}
     moves = looks = 0
     while time.monotonic() < began + FOLLOWED_SECONDS:
-        now = {key: seen for pid in pids for key, seen in _threads(pid)}
+        now = {key: state for pid in pids for key, state in _threads(pid)}
         ran = [key for key in now.keys() & before.keys() if now[key][1] > before[key][1]]
         looks += len(ran)
         moves += sum(nodes[now[key][0]] != nodes[before[key][0]] for key in ran)

@@ -11,7 +11,6 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 from pyspark import SparkContext
@@ -19,6 +18,7 @@ from pyspark.sql import SparkSession
 
 from numalab.cases.local_numa_app import await_executors
 from numalab.guest.capture import capture_process
+from numalab.guest.waiting import wait_for
 
 WAIT_SECONDS = 300.0
 TASK_SECONDS = 4.0
@@ -40,11 +40,12 @@ def _lend(context: SparkContext, evidence: Path) -> None:
         _work(context, CPUS)
     _capture(evidence, "before")
     (evidence / "idle").touch()
-    _await("the borrower has seen its loan", (evidence / "lent").exists)
+    wait_for("the borrower notes its loan", (evidence / "lent").exists, WAIT_SECONDS)
     again = threading.Thread(target=lambda: _work(context, CPUS, seconds=40.0))
     again.start()
     own = allowed(_pid(evidence, "lender"))
-    _await("CPUs are given back", lambda: not allowed(_pid(evidence, "borrower")) & own)
+    borrower = _pid(evidence, "borrower")
+    wait_for("CPUs are given back", lambda: not allowed(borrower) & own, WAIT_SECONDS)
     time.sleep(1.0)  # threads that were being made
     _capture(evidence, "after")
     (evidence / "over").touch()
@@ -52,11 +53,11 @@ def _lend(context: SparkContext, evidence: Path) -> None:
 
 
 def _borrow(context: SparkContext, evidence: Path) -> None:
-    _await("the lender is idle", (evidence / "idle").exists)
+    wait_for("the lender is idle", (evidence / "idle").exists, WAIT_SECONDS)
     working = threading.Thread(target=lambda: _until_over(context, evidence))
     working.start()
     pid, own = _pid(evidence, "borrower"), allowed(_pid(evidence, "borrower"))
-    _await("CPUs are lent", lambda: allowed(pid) > own)
+    wait_for("CPUs are lent", lambda: allowed(pid) > own, WAIT_SECONDS)
     _capture(evidence, "during")
     (evidence / "lent").touch()
     working.join()
@@ -90,14 +91,6 @@ def allowed(pid: int) -> set[int]:
 def _capture(evidence: Path, moment: str) -> None:
     for role in ("lender", "borrower"):
         capture_process(_pid(evidence, role), evidence / moment / role)
-
-
-def _await(what: str, check: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + WAIT_SECONDS
-    while not check():
-        if time.monotonic() > deadline:
-            raise TimeoutError(f"not within {WAIT_SECONDS:.0f} s: {what}")
-        time.sleep(0.2)
 
 
 if __name__ == "__main__":

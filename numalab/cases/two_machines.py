@@ -9,12 +9,11 @@ import json
 import os
 import signal
 import subprocess
-import time
-from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 
 from numalab.guest import cable
+from numalab.guest.waiting import wait_for
 
 MASTER_PORT = 7077
 MASTER = f"spark://{cable.ADDRESSES[0]}:{MASTER_PORT}"
@@ -41,7 +40,8 @@ def collect(job: dict[str, object], evidence: Path) -> None:
         if end == 0:
             process = _start(running, evidence, end, "master", [f"{DAEMON}.master.Master", *master])
             log = evidence / "master.log"
-            _await("the master starts", lambda: "Starting Spark master" in log.read_text(), process)
+            started = "Starting Spark master"
+            wait_for("it starts", lambda: started in log.read_text(), LIMIT_SECONDS, process)
             other.send(b"m")
         elif not other.recv(1):
             raise RuntimeError("the first guest has given up")
@@ -52,7 +52,8 @@ def collect(job: dict[str, object], evidence: Path) -> None:
             _start(running, evidence, end, f"worker-{number}", worker, hidden=number > 0)
         if end == 0:
             application = _submit(running, evidence, str(job["jar"]))
-            _await("the application wants a loss", (evidence / "kill").exists, application)
+            wanted = (evidence / "kill").exists
+            wait_for("the application wants a loss", wanted, LIMIT_SECONDS, application)
             other.send(b"k")
             application.wait(LIMIT_SECONDS)
             (evidence / "status").write_text(str(application.returncode), encoding="ascii")
@@ -124,20 +125,10 @@ def _open(
 
 def _executors_with_jucx() -> list[int]:
     """Those of this guest that find the jar with something in it."""
-    found = []
+    pids = []
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit() and b"--executor-id" in (entry / "cmdline").read_bytes():
             jar = Path(f"{entry}/root{JUCX}")
             if jar.is_file() and jar.stat().st_size:
-                found.append(int(entry.name))
-    return found
-
-
-def _await(
-    what: str, check: Callable[[], bool], process: subprocess.Popen[bytes] | None = None
-) -> None:
-    deadline = time.monotonic() + LIMIT_SECONDS
-    while not check():
-        if time.monotonic() > deadline or (process and process.poll() is not None):
-            raise TimeoutError(f"not within {LIMIT_SECONDS:.0f} s: {what}")
-        time.sleep(0.2)
+                pids.append(int(entry.name))
+    return pids

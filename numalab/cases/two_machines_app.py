@@ -10,6 +10,8 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
+from numalab.guest.waiting import wait_for
+
 ROWS = 20_000
 EXECUTORS = 3
 WAIT_SECONDS = 300.0
@@ -28,24 +30,20 @@ def main(evidence: Path) -> None:
         "groups": {row["key"]: row["count(1)"] for row in groups},
         "in_order": [row["x"] for row in ordered] == list(range(ROWS)),
     }
-    kept = spread._jdf.toJavaRDD()  # its shuffle's files are read again below
-    report["count"] = kept.count()
+    shuffled = spread._jdf.toJavaRDD()  # its shuffle's files are read again below
+    report["count"] = shuffled.count()
     time.sleep(2.5)  # metrics are written each second
     report["remote"] = _remote_bytes(spark)
     (evidence / "before.json").write_text(json.dumps(report), encoding="ascii")
     (evidence / "kill").touch()
-    report["count_after_kill"] = kept.count()
+    report["count_after_kill"] = shuffled.count()
     (evidence / "report.json").write_text(json.dumps(report), encoding="ascii")
     spark.stop()
 
 
 def _await_executors(spark: SparkSession) -> None:
-    deadline = time.monotonic() + WAIT_SECONDS
-    status = spark.sparkContext._jsc.sc().getExecutorMemoryStatus
-    while status().size() < EXECUTORS + 1:  # the driver is one of them
-        if time.monotonic() > deadline:
-            raise TimeoutError(f"{status().size() - 1} of {EXECUTORS} executors")
-        time.sleep(0.5)
+    status = spark.sparkContext._jsc.sc().getExecutorMemoryStatus  # of the driver too
+    wait_for("executors", lambda: status().size() > EXECUTORS, WAIT_SECONDS)
 
 
 def _remote_bytes(spark: SparkSession) -> int:

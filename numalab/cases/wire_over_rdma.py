@@ -9,10 +9,11 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import time
+from functools import partial
 from pathlib import Path
 
 from numalab.guest import cable
+from numalab.guest.waiting import wait_for
 
 SIZES = (1, 1000, 100_000, 1_000_000)
 PORT = 7100
@@ -35,7 +36,8 @@ def collect(job: dict[str, object], evidence: Path) -> None:
             process = _echo(end, index, transports, directory)
             try:
                 if end == 0:
-                    _await_ready(directory / "out", process)
+                    listens = partial(_listens, directory / "out")
+                    wait_for("it listens", listens, LIMIT_SECONDS, process)
                     other.send(b"r")
                     other.recv(1)
                     (directory / "alive").write_text(str(process.poll() is None))
@@ -68,9 +70,5 @@ def _echo(end: int, index: int, transports: str, directory: Path) -> subprocess.
         )
 
 
-def _await_ready(said: Path, process: subprocess.Popen[bytes]) -> None:
-    end = time.monotonic() + LIMIT_SECONDS
-    while b"ready" not in said.read_bytes():
-        if process.poll() is not None or time.monotonic() > end:
-            raise RuntimeError(f"exit {process.poll()}: {said.read_bytes().decode()}")
-        time.sleep(0.2)
+def _listens(out: Path) -> bool:
+    return b"ready" in out.read_bytes()

@@ -38,13 +38,13 @@ def files(machine: str, cluster: str, **more: Any) -> Files:
     return dict(zip(parts[::2], parts[1::2], strict=True))
 
 
-def defaults(found: Files) -> dict[str, str]:
-    lines = found["spark-defaults.conf"].splitlines()
+def defaults(files: Files) -> dict[str, str]:
+    lines = files["spark-defaults.conf"].splitlines()
     return dict(line.split(" ", 1) for line in lines if line and not line.startswith("#"))
 
 
-def site(found: Files, name: str = "yarn-site.xml") -> dict[str, str]:
-    root = ET.fromstring(found[name])
+def site(files: Files, name: str = "yarn-site.xml") -> dict[str, str]:
+    root = ET.fromstring(files[name])
     return {str(one.findtext("name")): str(one.findtext("value")) for one in root}
 
 
@@ -224,9 +224,9 @@ def balloons_schema() -> dict[str, Any]:
     with zipfile.ZipFile(BytesIO(content)) as archive:
         folder = f"{module}@{version}/config/crd/bases"
         crd = yaml.safe_load(archive.read(f"{folder}/config.nri_balloonspolicies.yaml"))
-    (found,) = crd["spec"]["versions"]
-    assert found["name"] == "v1alpha1"
-    return dict(closed(found["schema"]["openAPIV3Schema"]))
+    (release,) = crd["spec"]["versions"]
+    assert release["name"] == "v1alpha1"
+    return dict(closed(release["schema"]["openAPIV3Schema"]))
 
 
 def closed(schema: Any) -> Any:
@@ -234,14 +234,14 @@ def closed(schema: Any) -> Any:
         return [closed(one) for one in schema]
     if not isinstance(schema, dict):
         return schema
-    kept = {key: closed(value) for key, value in schema.items()}
-    if isinstance(kept.get("properties"), dict) and kept.get("type") == "object":
-        kept["additionalProperties"] = False
-    if kept.get("x-kubernetes-int-or-string"):
-        kept["type"] = ["integer", "string"]
-    if kept == {"type": "object"}:  # metadata
-        kept["additionalProperties"] = True
-    return kept
+    object_schema = {key: closed(value) for key, value in schema.items()}
+    if isinstance(object_schema.get("properties"), dict) and object_schema.get("type") == "object":
+        object_schema["additionalProperties"] = False
+    if object_schema.get("x-kubernetes-int-or-string"):
+        object_schema["type"] = ["integer", "string"]
+    if object_schema == {"type": "object"}:  # metadata
+        object_schema["additionalProperties"] = True
+    return object_schema
 
 
 @pytest.mark.parametrize("machine", [BIG, SMALL])

@@ -117,15 +117,15 @@ class Site:
 
     def executors(self) -> dict[int, dict[str, str]]:
         """Processes of this site's executors, by id, with the arguments after the main class."""
-        found = {}
+        executors = {}
         for entry in Path("/proc").iterdir():
             if entry.name.isdigit():
                 words = read_words(entry / "cmdline")
                 java = Path(words[0]).name == "java" if words else False
                 if java and "--executor-id" in words and str(self.root) in "\n".join(words):
                     tail = words[words.index("--driver-url") :]
-                    found[int(entry.name)] = dict(zip(tail[::2], tail[1::2], strict=False))
-        return found
+                    executors[int(entry.name)] = dict(zip(tail[::2], tail[1::2], strict=False))
+        return executors
 
     def leftovers(self) -> list[str]:
         """What is still there of an application that has ended: processes, directories."""
@@ -185,8 +185,8 @@ def assert_no_trouble(site: Site) -> None:
     logs = [site.root / "driver.log", *(site.only_run() / "executors").glob("*/stderr")]
     logs += (site.root / "logs").glob("*.out")  # of a server
     texts = {log.name: _without_known(log.read_text(errors="replace")) for log in logs}
-    found = {name: TROUBLE.search(text) for name, text in texts.items()}
-    assert not any(found.values()), {name: hit[0] for name, hit in found.items() if hit}
+    trouble = {name: TROUBLE.search(text) for name, text in texts.items()}
+    assert not any(trouble.values()), {name: hit[0] for name, hit in trouble.items() if hit}
 
 
 def _without_known(log: str) -> str:

@@ -11,9 +11,6 @@ from application import APPS, Site, end_all
 
 from hearth.machine.paths import hearth_jar, spark_home
 
-DISCOVERY = """#!/bin/sh
-echo '{"name": "gpu", "addresses": ["0", "1"]}'
-"""
 #: Over hearth's wire, were it not for the encryption that is asked for.
 ENCRYPTED = {
     "spark.authenticate": "true",
@@ -47,9 +44,6 @@ def write_files(folder: Path) -> dict[str, str]:
     (folder / "relative.txt").write_text("by a relative path\n")
     (folder / "extra").mkdir()
     (folder / "extra" / "only-on-executors.txt").write_text("here\n")
-    script = folder / "gpus.sh"
-    script.write_text(DISCOVERY)
-    script.chmod(0o755)
     return {
         "spark.jars": f"{hearth_jar()},{checks}",
         "spark.files": str(folder / "sent" / "notes.txt"),
@@ -59,7 +53,7 @@ def write_files(folder: Path) -> dict[str, str]:
         "spark.kryo.registrator": "Checks$Registrator",
         "spark.executor.extraClassPath": str(folder / "extra"),
         "spark.executor.resource.gpu.amount": "1",
-        "spark.executor.resource.gpu.discoveryScript": str(script),
+        "spark.executor.resource.gpu.discoveryScript": str(APPS / "two_gpus.sh"),
         "spark.task.resource.gpu.amount": "1",
         "spark.decommission.enabled": "true",
         "spark.python.unix.domain.socket.enabled": "true",
@@ -138,14 +132,14 @@ def test_files_jars_and_modules_added_before_and_later_reach_tasks_and_successor
 
 def test_tasks_run_in_the_drivers_directory_with_the_modules_beside_the_program(application):
     site, report = application
-    found = {tuple(answer[1:5]) for answer in report["python"]}
-    assert found == {("beside", "a note", "by a relative path", str(site.root))}
+    pattern = {tuple(answer[1:5]) for answer in report["python"]}
+    assert pattern == {("beside", "a note", "by a relative path", str(site.root))}
 
 
 def test_what_the_application_sends_does_not_land_in_the_drivers_directory(application):
     site, _ = application
     known = {"Checks-classes", "checks.jar", "Late-classes", "late.jar"}
-    known |= {"sent", "relative.txt", "extra", "gpus.sh", "driver.log", "local", "tmp", "state"}
+    known |= {"sent", "relative.txt", "extra", "driver.log", "local", "tmp", "state"}
     assert {path.name for path in site.root.iterdir()} == known
 
 
@@ -186,8 +180,8 @@ def test_a_thread_that_may_leave_its_executors_place_is_named_while_the_applicat
 ):
     site, report = application
     (warning,) = re.findall(r"Executor 3 has drifted from place 0: it (.*)", site.log)
-    found = r"has 1 of \d+ threads that may run outside CPUs 0: 1 on CPUs \S+ \(java (\d+)\)\."
-    assert re.match(found, warning)[1] == str(report["stray"])
+    pattern = r"has 1 of \d+ threads that may run outside CPUs 0: 1 on CPUs \S+ \(java (\d+)\)\."
+    assert re.match(pattern, warning)[1] == str(report["stray"])
     assert f"`taskset -acp 0 {report['stray']}`" in warning
     assert "Executor 3 is back in its planned place" in site.log
 

@@ -25,16 +25,16 @@ def test_each_communication_thread_of_driver_and_executor_has_the_cpu_of_its_tur
         spark__driver__extraJavaOptions=f"{options} -javaagent:{affinity_jar()}=policy=o2ntc:1",
     )
     for process, server in (("driver", "rpc-server-"), ("executor", "rpc-client-")):
-        found = outcome.report[process]
-        talking = {name for name in found if name.startswith(("rpc-", "shuffle-"))}
-        assert any(name.startswith(server) for name in talking), (process, found)
+        threads = outcome.report[process]
+        talking = {name for name in threads if name.startswith(("rpc-", "shuffle-"))}
+        assert any(name.startswith(server) for name in talking), (process, threads)
         for name in talking:
-            assert all(cpus.isdigit() for cpus in found[name]), (process, name, found[name])
-        assert not any(cpus.isdigit() for cpus in found["hearth-affinity"])
-        assert found["VM Thread"] == found["hearth-affinity"]
-        makers = [name for name in found if name.startswith("dispatcher-")]
+            assert all(cpus.isdigit() for cpus in threads[name]), (process, name, threads[name])
+        assert not any(cpus.isdigit() for cpus in threads["hearth-affinity"])
+        assert threads["VM Thread"] == threads["hearth-affinity"]
+        makers = [name for name in threads if name.startswith("dispatcher-")]
         assert makers
         for name in makers:  # of task threads, which inherit their CPUs
-            assert found[name] == found["hearth-affinity"], (process, name)
+            assert threads[name] == threads["hearth-affinity"], (process, name)
     assert outcome.log.count("hearth-affinity: o2ntc:1") == 1, "the driver has one agent"
     assert [e["verdict"] for e in site.document("placement.json")["executors"]] == ["as planned"]

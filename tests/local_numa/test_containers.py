@@ -63,15 +63,15 @@ def run(site: Site, *words: str, **conf: str) -> Outcome:
 
 def clients(name: str) -> list[int]:
     """The `docker run` processes of containers whose name ends so."""
-    found = []
+    pids = []
     for entry in Path("/proc").glob("[0-9]*/cmdline"):
         try:
             command = entry.read_bytes().decode(errors="replace").split("\0")
         except OSError:
             continue
         if command[:2] == ["docker", "run"] and name in command:
-            found.append(int(entry.parent.name))
-    return found
+            pids.append(int(entry.parent.name))
+    return pids
 
 
 def nothing_is_left(site: Site) -> None:
@@ -264,12 +264,9 @@ def test_gpus_that_the_engine_cannot_give_end_the_application_with_its_words(con
     """Each container has the share of its place; this engine has no way to GPUs."""
     if "nvidia" in docker("info", "--format", "{{.Runtimes}}"):
         pytest.skip("this engine has NVIDIA's runtime")
-    script = contained.root / "gpus.sh"
-    script.write_text("""#!/bin/sh\necho '{"name": "gpu", "addresses": ["0", "1"]}'\n""")
-    script.chmod(0o755)
     gpu = {
         "spark__executor__resource__gpu__amount": "1",
-        "spark__executor__resource__gpu__discoveryScript": str(script),
+        "spark__executor__resource__gpu__discoveryScript": str(APPS / "two_gpus.sh"),
         "spark__task__resource__gpu__amount": "1",
     }
     outcome = run(contained, "pause.py", "1", master="local-numa[2x1]", **gpu)
@@ -346,9 +343,9 @@ def doctor_in_container(
     """The engine's own limits, and some more, around this machine's programs."""
     subprocess.run(["docker", "import", "-", IMAGE], input=b"", check=True, capture_output=True)
     places = ("/usr", "/bin", "/lib", "/lib64", "/etc", str(ROOT), sys.prefix, sys.base_prefix)
-    seen = sorted({place for place in (*places, str(spark_home())) if Path(place).exists()})
+    mounted = sorted({place for place in (*places, str(spark_home())) if Path(place).exists()})
     call = ["docker", "run", "--rm", "--network", "none", "--memory", "2g", *limits]
-    call += [word for place in seen for word in ("--volume", f"{place}:{place}:ro")]
+    call += [word for place in mounted for word in ("--volume", f"{place}:{place}:ro")]
     for name, value in {"HEARTH_STATE": "/tmp/state", "PATH": os.environ["PATH"]}.items():
         call += ["--env", f"{name}={value}"]
     call += [IMAGE, sys.executable, "-m", "hearth", "doctor", *words]
@@ -361,10 +358,10 @@ def test_the_doctor_in_a_container_where_nothing_can_be_written_says_so(
     monkeypatch.setenv("DOCKER_HOST", engine)
     done = doctor_in_container(engine, "--json", limits=NARROW)
     assert done.returncode == 2, done.stderr
-    found = {each["name"]: each for each in json.loads(done.stdout)["findings"]}
-    assert {"directory-modes", "group-tasks", "state-space"} <= found.keys()
-    assert found["directory-modes"]["seen"].startswith("/tmp does not exist")
-    for each in found.values():
+    findings = {each["name"]: each for each in json.loads(done.stdout)["findings"]}
+    assert {"directory-modes", "group-tasks", "state-space"} <= findings.keys()
+    assert findings["directory-modes"]["seen"].startswith("/tmp does not exist")
+    for each in findings.values():
         assert not each["fixable"]
         assert "sysctl" not in each["command"] or each["command"].startswith("on the host: ")
 
@@ -376,17 +373,17 @@ def test_the_doctor_in_a_container_tells_its_limits_and_what_only_the_host_can_c
     done = doctor_in_container(engine, "--json")
     assert done.returncode == 2, done.stderr
     said = json.loads(done.stdout)
-    found = {each["name"]: each for each in said["findings"]}
-    assert found["group-tasks"]["seen"].startswith("pids.max = 300: room for")
-    assert found["shared-memory"]["seen"] == "/dev/shm: 64 MB"
-    assert found["temporary-noexec"]["severity"] == "harm"
-    assert "of the control group's 2 GB" in found["local-dirs-space"]["seen"]
+    findings = {each["name"]: each for each in said["findings"]}
+    assert findings["group-tasks"]["seen"].startswith("pids.max = 300: room for")
+    assert findings["shared-memory"]["seen"] == "/dev/shm: 64 MB"
+    assert findings["temporary-noexec"]["severity"] == "harm"
+    assert "of the control group's 2 GB" in findings["local-dirs-space"]["seen"]
     sound = {each["name"]: each["seen"] for each in said["sound"]}
     assert sound["refused-binding"] == "Seccomp 2, CAP_SYS_NICE no, plan native"
     assert sound["hidden-limits"] == "control groups are mounted"
-    kernels = [each for each in found.values() if "/proc/sys" in each["evidence"]]
+    kernels = [each for each in findings.values() if "/proc/sys" in each["evidence"]]
     assert all(each["command"].startswith("on the host: ") for each in kernels)
-    assert not any(each["fixable"] for each in found.values())
+    assert not any(each["fixable"] for each in findings.values())
     if kernels:
         refused = doctor_in_container(engine, "--fix", kernels[0]["name"], "--yes")
         assert refused.returncode == 2

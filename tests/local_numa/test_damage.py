@@ -111,6 +111,6 @@ def test_a_damaged_archive_of_executors_is_made_anew_and_a_crash_leaves_its_repo
     )
     assert "SIGSEGV" in Path(report).read_text()
     # The one that fits is gone; another is there unless its writer was the executor that crashed.
-    kept = [file for file, size in cut.items() if file.is_file() and file.stat().st_size == size]
-    assert len(kept) == len(cut) - 1
+    whole = [file for file, size in cut.items() if file.is_file() and file.stat().st_size == size]
+    assert len(whole) == len(cut) - 1
     assert site.leftovers() == []

@@ -33,7 +33,7 @@ def masks(pid: int) -> dict[int, str]:
     return found
 
 
-def seen(site: Site, stray: int = 0) -> dict[int, set[str]]:
+def masks_of(site: Site, stray: int = 0) -> dict[int, set[str]]:
     """The different masks of each executor's threads."""
     return {
         pid: {cpus for tid, cpus in masks(pid).items() if tid != stray} for pid in site.executors()
@@ -41,7 +41,7 @@ def seen(site: Site, stray: int = 0) -> dict[int, set[str]]:
 
 
 def borrower(site: Site, stray: int = 0) -> int | None:
-    wide = [pid for pid, each in seen(site, stray).items() if each == ALL]
+    wide = [pid for pid, each in masks_of(site, stray).items() if each == ALL]
     return wide[0] if len(wide) == 1 else None
 
 
@@ -78,16 +78,16 @@ def test_idle_cpus_work_for_a_last_task_and_go_back_and_a_killed_driver_leaves_n
     process = site.start("tail.py", str(site.root), spark__hearth__handOver="tail")
     pid, stray = in_a_tail(site, "first")
     (idle,) = set(site.executors()) - {pid}
-    assert seen(site)[idle] in OWN
+    assert masks_of(site)[idle] in OWN
     assert {masks(pid)[stray]} in OWN  # by the application itself, and so left alone
     (loan,) = loans(site)
-    assert {loan["cpus"]} == seen(site)[idle]
+    assert {loan["cpus"]} == masks_of(site)[idle]
     lent = placement(site)[loan["executor_id"]]
     assert (lent["lent_cpus"], lent["drift"]) == (loan["cpus"], [])
     assert f"may use CPUs {loan['cpus']}, which other executors leave idle" in lent["notes"]
 
     os.kill(idle, signal.SIGKILL)
-    eventually("the loan's end", lambda: seen(site, stray)[pid] in OWN)
+    eventually("the loan's end", lambda: masks_of(site, stray)[pid] in OWN)
     eventually("another loan, of its replacement", lambda: borrower(site, stray) == pid)
     (site.root / "first").touch()
     told = result(process)

@@ -55,8 +55,8 @@ def pod(site: Site, **spec: Any) -> Path:
     """The template of a pod that sees this machine's programs and the site, as an image would."""
     places = ["/usr", "/bin", "/lib", "/lib64", "/etc", sys.prefix, sys.base_prefix]
     places += [str(place) for place in (ROOT, spark_home(), java_home(), JUCX.parent, site.root)]
-    seen = sorted(place for place in set(places) if Path(place).exists())
-    volumes = {f"place-{number}": place for number, place in enumerate(seen)}
+    mounted = sorted(place for place in set(places) if Path(place).exists())
+    volumes = {f"place-{number}": place for number, place in enumerate(mounted)}
     mounts = [
         {"name": name, "mountPath": place, "readOnly": place != str(site.root)}
         for name, place in volumes.items()

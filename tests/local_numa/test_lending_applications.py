@@ -49,7 +49,7 @@ def start(site: Site, role: str, folder: Path) -> tuple[subprocess.Popen[str], i
     return process, next(iter(site.executors()))
 
 
-def seen(pid: int) -> set[str]:
+def cpus_of(pid: int) -> set[str]:
     """The different masks of an executor's threads and of all that it has started."""
     return set(masks(pid).values())
 
@@ -81,22 +81,22 @@ def test_cpus_of_an_application_that_pauses_work_for_another_and_come_back_whoev
     work.mkdir()
     borrowing, pid = start(site, "works", work)
     _, idle = pausing(lender, rest)
-    eventually("the lender's CPU for the borrower", lambda: seen(pid) == ALL)
+    eventually("the lender's CPU for the borrower", lambda: cpus_of(pid) == ALL)
     eventually("a second task at a time", lambda: len(list(work.glob("*-runs"))) == 2)
     own = is_shown(site, lender, idle, hearth)
     has_no_barrier(work)
-    eventually("the CPU again, for the next tasks", lambda: seen(pid) == ALL)
+    eventually("the CPU again, for the next tasks", lambda: cpus_of(pid) == ALL)
     works_itself(lender, rest, pid, {own}, hearth)
-    assert seen(idle) == {own} and borrowing.poll() is None
+    assert cpus_of(idle) == {own} and borrowing.poll() is None
     (rest / "turn-1-ends").touch()
-    eventually("the CPU once more", lambda: seen(pid) == ALL)
+    eventually("the CPU once more", lambda: cpus_of(pid) == ALL)
     os.kill(driver(lender), signal.SIGKILL)
-    eventually("nobody's CPU is left alone", lambda: seen(pid) in OWN)
+    eventually("nobody's CPU is left alone", lambda: cpus_of(pid) in OWN)
     eventually("the lender's executor gone", lambda: lender.executors() == {})
 
     second = tmp_path / "second"
     lending, _ = pausing(lender, second)
-    eventually("the next lender's CPU", lambda: seen(pid) == ALL)
+    eventually("the next lender's CPU", lambda: cpus_of(pid) == ALL)
     os.kill(driver(site), signal.SIGKILL)
     eventually("the borrower's executor gone", lambda: site.executors() == {})
     eventually("no loan", lambda: leases(hearth)["loans"] == [])
@@ -112,7 +112,7 @@ def test_cpus_of_an_application_that_pauses_work_for_another_and_come_back_whoev
 
 def is_shown(site: Site, lender: Site, idle: int, hearth: Command) -> str:
     """The lender's CPU: what is lent is in the leases, the borrower's record and its log."""
-    (own,) = seen(idle)
+    (own,) = cpus_of(idle)
     (loan,) = leases(hearth)["loans"]
     app, other = (each.document("run.json")["app_id"] for each in (site, lender))
     assert (loan["cpus"], loan["to"]["app_id"], loan["from"]["app_id"]) == (own, app, other)
@@ -127,7 +127,7 @@ def is_shown(site: Site, lender: Site, idle: int, hearth: Command) -> str:
 def works_itself(lender: Site, folder: Path, pid: int, own: set[str], hearth: Command) -> None:
     (folder / "work-1").touch()
     eventually("the lender's task", (folder / "turn-1-runs").exists)
-    eventually("its CPU back", lambda: seen(pid) in OWN and seen(pid) != own)
+    eventually("its CPU back", lambda: cpus_of(pid) in OWN and cpus_of(pid) != own)
     assert leases(hearth)["offers"] == []
     lent = lender.document("hand-over.json")["lent_out"]
     assert {out["cpus"] for out in lent} == own and all("until" in out for out in lent)

@@ -23,7 +23,7 @@ from application import (
 )
 
 from hearth.machine.paths import java
-from support import BOTH_CPUS, PATIENCE_S, eventually, validate
+from support import BOTH_CPUS, PATIENCE_S, eventually, program, validate
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("two_cpus")]
 
@@ -189,10 +189,8 @@ def late_jdk(home: Path, mark: Path) -> Path:
     for entry in real.iterdir():
         if entry.name != "bin":
             (home / entry.name).symlink_to(entry)
-    late = home / "bin" / "java"
     wait = f"while [ ! -e '{mark}' ]; do sleep 0.1; done"
-    late.write_text(f'#!/bin/sh\n{wait}\nexec {real}/bin/java "$@"\n')
-    late.chmod(0o755)
+    program(home / "bin" / "java", f'{wait}\nexec {real}/bin/java "$@"')
     return home
 
 
@@ -234,15 +232,15 @@ def seconds_between(log: str, first: str, last: str) -> float:
 
 
 def reaper_of(driver: int) -> int:
-    found = [
+    reapers = [
         int(entry.name)
         for entry in Path("/proc").iterdir()
         if entry.name.isdigit()
         and "hearth-reaper" in read_words(entry / "cmdline")
         and f"PPid:\t{driver}\n" in (entry / "status").read_text()
     ]
-    assert len(found) == 1, found
-    return found[0]
+    assert len(reapers) == 1, reapers
+    return reapers[0]
 
 
 def test_executors_of_one_host_and_one_package_read_each_others_files_even_after_a_loss(
@@ -260,8 +258,8 @@ def test_executors_of_one_host_and_one_package_read_each_others_files_even_after
     )
     assert_shuffle_read_from_files(outcome.report)
     assert_fetched_from_the_host(site)
-    seen = [e["kernel"] for e in site.document("placement.json")["executors"] if "kernel" in e]
-    assert seen and {kernel["cpus_allowed"] for kernel in seen} == {BOTH_CPUS}
+    kernels = [e["kernel"] for e in site.document("placement.json")["executors"] if "kernel" in e]
+    assert kernels and {kernel["cpus_allowed"] for kernel in kernels} == {BOTH_CPUS}
     assert site.leftovers() == []
 
 

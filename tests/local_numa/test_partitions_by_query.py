@@ -20,38 +20,46 @@ SPARKS_CACHE = 100
 def test_shuffles_of_a_query_are_sized_by_what_it_reads(site: Site) -> None:
     settings = {key: value for key, value in site.settings.items() if key != "spark.jars"}
     words = [*confs(settings), str(APPS / "partitions.py"), str(site.root / "data"), "all"]
-    found = site.hearth("submit", *words).report
-    least = 2 * found["slots"]
-    assert set(found["little"]) == {least}
-    assert set(found["ordered"]) == {least} and len(found["ordered"]) == 4
-    _, *sides = found["by_size"]
+    partitions = site.hearth("submit", *words).report
+    least = 2 * partitions["slots"]
+    assert set(partitions["little"]) == {least}
+    assert set(partitions["ordered"]) == {least} and len(partitions["ordered"]) == 4
+    _, *sides = partitions["by_size"]
     assert least < sides[0] < SPARKS
     assert len(set(sides)) == 1, "equal keys of a join meet"
-    assert sides[0] % found["slots"] == 0, "no slot is idle at the end of a stage"
-    assert found["ran_before"][0] < sides[0] / 4, "of a stage that has run its real size counts"
-    assert set(found["grown"]) == {SPARKS}, "where a row may become many, the size is not known"
-    assert set(found["multiplied"]) == {least}, "a join by key is guessed"
-    assert set(found["texts"]) == {SPARKS}, "nor where a text is made"
-    assert set(found["sketched"]) == {SPARKS}, "nor of a sketch"
-    assert set(found["listed"]) == {least}, "a list has what it is made from"
+    assert sides[0] % partitions["slots"] == 0, "no slot is idle at the end of a stage"
+    assert partitions["ran_before"][0] < sides[0] / 4, (
+        "of a stage that has run its real size counts"
+    )
+    assert set(partitions["grown"]) == {SPARKS}, (
+        "where a row may become many, the size is not known"
+    )
+    assert set(partitions["multiplied"]) == {least}, "a join by key is guessed"
+    assert set(partitions["texts"]) == {SPARKS}, "nor where a text is made"
+    assert set(partitions["sketched"]) == {SPARKS}, "nor of a sketch"
+    assert set(partitions["listed"]) == {least}, "a list has what it is made from"
     for rows_mb, wide in ((40, "widened"), (6, "texts_read"), (6, "texts_kept")):
-        assert all(n >= rows_mb * 1e6 / 400e3 for n in found[wide]), f"{wide}: {found[wide]}"
-    assert set(found["unmerged"]) == {SPARKS}, "what Spark may not merge has Spark's number"
-    assert found["state"] == SPARKS, "a stream's state is in as many partitions when it is larger"
-    assert set(found["users"]) == {7}, "the user's number stands"
-    assert set(found["sparks"]) == {SPARKS}, "also where it is Spark's"
-    assert set(found["asked"]) == {5}, "a number in the query stands"
-    assert found["same"], "the answers are the same"
+        assert all(n >= rows_mb * 1e6 / 400e3 for n in partitions[wide]), (
+            f"{wide}: {partitions[wide]}"
+        )
+    assert set(partitions["unmerged"]) == {SPARKS}, "what Spark may not merge has Spark's number"
+    assert partitions["state"] == SPARKS, (
+        "a stream's state is in as many partitions when it is larger"
+    )
+    assert set(partitions["users"]) == {7}, "the user's number stands"
+    assert set(partitions["sparks"]) == {SPARKS}, "also where it is Spark's"
+    assert set(partitions["asked"]) == {5}, "a number in the query stands"
+    assert partitions["same"], "the answers are the same"
 
 
 def test_so_they_are_on_bound_executors(site: Site) -> None:
     words = (str(site.root / "data"), "classes")
     # The first is the RDDs' number, which no slot follows.
     settings = {"spark__default__parallelism": "50", "spark__shuffle__readHostLocalDisk": "false"}
-    found = site.run("partitions.py", *words, master="local-numa[2x1]", **settings).report
-    assert (set(found["little"]), set(found["users"])) == ({4}, {7})
-    assert found["same"]
-    once, twice = found["generated"]
+    partitions = site.run("partitions.py", *words, master="local-numa[2x1]", **settings).report
+    assert (set(partitions["little"]), set(partitions["users"])) == ({4}, {7})
+    assert partitions["same"]
+    once, twice = partitions["generated"]
     assert once > 150, "each projection has a class of its own"
     assert twice == once, "which is there when the query is asked again"
     logs = [log.read_text() for log in (site.only_run() / "executors").glob("*/stderr")]
@@ -73,11 +81,13 @@ def test_little_data_take_no_more_than_sparks_number_where_a_plan_has_more(site:
         "spark__hearth__internal__shufflePartitions": "500",
     }
     data = str(site.root / "data")
-    found = site.run("partitions.py", data, master="local[220]", **settings).report
-    assert set(found["little"]) == {SPARKS}
-    assert found["busy"][1:] == [220, 220], "two for each slot, where Spark would not merge them"
-    assert set(found["users"]) == {7}
-    assert found["same"]
+    partitions = site.run("partitions.py", data, master="local[220]", **settings).report
+    assert set(partitions["little"]) == {SPARKS}
+    assert partitions["busy"][1:] == [220, 220], (
+        "two for each slot, where Spark would not merge them"
+    )
+    assert set(partitions["users"]) == {7}
+    assert partitions["same"]
 
 
 def test_a_job_that_plain_spark_completes_completes_with_the_same_answer(site: Site) -> None:

@@ -29,7 +29,7 @@ spark.ui.enabled false
 """
 
 
-def command_lines(found: set[str], ours: int) -> None:
+def command_lines(lines: set[str], ours: int) -> None:
     """Those that show a secret, but for those of `ours`."""
     for entry in Path("/proc").glob("[0-9]*/cmdline"):
         try:
@@ -38,18 +38,18 @@ def command_lines(found: set[str], ours: int) -> None:
             continue
         executors = ARGUMENT in words and "--executor-id" in words
         if (MARK in words or PLAIN in words or executors) and int(entry.parent.name) != ours:
-            found.add(words.replace("\0", " "))
+            lines.add(words.replace("\0", " "))
 
 
 def holders(root: Path, own: set[Path]) -> list[str]:
     """Files below a directory that hold a secret: all but the user's own."""
-    found = []
+    files = []
     for file in root.rglob("*"):
         if not file.is_file() or file in own:
             continue
         if any(secret.encode() in file.read_bytes() for secret in (MARK, ARGUMENT)):
-            found.append(str(file.relative_to(root)))
-    return found
+            files.append(str(file.relative_to(root)))
+    return files
 
 
 def test_no_secret_is_written_printed_or_listed_by_ps(site: Site) -> None:

@@ -74,8 +74,8 @@ def gone(machines: Machines) -> None:
 
 
 def workers_of(machine: Machine) -> dict[str, Any]:
-    (found,) = json.loads(machine.hearth("workers", "status", "--json").stdout)["workers"]
-    return found
+    (workers,) = json.loads(machine.hearth("workers", "status", "--json").stdout)["workers"]
+    return workers
 
 
 def places(machine: Machine) -> list[dict[str, Any]]:
@@ -106,9 +106,9 @@ def test_an_application_goes_on_while_its_executor_a_worker_and_the_master_are_k
     machines: tuple[Machine, Machine],
 ) -> None:
     big1, big2 = machines
-    kept = {"spark.deploy.recoveryMode": "FILESYSTEM"}
-    kept["spark.deploy.recoveryDirectory"] = str(big1.folder / "recovery")
-    master = big1.master(**kept)
+    recovery = {"spark.deploy.recoveryMode": "FILESYSTEM"}
+    recovery["spark.deploy.recoveryDirectory"] = str(big1.folder / "recovery")
+    master = big1.master(**recovery)
     eventually("it leads", lambda: big1.leads(0))
     joined(machines)
     before = {each.name: places(each) for each in machines}
@@ -118,7 +118,7 @@ def test_an_application_goes_on_while_its_executor_a_worker_and_the_master_are_k
 
     os.killpg(master.pid, signal.SIGKILL)
     master.wait()
-    big1.master(**kept)
+    big1.master(**recovery)
     eventually("it knows all", lambda: big1.leads(4) and cores_used(big1) == 4)
     goes_on(big2)
     killed = big2.running(EXECUTOR)[0]

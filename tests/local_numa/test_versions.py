@@ -125,8 +125,8 @@ def test_comet_runs_a_query_in_bound_executors_with_its_threads_and_its_memory(
     confs = [word for key, value in comet.items() for word in ("--conf", f"{key}={value}")]
     words = ["--engine", "comet", *FIXED, "--conf", "spark.hearth.classDataArchive=false"]
     words += ["--conf", "spark.sql.extensions=com.example.Users"]
-    found = site.hearth("submit", *words, *confs, str(APPS / "comet.py"), str(site.root / "data"))
-    report = found.report
+    outcome = site.hearth("submit", *words, *confs, str(APPS / "comet.py"), str(site.root / "data"))
+    report = outcome.report
     assert report["spark"] == version_of(site.spark_home or spark_home())
     ran = {"CometHashAggregate", "CometExchange", "CometSortMergeJoin"}
     assert ran <= set(report["operators"]), "Comet works and shuffles"

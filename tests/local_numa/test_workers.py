@@ -51,9 +51,9 @@ class Cluster:
         return json.loads(self.hearth("status", "--json").stdout)["workers"]
 
     def set(self) -> dict[str, Any]:
-        found = self.sets()
-        assert len(found) == 1
-        return found[0]
+        workers = self.sets()
+        assert len(workers) == 1
+        return workers[0]
 
     def places(self) -> list[dict[str, Any]]:
         return self.set()["places"]
@@ -90,13 +90,10 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
             [*program, *where], stdout=log, stderr=log, start_new_session=True
         )
     running = Cluster(folder / "state", f"spark://127.0.0.1:{port}", service)
-    script = folder / "gpus.sh"
-    script.write_text("""#!/bin/sh\necho '{"name": "gpu", "addresses": ["0", "1"]}'\n""")
-    script.chmod(0o755)
     (folder / "conf").mkdir()
     gpu = "spark.worker.resource.gpu"
     (folder / "conf" / "spark-defaults.conf").write_text(
-        f"{gpu}.amount 1\n{gpu}.discoveryScript {script}\n"
+        f"{gpu}.amount 1\n{gpu}.discoveryScript {APP.with_name('two_gpus.sh')}\n"
     )
     try:
         yield running
@@ -114,8 +111,8 @@ def test_each_place_has_a_worker_whose_executors_inherit_its_cpus_and_memory_pol
     assert started.returncode == 0, started.stderr
     assert started.stdout.count("registered") == 2
     assert "without SPARK_LOCAL_DIRS" in started.stderr
-    asked = re.search(r"--executor-cores 1 --executor-memory 600m", started.stdout)
-    assert asked and f"--master {cluster.url}" in started.stdout
+    sizes = re.search(r"--executor-cores 1 --executor-memory 600m", started.stdout)
+    assert sizes and f"--master {cluster.url}" in started.stdout
 
     places = cluster.places()
     cpus = sorted(place["cpus"] for place in places)
@@ -137,9 +134,9 @@ def test_each_place_has_a_worker_whose_executors_inherit_its_cpus_and_memory_pol
 
 def its_executors_are_on_record(record: Path) -> None:
     """They are no children of the driver."""
-    seen = json_lines(record / "processes.jsonl")
-    (driver,) = [row for row in seen if row.get("role") == "driver"]
-    executors = {row["executor_id"]: row for row in seen if row.get("role") == "executor"}
+    rows = json_lines(record / "processes.jsonl")
+    (driver,) = [row for row in rows if row.get("role") == "driver"]
+    executors = {row["executor_id"]: row for row in rows if row.get("role") == "executor"}
     assert executors.keys() == {"0", "1"}
     samples = json_lines(record / "samples" / "process.jsonl")
     analysed = {each["id"]: each for each in to_json(analyse(record))["executors"]}
@@ -165,8 +162,8 @@ def test_a_second_set_of_that_name_is_refused_and_the_first_one_stays(cluster: C
 
 
 def test_workers_keep_their_cpus_from_other_applications_by_a_lease(cluster: Cluster) -> None:
-    found = json.loads(hearth(cluster.state, "status", "--leases", "--json").stdout)["leases"]
-    held = {lease["app_id"]: lease["cpus"] for lease in found}
+    leases = json.loads(hearth(cluster.state, "status", "--leases", "--json").stdout)["leases"]
+    held = {lease["app_id"]: lease["cpus"] for lease in leases}
     assert any(name.startswith("workers-") for name in held)
     refused = cluster.started("--name", "second")
     assert refused.returncode == 2
@@ -207,21 +204,21 @@ def test_restart_replaces_one_worker_after_the_other(cluster: Cluster) -> None:
 def test_a_killed_supervisor_leaves_no_worker_behind_and_can_be_started_again(
     cluster: Cluster,
 ) -> None:
-    found = cluster.set()
-    pids = [place["pid"] for place in found["places"]]
-    os.kill(found["pid"], signal.SIGKILL)
+    workers = cluster.set()
+    pids = [place["pid"] for place in workers["places"]]
+    os.kill(workers["pid"], signal.SIGKILL)
     eventually("all are gone", lambda: not any(map(_lives, pids)))
     assert not cluster.set()["alive"]
     assert "was killed" in cluster.hearth("status").stdout
     again = cluster.started()
     assert again.returncode == 0, again.stderr
-    before = Path(found["places"][0]["logs"]).parent / "supervisor.log.1"
+    before = Path(workers["places"][0]["logs"]).parent / "supervisor.log.1"
     assert "Started a worker in place 0" in before.read_text()
 
 
 def test_stop_ends_supervisor_and_workers_and_gives_the_lease_back(cluster: Cluster) -> None:
-    found = cluster.set()
-    pids = [found["pid"], *(place["pid"] for place in found["places"])]
+    workers = cluster.set()
+    pids = [workers["pid"], *(place["pid"] for place in workers["places"])]
     stopped = cluster.hearth("stop", "--drain", "1s")
     assert stopped.returncode == 0, stopped.stderr
     assert "2 workers stopped" in stopped.stdout

@@ -42,5 +42,5 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 def only_for_all(name: str) -> bool:
     """Whether a test says that only HEARTH_NUMALAB=all runs it."""
-    text = _TESTS.read_text(encoding="utf-8").partition(f"def {name}(")[2].partition("\ndef ")[0]
-    return "=all runs" in text
+    text = _TESTS.read_text(encoding="utf-8").partition(f"def {name}(")[2].partition(")")[0]
+    return "all_wanted" in text

@@ -59,14 +59,21 @@ def spark_shapes() -> list[str]:
     return {"first": [FIRST_SHAPE], "changed": SPARK_SHAPES, "all": names()}[wanted()]
 
 
-def characterises(name: str) -> bool:
-    """Five more Spark jobs, each of minutes: only when asked to, and in one shape."""
-    return wanted() == "all" and name == "two-nodes"
+def further_cases(name: str) -> list[str]:
+    """Spark jobs of minutes that run when all is asked for, each in one shape."""
+    if wanted() != "all":
+        return []
+    engine = ["containers"] if image.has_engine() else []
+    return {
+        "two-nodes": ["binding_plugin", "characterise", "two_applications", *engine],
+        "four-nodes": ["package_binding"],
+    }.get(name, [])
 
 
-def packages(name: str) -> bool:
-    """One more in the shape whose packages have several nodes."""
-    return wanted() == "all" and name == "four-nodes"
+@pytest.fixture
+def all_wanted() -> None:
+    if wanted() != "all":
+        pytest.skip(f"emulated Spark jobs of minutes: {WANTED}=all runs them")
 
 
 def after_change(name: str) -> bool:
@@ -109,10 +116,7 @@ def boots(request: pytest.FixtureRequest) -> Callable[[str], Booted]:
         if name not in done:
             cases = [] if wanted() == "first" else [*SMALL_CASES]
             cases += ["local_numa"] if name in spark_shapes() else []
-            cases += ["binding_plugin", "characterise"] if characterises(name) else []
-            cases += ["two_applications"] if characterises(name) else []
-            cases += ["package_binding"] if packages(name) else []
-            cases += ["containers"] if characterises(name) and image.has_engine() else []
+            cases += further_cases(name)
             cases += ["switches"] if after_change(name) else []  # the last: it leaves swap
             say(request, f"\n{name}: boots for {', '.join(cases)} (at most {LIMIT_SECONDS} s)")
             try:
@@ -229,15 +233,15 @@ def test_a_process_bound_by_numactl_passes_for_bound(booted: Booted) -> None:
 
 
 def test_an_unbound_process_does_not_pass_for_bound(booted: Booted) -> None:
-    found_faults = " ".join(control_faults(booted, "unbound"))
-    assert "allowed CPUs" in found_faults
-    assert "memory policies" in found_faults
+    faults = " ".join(control_faults(booted, "unbound"))
+    assert "allowed CPUs" in faults
+    assert "memory policies" in faults
 
 
 def test_a_process_with_its_memory_on_another_node_does_not_pass_for_bound(booted: Booted) -> None:
-    found_faults = " ".join(control_faults(booted, "half_bound"))
-    assert "allowed CPUs" not in found_faults
-    assert "anonymous bytes" in found_faults
+    faults = " ".join(control_faults(booted, "half_bound"))
+    assert "allowed CPUs" not in faults
+    assert "anonymous bytes" in faults
 
 
 @pytest.mark.parametrize(("direction", "node"), [("local", "1"), ("remote", "0")])
@@ -251,9 +255,9 @@ def test_the_memory_probe_tells_local_from_remote_pages(
     assert set(anonymous) == {node}
     assert anonymous[node] >= memory_probe.HELD_MB << 10
     assert row["policies"] == {f"bind:{node}": sum(row["policies"].values())}
-    seen = judge.observe(evidence)
-    assert {str(n): size >> 10 for n, size in seen.anonymous.items() if size} == anonymous
-    assert seen.cpus == shape.usable(shape.nodes[1])
+    process = judge.observe(evidence)
+    assert {str(n): size >> 10 for n, size in process.anonymous.items() if size} == anonymous
+    assert process.cpus == shape.usable(shape.nodes[1])
 
 
 @pytest.mark.parametrize("policy", communication.POLICIES)
@@ -291,10 +295,8 @@ def test_communication_threads_run_near_the_network_device_as_the_policy_says(
 
 
 def test_characterise_puts_memory_on_the_node_that_it_names(
-    boots: Callable[[str], Booted],
+    all_wanted: None, boots: Callable[[str], Booted]
 ) -> None:
-    if not characterises("two-nodes"):
-        pytest.skip(f"two more emulated Spark jobs: {WANTED}=all runs them")
     _, done = boots("two-nodes")
     evidence = done.evidence / "characterise"
     assert (evidence / "status").read_text() == "0", (evidence / "log").read_text()
@@ -317,35 +319,28 @@ def assert_right_and_as_planned(evidence: Path) -> None:
 
 
 def test_executors_in_containers_have_their_node_by_their_cpusets(
-    boots: Callable[[str], Booted],
+    all_wanted: None, boots: Callable[[str], Booted]
 ) -> None:
-    if not characterises("two-nodes"):
-        pytest.skip(f"one more emulated Spark job: {WANTED}=all runs it")
     if not image.has_engine():
         require("docker", "there is no engine to put into the guest: apt-get install docker.io")
     shape, done = boots("two-nodes")
     evidence = done.evidence / "containers"
     assert_right_and_as_planned(evidence)
     for moment in ("before", "after"):
-        homes = []
-        for path in (evidence / moment / "executors").iterdir():
-            seen = judge.observe(path)
-            (node,) = {shape.node_of(cpu) for cpu in seen.cpus}
-            assert judge.faults(seen, seen.cpus, node, by_cpuset=True) == []
-            homes.append(node)
-        assert sorted(homes) == [node.id for node in shape.nodes]
-        workers = [judge.observe(path) for path in (evidence / moment / "workers").iterdir()]
-        assert workers
-        for seen in workers:
-            (node,) = {shape.node_of(cpu) for cpu in seen.cpus}
-            assert judge.faults(seen, seen.cpus, node, by_cpuset=True) == []
+        homes: dict[str, list[int]] = {"executors": [], "workers": []}
+        for kind, nodes in homes.items():
+            for path in (evidence / moment / kind).iterdir():
+                process = judge.observe(path)
+                (node,) = {shape.node_of(cpu) for cpu in process.cpus}
+                assert judge.faults(process, process.cpus, node, by_cpuset=True) == []
+                nodes.append(node)
+        assert sorted(homes["executors"]) == [node.id for node in shape.nodes]
+        assert homes["workers"]
 
 
 def test_idle_cpus_go_to_another_application_and_back_and_no_memory_moves(
-    boots: Callable[[str], Booted],
+    all_wanted: None, boots: Callable[[str], Booted]
 ) -> None:
-    if not characterises("two-nodes"):
-        pytest.skip(f"two more emulated Spark jobs: {WANTED}=all runs them")
     shape, done = boots("two-nodes")
     evidence = done.evidence / "two_applications"
     for role in two_applications.ROLES:
@@ -354,41 +349,39 @@ def test_idle_cpus_go_to_another_application_and_back_and_no_memory_moves(
     homes = {}
     for moment in ("before", "during", "after"):
         for role in two_applications.ROLES:
-            seen = judge.observe(evidence / moment / role)
-            home = homes.setdefault(role, shape.node_of(min(seen.cpus)))
+            process = judge.observe(evidence / moment / role)
+            home = homes.setdefault(role, shape.node_of(min(process.cpus)))
             own = shape.usable(shape.nodes[home])
             lent = moment == "during" and role == "borrower"
             wanted = shape.cpuset if lent else own
             # A thread that has slept since last ran on a CPU that was lent to it.
             ran = "threads last ran" if moment == "after" else "nothing is left out"
-            faults = [fault for fault in judge.faults(seen, wanted, home) if ran not in fault]
+            faults = [fault for fault in judge.faults(process, wanted, home) if ran not in fault]
             assert faults == [], (moment, role)
     assert sorted(homes.values()) == [node.id for node in shape.nodes]
 
 
 def test_an_executor_bound_to_a_package_has_its_cpus_and_the_memory_of_its_nodes(
-    boots: Callable[[str], Booted],
+    all_wanted: None, boots: Callable[[str], Booted]
 ) -> None:
-    if not packages("four-nodes"):
-        pytest.skip(f"one more emulated Spark job: {WANTED}=all runs it")
     shape, done = boots("four-nodes")
     evidence = done.evidence / "package_binding"
     assert_right_and_as_planned(evidence)
     for moment in ("before", "after"):
         homes = []
         for path in (evidence / moment / "executors").iterdir():
-            seen = judge.observe(path)
-            nodes = {shape.node_of(cpu) for cpu in seen.cpus}
-            assert all(thread.allowed == seen.cpus for thread in seen.threads)
-            assert {node for node, size in seen.anonymous.items() if size} <= nodes
+            process = judge.observe(path)
+            nodes = {shape.node_of(cpu) for cpu in process.cpus}
+            assert all(thread.allowed == process.cpus for thread in process.threads)
+            assert {node for node, size in process.anonymous.items() if size} <= nodes
             homes.append(sorted(nodes))
         assert sorted(homes) == [[0, 1], [2, 3]]
 
 
 def control_faults(booted: Booted, name: str) -> list[str]:
     shape, done = booted
-    seen = judge.observe(done.evidence / "controls" / name)
-    return judge.faults(seen, shape.usable(shape.nodes[1]), 1)
+    process = judge.observe(done.evidence / "controls" / name)
+    return judge.faults(process, shape.usable(shape.nodes[1]), 1)
 
 
 def test_the_job_gives_the_right_answers_although_an_executor_dies_in_it(spark) -> None:
@@ -443,10 +436,8 @@ def test_hearth_reports_of_each_executor_what_the_kernel_showed_us(spark) -> Non
 
 
 def test_executors_that_a_cluster_starts_bind_themselves_to_a_node_each_with_all_they_hold(
-    boots: Callable[[str], Booted],
+    all_wanted: None, boots: Callable[[str], Booted]
 ) -> None:
-    if not characterises("two-nodes"):
-        pytest.skip(f"one more emulated Spark job: {WANTED}=all runs it")
     shape, done = boots("two-nodes")
     evidence = done.evidence / "binding_plugin"
     assert (evidence / "result.json").is_file(), last_words(evidence)
@@ -454,12 +445,12 @@ def test_executors_that_a_cluster_starts_bind_themselves_to_a_node_each_with_all
     reported = {e["executor_id"]: e for e in json.loads(document.read_text())["executors"]}
     nodes = {}
     for path in (evidence / "executors").iterdir():
-        seen, report = judge.observe(path), reported[path.name]
-        nodes[path.name] = node = on_one_node(shape, seen)
-        assert len(seen.cpus) == binding_plugin.CORES
-        assert seen.anonymous[node] > binding_plugin.HEAP_MB << 20
+        process, report = judge.observe(path), reported[path.name]
+        nodes[path.name] = node = on_one_node(shape, process)
+        assert len(process.cpus) == binding_plugin.CORES
+        assert process.anonymous[node] > binding_plugin.HEAP_MB << 20
         assert (report["state"], report["warnings"]) == ("bound", [])
-        assert parse_ids(report["kernel"]["cpus_allowed"]) == seen.cpus
+        assert parse_ids(report["kernel"]["cpus_allowed"]) == process.cpus
         assert set(report["kernel"]["anonymous_bytes"]) == {str(node)}
     assert sorted(nodes.values()) == [0, 1]
     workers = [*(evidence / "workers").iterdir()]
@@ -470,10 +461,12 @@ def test_executors_that_a_cluster_starts_bind_themselves_to_a_node_each_with_all
         assert judge.faults(judge.observe(worker), cpus, node) == []
 
 
-def on_one_node(shape: Shape, seen: judge.Observed) -> int:
+def on_one_node(shape: Shape, process: judge.Observed) -> int:
     """The one node of all a process's threads and memory, by whatever policy they came there."""
-    (node,) = {shape.node_of(cpu) for thread in seen.threads for cpu in thread.allowed | seen.cpus}
-    assert set(+seen.anonymous) == {node}, dict(seen.anonymous)
+    (node,) = {
+        shape.node_of(cpu) for thread in process.threads for cpu in thread.allowed | process.cpus
+    }
+    assert set(+process.anonymous) == {node}, dict(process.anonymous)
     return node
 
 
@@ -511,21 +504,21 @@ def test_a_setting_that_is_to_last_is_one_that_sysctl_reads(
 
 def placed(shape: Shape, process: Path) -> int:
     """The node that a captured process is bound to; fails, in words, where it is not bound."""
-    seen = judge.observe(process)
-    homes = {shape.node_of(cpu) for cpu in seen.cpus}
+    observed = judge.observe(process)
+    homes = {shape.node_of(cpu) for cpu in observed.cpus}
     assert len(homes) == 1, f"{process.name} may run on nodes {sorted(homes)}"
     (node,) = homes
-    assert seen.cpus <= shape.usable(shape.nodes[node])
-    assert len(seen.cpus) == asked_cores(shape)
-    assert judge.faults(seen, seen.cpus, node) == []
+    assert observed.cpus <= shape.usable(shape.nodes[node])
+    assert len(observed.cpus) == asked_cores(shape)
+    assert judge.faults(observed, observed.cpus, node) == []
     return node
 
 
 def asked_cores(shape: Shape) -> int:
     """M of the shape's master `local-numa[NxM]`."""
-    asked = re.search(r"x(\d+)\]", shape.spark.master)
-    assert asked, f"{shape.spark.master} fixes no cores"
-    return int(asked.group(1))
+    cores = re.search(r"x(\d+)\]", shape.spark.master)
+    assert cores, f"{shape.spark.master} fixes no cores"
+    return int(cores.group(1))
 
 
 def test_messages_between_two_machines_go_by_rdma_and_come_back_as_they_were(
@@ -554,10 +547,8 @@ def messages_came_back(joined: list[Path], way: str) -> list[int]:
 
 
 def test_sparks_shuffle_goes_by_rdma_where_both_have_ucx_and_survives_a_killed_executor(
-    joined: list[Path],
+    all_wanted: None, joined: list[Path]
 ) -> None:
-    if wanted() != "all":
-        pytest.skip(f"one more emulated Spark job: {WANTED}=all runs it")
     first, second = (evidence / "two_machines" for evidence in joined)
     assert (first / "status").read_text() == "0", (first / "driver.log").read_text()[-3000:]
     report = json.loads((first / "report.json").read_text())

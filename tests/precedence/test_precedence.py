@@ -218,10 +218,10 @@ def test_no_derived_setting_covers_one_of_the_users(
     (conf / "spark-defaults.conf").write_text(text if not words else "")
     neighbours = ["--conf", "spark.hearth.neighbours=ignore"]
     sizes = ["--executors", "1", "--cores", "1", "--input", "1g"]
-    asked = ["submit", "--dry-run", *sizes, *neighbours]
+    command = ["submit", "--dry-run", *sizes, *neighbours]
     environment = {"SPARK_CONF_DIR": str(conf)}
-    derived = hearth(*asked, "x.py").stdout
-    done = hearth(*asked, *words, "x.py", environment=environment)
+    derived = hearth(*command, "x.py").stdout
+    done = hearth(*command, *words, "x.py", environment=environment)
     assert done.returncode == 0, done.stderr
     for key, value in DERIVED.items():
         assert f"--conf {key}=" in derived, key
@@ -243,17 +243,27 @@ def test_a_directory_for_shuffle_files_named_by_a_variable_is_never_replaced(
     hearth: Command, tmp_path: Path
 ) -> None:
     """SPARK_LOCAL_DIRS stands before spark.local.dir (Utils.getConfiguredLocalDirs)."""
-    asked = ["submit", "--dry-run", "--memory", "512m", "--executors", "1", "--input", "1m", "x.py"]
-    assert "spark.local.dir=/dev/shm" in hearth(*asked).stdout
-    own = hearth(*asked, environment={"SPARK_LOCAL_DIRS": str(tmp_path)})
+    command = [
+        "submit",
+        "--dry-run",
+        "--memory",
+        "512m",
+        "--executors",
+        "1",
+        "--input",
+        "1m",
+        "x.py",
+    ]
+    assert "spark.local.dir=/dev/shm" in hearth(*command).stdout
+    own = hearth(*command, environment={"SPARK_LOCAL_DIRS": str(tmp_path)})
     assert own.returncode == 0, own.stderr
     assert "spark.local.dir" not in own.stdout
 
 
 def test_variables_of_executors_are_honoured_as_the_options_are(hearth: Command) -> None:
-    asked = ["submit", "--dry-run", "--executors", "1", "x.py"]
+    command = ["submit", "--dry-run", "--executors", "1", "x.py"]
     environment = {"SPARK_EXECUTOR_MEMORY": "600m", "SPARK_EXECUTOR_CORES": "1"}
-    done = hearth(*asked, environment=environment)
+    done = hearth(*command, environment=environment)
     assert "--conf spark.executor.memory=600m" in done.stdout
     assert "--conf spark.executor.cores=1" in done.stdout
     assert "SPARK_EXECUTOR_MEMORY=600m becomes spark.executor.memory=600m" in done.stderr

@@ -14,19 +14,21 @@ NAMES = re.compile(r"rpc-|shuffle-|files-")
 
 def threads(pid: int) -> dict[str, list[str]]:
     """Lists of CPUs by the beginning of a thread's name."""
-    found: dict[str, set[str]] = {}
+    cpus_by_name: dict[str, set[str]] = {}
     for task in Path(f"/proc/{pid}/task").iterdir():
         try:
             status = (task / "status").read_text()
         except (FileNotFoundError, ProcessLookupError):  # the thread has just ended
             continue
         fields = dict(line.split(":\t", 1) for line in status.splitlines() if ":\t" in line)
-        found.setdefault(fields["Name"], set()).add(fields["Cpus_allowed_list"])
-    return {name: sorted(cpus) for name, cpus in found.items()}
+        cpus_by_name.setdefault(fields["Name"], set()).add(fields["Cpus_allowed_list"])
+    return {name: sorted(cpus) for name, cpus in cpus_by_name.items()}
 
 
-def alone(found: dict[str, list[str]]) -> bool:
-    lists = [cpus for name, several in found.items() if NAMES.match(name) for cpus in several]
+def alone(cpus_by_name: dict[str, list[str]]) -> bool:
+    lists = [
+        cpus for name, several in cpus_by_name.items() if NAMES.match(name) for cpus in several
+    ]
     return bool(lists) and all(cpus.isdigit() for cpus in lists)
 
 

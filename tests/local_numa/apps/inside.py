@@ -17,9 +17,9 @@ from pyspark.sql import SparkSession
 
 
 def mask(process: Path) -> str:
-    found = re.search(r"Cpus_allowed_list:\t(.*)", (process / "status").read_text())
-    assert found
-    return found[1]
+    match = re.search(r"Cpus_allowed_list:\t(.*)", (process / "status").read_text())
+    assert match
+    return match[1]
 
 
 def look(_: int) -> tuple[int, str, str, str]:
@@ -40,10 +40,10 @@ def seen(spark: SparkSession) -> list[tuple[int, str, str, str]]:
 def after_kill(spark: SparkSession, pid: int) -> list[tuple[int, str, str, str]]:
     os.kill(pid, signal.SIGKILL)
     for _ in range(30):
-        found = seen(spark)
-        if len(found) == 2 and pid not in {each[0] for each in found}:
-            return found
-    raise AssertionError(f"no successor of {pid}: {found}")
+        match = seen(spark)
+        if len(match) == 2 and pid not in {each[0] for each in match}:
+            return match
+    raise AssertionError(f"no successor of {pid}: {match}")
 
 
 def observed(settings: dict[str, str]) -> dict[str, object]:
