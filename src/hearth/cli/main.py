@@ -40,6 +40,7 @@ _MEANT = {
     **{name.removeprefix("lab "): name for name in GROUPS["Lab"]},
     "leases": "status --leases",
     "gather": "topology --capture FILE",
+    **dict.fromkeys(("fleet", "lab fleet"), "plan --machine FILE"),
     "uninstall": "install --undo",
 }
 _NO_DIRECTORY = "the current directory has been deleted: change to another one (cd)"

@@ -69,7 +69,7 @@ class Own:
 class Machine:
     """A machine as a rule sees it.
 
-    workload: its kind, if the user named one. of_fleet: whether it is one of several.
+    workload: its kind, if the user named one.
     """
 
     tree: Tree
@@ -77,7 +77,6 @@ class Machine:
     plan: Measured[Plan]
     own: Measured[Own]
     workload: str | None = None
-    of_fleet: bool = False
 
     def the_topology(self) -> Topology:
         return known(self.topology)

@@ -11,7 +11,6 @@ from typing import Any
 from hearth.analysis.document import Analysis
 from hearth.base.json_schema import schema_of, title, written
 from hearth.doctor.examine import Examined
-from hearth.fleet.result import FleetPlan
 from hearth.machine.leases import Leases
 from hearth.machine.placement import Placement
 from hearth.machine.plan import Plan
@@ -35,7 +34,6 @@ DOCUMENTS: dict[str, Any] = {
     "colocation": Colocated,
     "comparison": Compared,
     "doctor": Examined,
-    "fleet-plan": FleetPlan,
     "leases": Leases,
     "placement": Placement,
     "plan": Plan,
