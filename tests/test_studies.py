@@ -18,7 +18,6 @@ from hearth.cli.commands import split_command
 from hearth.cli.commands.lab import study as command
 from hearth.cli.main import command_parser, main
 from hearth.machine.topology import Topology
-from hearth.studies.characterise.study import CharacterisationRuns
 from hearth.studies.listing import list_studies
 from hearth.studies.published.needs import Here, numbers_of
 from hearth.studies.published.preset import Request, names, preset, words
@@ -264,8 +263,6 @@ def test_the_page_cache_is_dropped_where_the_study_did_so_unless_it_is_to_stay_w
     assert [["--cold" in one.command for one in way] for way in ways] == [[True] * 3, [False] * 3]
     refused = Here(TWO, {"cold": lambda: "only root can"})
     assert "--cold" not in ready(preset("baig-sweep"), Request(0.01), refused)[0].command
-    target: Any = SimpleNamespace(name="a", timed="all of it")
-    assert CharacterisationRuns(repeat=1, warmup=0, seed=1, cold=True).of(target).cold
 
 
 def test_jobs_of_a_series_may_have_parameters_and_settings_of_their_own() -> None:

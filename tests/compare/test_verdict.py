@@ -11,8 +11,7 @@ from hearth.report.terminal.screen import Screen
 from hearth.studies.compare import verdict
 from hearth.studies.compare.result import Compared, ComparisonHead
 from hearth.studies.engine.statistics import EQUAL_WITHIN, LOOKS, Ratio, against
-from hearth.studies.engine.trial import TrialLine
-from support import validate
+from support import a_trial, validate
 
 _MEASURES = {"gc_share": 0.2, "remote_share": 0.5, "involuntary": 1000.0, "voluntary": 2000.0,
              "cpu_s": 50.0, "cpi": {"absent": "perf is not installed"}}  # fmt: skip
@@ -35,13 +34,13 @@ def runs(arm: str, seconds: list[float], **measures: Any) -> list[dict[str, Any]
 
 
 def compared(named: dict[str, Any], found: list[dict[str, Any]]) -> dict[str, Any]:
-    trials = [typed(run, TrialLine).trial("a") for run in found]
+    trials = [a_trial(run) for run in found]
     return dict(to_json(verdict.compared(typed(named, ComparisonHead), trials)))
 
 
 def certain(named: dict[str, Any], found: list[dict[str, Any]]) -> bool:
     return verdict.certain(
-        typed(named, ComparisonHead), [typed(run, TrialLine).trial("a") for run in found]
+        typed(named, ComparisonHead), [a_trial(run) for run in found]
     )
 
 

@@ -29,7 +29,7 @@ from hearth.studies.compare.result import ComparisonSettings
 from hearth.studies.compare.study import Comparison, run
 from hearth.studies.engine import arms as ways
 from hearth.studies.engine.arms import Arm
-from hearth.studies.engine.trial import Trial, TrialLine, Turn
+from hearth.studies.engine.trial import Trial, Turn
 from support import ROOT, Command, eventually, require
 
 CHECK = "memory-maps"
@@ -245,7 +245,7 @@ def kept(state: Path, seconds: list[float], application: str = "job.py") -> Comp
     comparison = Comparison.begin(state, application, both, settings)
     for n, pair in enumerate(zip(AS_IS, seconds, strict=True)):
         for arm, took in zip(("as-is", "fixed:memory-maps"), pair, strict=True):
-            comparison.keep(TrialLine(arm, n, None, took))
+            comparison.keep(Trial(Turn(application, arm, n), took))
     return comparison
 
 

@@ -24,14 +24,14 @@ from hearth.record.store import (
 )
 from hearth.spark.machine_reading import MachineReading
 from hearth.studies.characterise.questions import Question
-from hearth.studies.characterise.result import QuestionLine
-from hearth.studies.characterise.study import AskedTarget, Characterisation, CharacterisationRuns
+from hearth.studies.characterise.result import CharacterisationSettings
+from hearth.studies.characterise.study import Characterisation, TargetQuestion
 from hearth.studies.compare.result import ComparisonSettings
 from hearth.studies.compare.study import Comparison
 from hearth.studies.engine.arms import Arm
 from hearth.studies.engine.store import Opening
 from hearth.studies.engine.target import ApplicationTarget
-from hearth.studies.engine.trial import TrialLine
+from hearth.studies.engine.trial import Trial, Turn
 from hearth.studies.listing import find_kept, list_studies
 from support import ROOT, Command, json_lines, require
 
@@ -208,20 +208,20 @@ def test_comparisons_and_characterisations_are_in_the_same_listing(
     made(state, "job")
     arms = [Arm("native"), Arm("bound")]
     alone = Comparison.begin(state, "job.py", arms, ComparisonSettings(0, 1))
-    alone.keep(TrialLine("native", 0, None, 1.0))
+    alone.keep(Trial(Turn("job.py", "native", 0), 1.0))
     asked = [
-        AskedTarget(
-            ApplicationTarget(read_line(["job.py"])), [Question("smt", "Threads", "a paper")]
+        TargetQuestion(
+            ApplicationTarget(read_line(["job.py"])), Question("smt", "Threads", "a paper")
         )
     ]
-    whole = Characterisation.begin(state, "job.py", asked, CharacterisationRuns(1, 0, 1))
-    part = Comparison.begin(state, "part.py", arms, ComparisonSettings(0, 1))
-    line = QuestionLine("job.py", "smt", "Threads", "a paper", [], part.head.id)
-    whole.keep(line)
+    settings = CharacterisationSettings(1, 0, 1)
+    unanswerable = [replace(one, question=replace(one.question, unanswerable="one core")) for one
+                    in asked]  # fmt: skip
+    whole = Characterisation.begin(state, "job.py", unanswerable, settings)
     (state / "studies" / "compare" / "damaged").mkdir()
     done = hearth("runs")
     _, *rows = done.stdout.splitlines()
-    assert len(rows) == 3, "a comparison of a characterisation is listed there"
+    assert len(rows) == 3
     (comparison,) = [row for row in rows if alone.head.id in row]
     assert "comparison: native, bound" in comparison and "1 run " in comparison
     assert any(whole.directory.name in row and "characterisation: smt" in row for row in rows)

@@ -446,7 +446,7 @@ def test_a_series_shows_the_seconds_of_each_run_and_why_a_job_has_none(
     html = page([constructed.analysis()], series)
     shown, complaints = opened(browser, tmp_path / "s.html", html, viewport=viewport)
     assert_sound(shown, complaints)
-    counted = [case for case in series.cases if case.trial.counted_s is not None]
+    counted = [trial for trial in series.cases if trial.counted_s is not None]
     assert shown.locator("#series .point").count() == len(counted) > 0
     said = shown.locator("#series").inner_text()
     assert f"{series.rows[0].label}: seconds of each run, from zero" in said

@@ -24,7 +24,7 @@ from hearth.spark.saved_configs import keep_compared
 from hearth.studies.compare.result import ComparisonSettings
 from hearth.studies.compare.study import Comparison
 from hearth.studies.engine.arms import Arm
-from hearth.studies.engine.trial import TrialLine
+from hearth.studies.engine.trial import Trial, Turn
 from support import ROOT, Command, require
 
 OTHER = 65534  # nobody
@@ -54,7 +54,7 @@ def test_records_plans_choices_comparisons_and_pages_are_private_under_any_umask
     write_plan({"mode": "native"}, state)
     keep_compared(state, read_line(["job.py"]), {"arm": "bound"})
     comparison = Comparison.begin(state, "app", [Arm("native")], ComparisonSettings(0, 1))
-    comparison.keep(TrialLine("native", 0, None, 1.0))
+    comparison.keep(Trial(Turn("app", "native", 0), 1.0))
     write_html(state / "page.html", page())
     assert len(list(state.rglob("*"))) > 15
     assert open_to_others(tmp_path / "not") == []

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from jsonschema import Draft202012Validator
 
 from hearth.base.codec import to_json, typed
 from hearth.base.errors import UserError
@@ -15,16 +14,16 @@ from hearth.report.terminal.bench import show_rows
 from hearth.report.terminal.screen import Screen
 from hearth.studies.bench import study as running
 from hearth.studies.bench.result import bench_result, is_good, job_warnings, summarised
-from hearth.studies.bench.study import CaseLine, Results, Series, SeriesHead, read
-from hearth.studies.engine.store import BENCH, Journal
-from hearth.studies.engine.trial import Turn
+from hearth.studies.bench.study import Results, Series, SeriesHead
+from hearth.studies.engine.store import Opening
+from hearth.studies.engine.trial import Trial, Turn
 from hearth.workloads import cases
 from hearth.workloads.catalogue import Catalogue, Job
 from hearth.workloads.logs import reason
 from hearth.workloads.masters import check_master, split_masters
 from hearth.workloads.runner import RunError
 from hearth.workloads.suites import SuiteEntry, named, suite
-from support import ROOT, Command, validate, validator
+from support import ROOT, Command, validate
 
 MACHINE = {"name": "box", "kernel": "6.1", "cpus": "0-1", "memory_nodes": "0", "nodes": 1}
 
@@ -50,32 +49,37 @@ def series(**changes: Any) -> Series:
     return Series(**{**settings, **changes})
 
 
-def case(label: str, master: str, repetition: int, seconds: float, **changes: Any) -> Any:
+def case(label: str, master: str, repetition: int, seconds: float, **changes: Any) -> Trial:
     result = {
         "seconds": seconds,
         "spark": {"master": master},
         "verdict": {"status": "checked", "detail": "equal"},
         **changes,
     }
-    known = {"schema": running.SCHEMA, "record": "case"}
-    return {**known, "label": label, "master": master, "repetition": repetition, "result": result}
+    return typed(
+        {
+            "turn": {"subject": label, "arm": master, "repetition": repetition},
+            "seconds": seconds,
+            "result": result,
+        },
+        Trial,
+    )
 
 
-def failed(label: str, master: str, repetition: int, why: str) -> Any:
-    broken = {**case(label, master, repetition, 1.0), "reason": why}
-    del broken["result"]
-    return broken
+def failed(label: str, master: str, repetition: int, why: str) -> Trial:
+    return Trial(Turn(label, master, repetition), failure=why)
 
 
-def kept_case(item: Any) -> CaseLine:
-    return typed(item, CaseLine)
-
-
-def results(tmp_path: Path, *found: Any, **changes: Any) -> Results:
-    kept = Results.begin(tmp_path / "r.jsonl", series(**changes).described(MACHINE))
-    for item in found:
-        kept.keep(kept_case(item))
+def results(tmp_path: Path, *found: Trial, **changes: Any) -> Results:
+    kept = Results.begin(tmp_path, series(**changes), MACHINE)
+    for trial in found:
+        kept.keep(trial)
     return kept
+
+
+def resumed(kept: Results, *, machine: dict[str, Any] = MACHINE, **changes: Any) -> Results:
+    opening = Opening(resume=kept.head.id)
+    return Results.begin(kept.state_home, series(**changes), machine, opening)
 
 
 def rows(kept: Results) -> Any:
@@ -106,36 +110,33 @@ def test_the_order_is_drawn_and_follows_from_the_seed() -> None:
 
 def test_a_series_that_was_killed_goes_on_and_its_torn_line_does_not_count(tmp_path: Path) -> None:
     kept = results(tmp_path, case("alpha", "local[2]", 0, 1.0))
-    with kept.path.open("a") as file:
-        file.write('{"schema": "hearth/bench-result/1", "record": "ca')
-    again = results(tmp_path)
+    with kept.journal.file.open("a") as file:
+        file.write('{"turn": {"subj')
+    again = resumed(kept)
     assert [trial.turn for trial in again.trials] == [Turn("alpha", "local[2]", 0)]
-    again.keep(kept_case(case("alpha", "local[2]", 1, 2.0)))
-    assert len(read(kept.path).trials) == 2
-    for line in kept.path.read_text().splitlines():
-        json.loads(line)
+    again.keep(case("alpha", "local[2]", 1, 2.0))
+    assert len(Results.read(kept.directory).trials) == 2
 
 
 def test_a_series_is_listed_shown_and_deleted_by_its_id(hearth: Command, tmp_path: Path) -> None:
-    file = BENCH.directory(tmp_path / "state", "20270101-000000-osu-11aa")
-    kept = Results.begin(file, series(name="osu").described(MACHINE))
+    kept = results(tmp_path / "state", name="osu")
     for master, seconds in (("local[2]", 2.0), ("local-numa[2x1]", 1.5)):
-        kept.keep(kept_case(case("alpha", master, 0, seconds)))
+        kept.keep(case("alpha", master, 0, seconds))
+    number = kept.head.id
     listed = hearth("runs", "--kind", "series").stdout
-    assert "20270101-000000-osu-11aa" in listed and "series: local[2], loc" in listed
-    for words in (["report", "11aa"], ["runs", "show", "2027"], ["report", str(file)]):
+    assert number in listed and "series: local[2], loc" in listed
+    for words in (["report", number[-4:]], ["runs", "show", number], ["report", str(kept.directory)]):
         assert "beta --maps 4" in hearth(*words).stdout
-    document = json.loads(hearth("report", "11aa", "--json").stdout)
+    document = json.loads(hearth("report", number, "--json").stdout)
     validate("report", document)
     validate("bench-result", document["series"])
-    done = hearth("report", "11aa", "--html", "page.html")
+    done = hearth("report", number, "--html", "page.html")
     assert done.returncode == 0, done.stderr
     page = (tmp_path / "page.html").read_text()
     assert "alpha: seconds of each run" in page and "alpha under" not in page
     assert "beta --maps 4 under local[2]: not available: not run" in page
-    deleted = hearth("runs", "delete", "--yes", "11aa").stdout
-    assert deleted == "20270101-000000-osu-11aa  bench\ndeleted 1\n"
-    assert not file.exists()
+    assert hearth("runs", "delete", "--yes", number).stdout == f"{number}  bench\ndeleted 1\n"
+    assert not kept.directory.exists()
 
 
 def test_the_page_of_a_series_begins_with_where_each_master_is_faster(tmp_path: Path) -> None:
@@ -156,16 +157,16 @@ def test_only_what_is_missing_is_run_and_a_failure_is_tried_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     wanted = series(repeat=1, warmup=0)
-    kept = Results.begin(tmp_path / "r.jsonl", wanted.described(MACHINE))
-    kept.keep(kept_case(case("alpha", "local[2]", 0, 1.0)))
-    kept.keep(kept_case(failed("alpha", "local-numa[2x1]", 0, "no luck")))
+    kept = Results.begin(tmp_path, wanted, MACHINE)
+    kept.keep(case("alpha", "local[2]", 0, 1.0))
+    kept.keep(failed("alpha", "local-numa[2x1]", 0, "no luck"))
     ran: list[tuple[str, str]] = []
 
     def run(_: Catalogue, one: cases.Case, master: str) -> cases.Finished:
         ran.append((one.job.name, master))
         if one.job.name == "beta":
             raise RunError("ended with 1: OutOfMemoryError", [])
-        return cases.Finished(case("", master, 0, 3.0)["result"], None)
+        return cases.Finished(dict(case("", master, 0, 3.0).result or {}), None)
 
     monkeypatch.setattr(cases, "run", run)
     running.run(OFFER, wanted, kept)
@@ -174,9 +175,9 @@ def test_only_what_is_missing_is_run_and_a_failure_is_tried_again(
         ("beta", "local-numa[2x1]"),
         ("beta", "local[2]"),
     ]
-    again = read(kept.path)
-    assert len(again.trials) == 4
-    assert [t.failure for t in again.trials if t.turn.subject == "beta --maps 4"] == [
+    again = Results.read(kept.directory)
+    assert len(again.last) == 4
+    assert [t.failure for t in again.last if t.turn.subject == "beta --maps 4"] == [
         "ended with 1: OutOfMemoryError"
     ] * 2
     assert not is_good(again)
@@ -185,42 +186,34 @@ def test_only_what_is_missing_is_run_and_a_failure_is_tried_again(
 @pytest.mark.parametrize(
     ("changes", "machine", "words"),
     [
-        ({"repeat": 4}, {}, "settings.repeat 3, now it is 4"),
-        ({"seed": 2}, {}, "settings.seed 1, now it is 2"),
-        ({"conf": {"a": "b"}}, {}, "settings.conf {}, now it is {'a': 'b'}"),
-        ({"masters": ["local[2]"]}, {}, "other masters"),
-        ({"entries": [SuiteEntry(OFFER.jobs[0])]}, {}, "other entries"),
-        ({"name": "batch"}, {}, "other suite"),
-        ({}, {"name": "elsewhere"}, "machine.name box, now it is elsewhere"),
-        ({}, {"kernel": "6.2"}, "machine.kernel 6.1, now it is 6.2"),
+        ({"repeat": 4}, {}, "repeat 3, not 4"),
+        ({"seed": 2}, {}, "seed 1, not 2"),
+        ({"conf": {"a": "b"}}, {}, "conf {}, not {'a': 'b'}"),
+        ({"masters": ["local[2]"]}, {}, "masters 'local[2] local-numa[2x1]', not 'local[2]'"),
+        ({"entries": [SuiteEntry(OFFER.jobs[0])]}, {}, "jobs 'alpha beta --maps 4', not 'alpha'"),
+        ({"name": "batch"}, {}, "suite jobs, not batch"),
+        ({}, {"name": "elsewhere"}, "machine name box, not elsewhere"),
+        ({}, {"kernel": "6.2"}, "machine kernel 6.1, not 6.2"),
     ],
 )
 def test_results_of_something_else_are_refused_by_what_differs(
     tmp_path: Path, changes: dict[str, Any], machine: dict[str, Any], words: str
 ) -> None:
-    results(tmp_path, case("alpha", "local[2]", 0, 1.0))
-    before = (tmp_path / "r.jsonl").read_bytes()
+    kept = results(tmp_path, case("alpha", "local[2]", 0, 1.0))
+    before = kept.journal.file.read_bytes()
     with pytest.raises(UserError) as caught:
-        Results.begin(tmp_path / "r.jsonl", series(**changes).described({**MACHINE, **machine}))
+        resumed(kept, machine={**MACHINE, **machine}, **changes)
     assert words in str(caught.value)
-    assert (tmp_path / "r.jsonl").read_bytes() == before
+    assert kept.journal.file.read_bytes() == before
 
 
 def test_results_of_other_versions_are_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    results(tmp_path)
+    kept = results(tmp_path)
     monkeypatch.setattr("hearth.__version__", "9.9")
-    with pytest.raises(UserError, match=r"versions\.hearth 0\.1\.0, now it is 9\.9"):
-        results(tmp_path)
-
-
-@pytest.mark.parametrize("text", ["hello\n", '{"a": 1}\n', "[]\n", '{"record": "case"}\n', "7\n"])
-def test_a_file_of_something_else_is_never_written_to(tmp_path: Path, text: str) -> None:
-    (tmp_path / "r.jsonl").write_text(text)
-    with pytest.raises(UserError, match="is not a results file"):
-        results(tmp_path)
-    assert (tmp_path / "r.jsonl").read_text() == text
+    with pytest.raises(UserError, match=r"version hearth 0\.1\.0, not 9\.9"):
+        resumed(kept)
 
 
 def constructed(tmp_path: Path) -> Results:
@@ -328,27 +321,17 @@ def test_three_masters_share_the_error_of_a_job(tmp_path: Path) -> None:
     cases = [case("alpha", m, n, s) for m, all_s in times.items() for n, s in enumerate(all_s)]
     two = results(tmp_path, *cases)
     head = replace(two.head, masters=[*times, "local[1]"])
-    three = Results(head, two.journal, two.lines)
+    three = Results(tmp_path, head)
+    three.trials = two.trials
     (narrow, wide) = (rows(kept)[1]["ratio"]["interval"] for kept in (two, three))
     assert wide[0] < narrow[0] < narrow[1] < wide[1]
 
 
 def test_the_worked_example_is_what_its_own_cases_give(tmp_path: Path) -> None:
     example = json.loads((ROOT / "fixtures" / "documents" / "bench-result.json").read_text())
-    cases = [kept_case(item) for item in example["cases"]]
-    kept = Results(typed(example["series"], SeriesHead), Journal(tmp_path / "none"), cases)
+    kept = Results(tmp_path, typed(example["series"], SeriesHead))
+    kept.trials = [typed(trial, Trial) for trial in example["cases"]]
     assert to_json(bench_result(kept)) == example
-
-
-def test_the_lines_and_the_document_hold_to_their_contract(tmp_path: Path) -> None:
-    kept = constructed(tmp_path)
-    validate("bench-result", to_json(bench_result(kept)))
-    lines = [json.loads(line) for line in kept.path.read_text().splitlines()]
-    definitions = validator("bench-result").schema["$defs"]
-    kinds = {"series": "SeriesHead", "case": "CaseLine"}
-    for line in lines:
-        part = {"$ref": f"#/$defs/{kinds[line['record']]}", "$defs": definitions}
-        Draft202012Validator(part).validate(line)
 
 
 def test_masters_are_separated_by_commas_outside_brackets() -> None:

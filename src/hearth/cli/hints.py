@@ -9,6 +9,7 @@ from hearth.cli.commands import GROUPS, load
 #: Options that are gone, and what to type instead.
 REPLACED = {
     "--unbound": "--bind none",
+    "--out": "hearth lab bench --resume ID",
     **dict.fromkeys(("--protocol", "--minutes", "--ramp"), "hearth colocate --loop MINUTES,RAMP"),
 }
 _MOST_NAMED = 4

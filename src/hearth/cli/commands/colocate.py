@@ -264,7 +264,7 @@ def _colocate(options: ColocateCommand, planned: PlannedColocation) -> int:
     with continued_with(f"colocate --resume {place.head.id}"), progress.shown():
         result = colocate(place, planned, progress, budget_s)
     show_result(result, options.json, options.html, f"colocation {place.head.id}")
-    return 1 if any(line.failure for line in place.lines) else 0
+    return 1 if any(trial.failure for trial in place.trials) else 0
 
 
 def _begun(options: ColocateCommand, planned: PlannedColocation) -> Colocation:

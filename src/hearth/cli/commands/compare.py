@@ -63,11 +63,12 @@ from hearth.spark.saved_configs import ComparedConfig, forget_compared, keep_com
 from hearth.spark.submission import check_application, plan_of
 from hearth.spark.submit_args import SubmitLine, is_application
 from hearth.studies.compare.result import Compared, ComparisonSettings
-from hearth.studies.compare.study import Comparison, check_cold
+from hearth.studies.compare.study import Comparison
 from hearth.studies.compare.study import run as run_study
 from hearth.studies.compare.verdict import compared
 from hearth.studies.engine import arms as ways
 from hearth.studies.engine.arms import Arm, profile_words, tuned_arm, workload_words
+from hearth.studies.engine.runner import check_cold
 from hearth.studies.engine.progress import Quiet, StudyProgress, continued_with
 from hearth.studies.engine.statistics import LOOKS
 from hearth.studies.engine.store import COMPARE, Opening

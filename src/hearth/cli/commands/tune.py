@@ -175,7 +175,7 @@ def _tune(options: TuneCommand) -> int:
         return 0
     tune = _begun(options, line, target, settings, asked)
     progress = StudyProgress(at_most=True, quiet=Quiet(options.wait_quiet_s))
-    progress.ended(len(tune.lines))
+    progress.ended(len(tune.trials))
     with continued_with(f"tune --resume {tune.head.id}"), progress.shown():
         run_study(tune, target, settings, progress, {option.key for option in line.options})
     found = tuned(tune)

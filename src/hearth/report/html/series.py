@@ -25,8 +25,8 @@ def series_view(found: BenchResult) -> View:
 
 def _job(found: BenchResult, label: str) -> View:
     seconds: dict[str, list[float]] = {}
-    for trial in (case.trial for case in found.cases if case.label == label):
-        if trial.counted_s is not None:
+    for trial in found.cases:
+        if trial.turn.subject == label and trial.counted_s is not None:
             seconds.setdefault(trial.arm, []).append(trial.counted_s)
     rows = [row for row in found.rows if row.label == label]
     ran = [(row.master, seconds[row.master]) for row in rows if row.master in seconds]

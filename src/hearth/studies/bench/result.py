@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 from hearth.base.codec import LEFT_OUT
 from hearth.base.limits import Amount, Count, OneOf, Positive
-from hearth.studies.bench.study import CaseLine, Results, SeriesHead
+from hearth.studies.bench.study import Results, SeriesHead
 from hearth.studies.compare.verdict import pairs
 from hearth.studies.engine.statistics import CONFIDENCE, Spread, each_confidence, paired_ratio
 from hearth.studies.engine.trial import Trial
@@ -96,7 +96,7 @@ def summarised(results: Results) -> list[JobSummary]:
 
 def of(results: Results, label: str) -> list[Trial]:
     """Return the trials of one job."""
-    return [trial for trial in results.trials if trial.turn.subject == label]
+    return [trial for trial in results.last if trial.turn.subject == label]
 
 
 def _row(trials: Sequence[Trial], label: str, master: str, masters: Sequence[str]) -> JobSummary:
@@ -167,26 +167,22 @@ def is_good(results: Results) -> bool:
     """Return whether every run ended and no answer is wrong."""
     return not any(
         trial.result is None or trial.result["verdict"]["status"] == "wrong"
-        for trial in results.trials
+        for trial in results.last
     )
 
 
 @dataclass(frozen=True)
 class BenchResult:
-    """The document that `hearth lab bench --json` prints.
+    """The document that `hearth lab bench --json` prints."""
 
-    The file of results has the series and then the cases, a line each.
-    """
-
-    schema: Literal["hearth/bench-result/2"]
+    schema: Literal["hearth/bench-result/3"]
     series: SeriesHead
-    cases: list[CaseLine]
+    cases: list[Trial]  #: of a case that was tried again, the last
     rows: list[JobSummary]
     warnings: list[JobWarning]  #: reasons to doubt the times of a job, with the remedy
 
 
 def bench_result(results: Results) -> BenchResult:
     """Return the result of a series so far."""
-    cases = [CaseLine.of(trial) for trial in results.trials]
     rows, warnings = summarised(results), job_warnings(results)
-    return BenchResult("hearth/bench-result/2", results.head, cases, rows, warnings)
+    return BenchResult("hearth/bench-result/3", results.head, results.last, rows, warnings)

@@ -12,7 +12,6 @@ import json
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from hearth.base.errors import UserError
 from hearth.base.ids import show_ids
@@ -254,8 +253,3 @@ def _allowed(cpus: Sequence[int]) -> Iterator[None]:
         yield
     finally:
         os.sched_setaffinity(0, before)
-
-
-def name_of(application: ColocatedApplication) -> str:
-    """Return an application's name for files and records."""
-    return Path(application.target.name).stem

@@ -92,12 +92,13 @@ def known_of(colocation: Colocation) -> PriorCurves | None:
     if head.known is not None or not head.settings.profile_first:
         return head.known
     arm = f"{ALONE}{len(head.units)}"
-    ids = {line.subject: line.runs[0].record for line in colocation.lines if line.arm == arm}
+    alone = [trial for trial in colocation.trials if trial.arm == arm]
+    ids = {trial.turn.subject: trial.runs[0].trial.record for trial in alone if trial.runs}
     places = [
         records_home(colocation.state_home) / name for name in ids.values() if name is not None
     ]
     analyses = [analyse(place) for place in places if place.is_dir()]
-    return known_alone(head, colocation.lines, shared_of(head.kind, analyses))
+    return known_alone(head, colocation.trials, shared_of(head.kind, analyses))
 
 
 def prediction_of(colocation: Colocation, ways: Sequence[tuple[int, ...]]) -> Predicted | None:
@@ -114,7 +115,7 @@ def read_colocated(directory: Path) -> Colocated:
     asked = head.settings.split
     ways = candidates(asked, len(head.members), len(head.units))
     found = prediction_of(colocation, ways)
-    ran = next((line.split for line in colocation.lines if line.split is not None), None)
+    ran = next((trial.split for trial in colocation.trials if trial.split is not None), None)
     return colocated(colocation, found, ran or asked)
 
 

@@ -22,9 +22,7 @@ from hearth.studies.colocate.study import (
     ColocationSettings,
     KnownCurve,
     Member,
-    MemberRun,
     PriorCurves,
-    RoundLine,
 )
 from hearth.studies.engine.measures import medians
 from hearth.studies.engine.statistics import (
@@ -34,6 +32,7 @@ from hearth.studies.engine.statistics import (
     each_confidence,
     paired_ratio,
 )
+from hearth.studies.engine.trial import ConcurrentRun, Trial
 from hearth.studies.engine.validity import busy_runs
 from hearth.studies.models import colocation as tuning
 from hearth.studies.models.colocation import Curve, Estimate, Objective, Shared, Split
@@ -154,7 +153,7 @@ class Colocated:
 
 
 def known_alone(
-    head: ColocationHead, lines: Sequence[RoundLine], shared: Shared
+    head: ColocationHead, lines: Sequence[Trial], shared: Shared
 ) -> PriorCurves | None:
     """Return what each application's runs alone show; None if there were none.
 
@@ -165,11 +164,10 @@ def known_alone(
     for member in head.members:
         times: dict[int, dict[int, float]] = {}
         for line in lines:
-            if line.subject == member.name and line.arm.startswith(ALONE) and line.repetition >= 0:
-                seconds = line.runs[0].seconds
-                if seconds is not None:
-                    units = int(line.arm.removeprefix(ALONE))
-                    times.setdefault(units, {})[line.repetition] = seconds
+            own = line.turn.subject == member.name and line.turn.counts
+            if own and line.arm.startswith(ALONE) and line.runs and line.runs[0].trial.seconds:
+                units = int(line.arm.removeprefix(ALONE))
+                times.setdefault(units, {})[line.repetition] = line.runs[0].trial.seconds
         base = times.get(whole, {})
         slow = {str(n): of for n, own in times.items() if (of := _paired(own, base)) is not None}
         if not base or not slow:
@@ -215,7 +213,7 @@ def predicted(
 def colocated(colocation: Colocation, prediction: Predicted | None, split: str | None) -> Colocated:
     """Return the result of these rounds."""
     head, settings = colocation.head, colocation.head.settings
-    lines = [line for line in colocation.lines if line.subject == head.title]
+    lines = [line for line in colocation.trials if line.turn.subject == head.title]
     arms = arm_results(head, lines)
     checks = _checks(head, arms, prediction, split)
     return Colocated(
@@ -233,54 +231,56 @@ def colocated(colocation: Colocation, prediction: Predicted | None, split: str |
         arms=arms,
         checks=checks,
         sentence=sentence(arms, settings, split),
-        warnings=_disturbed(colocation.lines),
+        warnings=_disturbed(colocation.trials),
         rounds=_last_rounds(settings.arms, lines),
     )
 
 
-def _last_rounds(arms: Sequence[str], lines: Sequence[RoundLine]) -> list[ShownRound]:
+def _last_rounds(arms: Sequence[str], lines: Sequence[Trial]) -> list[ShownRound]:
     found = []
     for arm in arms:
         own = [line for line in lines if line.arm == arm and line.repetition >= 0]
         if own:
             last = max(own, key=lambda line: line.repetition)
-            found.append(ShownRound(arm, last.repetition, _shown_runs(arm, last.runs)))
+            found.append(ShownRound(arm, last.repetition, _shown_runs(arm, last.runs or ())))
     return found
 
 
-def _shown_runs(arm: str, runs: Sequence[MemberRun]) -> list[ShownRun]:
+def _shown_runs(arm: str, runs: Sequence[ConcurrentRun]) -> list[ShownRun]:
     """Return the runs as long as the applications took, which is what all figures are of.
 
     What hearth does before and after each is left out, as it is of them.
     """
     found: list[ShownRun] = []
     for run in runs:
-        took = run.end_s - run.start_s if run.seconds is None else run.seconds
+        seconds = run.trial.seconds
+        took = run.end_s - run.start_s if seconds is None else seconds
         before = max((one.end_s for one in found), default=0.0) if arm == "serial" else run.start_s
         found.append(_shown_run(run, before, took))
     return found
 
 
-def _shown_run(run: MemberRun, start_s: float, took_s: float) -> ShownRun:
+def _shown_run(run: ConcurrentRun, start_s: float, took_s: float) -> ShownRun:
     end: Literal["itself", "stopped", "failed"] = "itself"
-    if run.stopped:
+    if run.trial.stopped_s is not None:
         end = "stopped"
-    elif run.failure is not None:
+    elif run.trial.failure is not None:
         end = "failed"
     return ShownRun(run.member, round(start_s, 3), round(start_s + took_s, 3), end)
 
 
-def _disturbed(lines: Sequence[RoundLine]) -> list[str]:
+def _disturbed(lines: Sequence[Trial]) -> list[str]:
     """Return where other programs used much of the machine while an application ran alone.
 
     While several run, each one's record counts the others among the other programs.
     """
     alone = [line for line in lines if line.arm == "serial" or line.arm.startswith(ALONE)]
-    shares = [(run.measures or {}).get("other_load") for line in alone for run in line.runs]
+    runs = [run.trial for line in alone for run in line.runs or ()]
+    shares = [(run.measures or {}).get("other_load") for run in runs]
     return busy_runs(shares, "runs alone", "colocate again")
 
 
-def arm_results(head: ColocationHead, lines: Sequence[RoundLine]) -> list[ArmResult]:
+def arm_results(head: ColocationHead, lines: Sequence[Trial]) -> list[ArmResult]:
     """Return each arm, with what it shows against running one after the other."""
     each = each_confidence(CONFIDENCE, max(len(head.settings.arms) - 1, 1))
     seconds = {
@@ -291,23 +291,24 @@ def arm_results(head: ColocationHead, lines: Sequence[RoundLine]) -> list[ArmRes
     return [_arm(head, arm, lines, seconds, each) for arm in head.settings.arms]
 
 
-def _seconds(head: ColocationHead, line: RoundLine) -> list[float]:
+def _seconds(head: ColocationHead, line: Trial) -> list[float]:
     """Return the seconds of each application in a measured round."""
     return [statistics.fmean(_counted(head, line, at)) for at in range(len(head.members))]
 
 
-def _counted(head: ColocationHead, line: RoundLine, at: int) -> list[float]:
+def _counted(head: ColocationHead, line: Trial, at: int) -> list[float]:
     """Return the seconds of each measured run of an application."""
     loop = head.settings.looped if line.arm != "serial" else None
-    own = [r for r in line.runs if r.member == at and (loop is None or loop.counts(r.end_s))]
-    return [r.seconds for r in own if r.seconds is not None]
+    runs = [run for run in line.runs or () if run.member == at]
+    ended = [run.trial for run in runs if loop is None or loop.counts(run.end_s)]
+    return [trial.seconds for trial in ended if trial.seconds is not None]
 
 
 _Seconds = dict[tuple[str, int], list[float]]
 
 
 def _arm(
-    head: ColocationHead, arm: str, lines: Sequence[RoundLine], seconds: _Seconds, each: float
+    head: ColocationHead, arm: str, lines: Sequence[Trial], seconds: _Seconds, each: float
 ) -> ArmResult:
     every = [line for line in lines if line.arm == arm]
     own = [line for line in every if line.repetition >= 0]
@@ -377,12 +378,12 @@ def _to_split(arm: str, seconds: _Seconds, each: float) -> Estimate | None:
 def _member(
     head: ColocationHead,
     at: int,
-    lines: Sequence[RoundLine],
+    lines: Sequence[Trial],
     seconds: _Seconds,
     slow: Sequence[Sequence[float]],
     each: float,
 ) -> MemberResult:
-    own = [run for line in lines for run in line.runs if run.member == at]
+    own = [run.trial for line in lines for run in line.runs or () if run.member == at]
     good = [seconds[line.arm, line.repetition][at] for line in lines if line.failure is None]
     median = statistics.median(good) if good else None
     return MemberResult(
@@ -397,14 +398,14 @@ def _member(
     )
 
 
-def _failures(at: int, lines: Sequence[RoundLine]) -> list[str]:
+def _failures(at: int, lines: Sequence[Trial]) -> list[str]:
     """Return how an application failed, in warm-ups too."""
     return [
         f"{'' if line.repetition >= 0 else 'in a warm-up, '}"
-        f"after {run.end_s - run.start_s:.1f} s: {run.failure}"
+        f"after {run.end_s - run.start_s:.1f} s: {run.trial.failure}"
         for line in lines
-        for run in line.runs
-        if run.member == at and run.failure is not None and not run.stopped
+        for run in line.runs or ()
+        if run.member == at and run.trial.failure is not None
     ]
 
 

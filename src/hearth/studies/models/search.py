@@ -24,7 +24,7 @@ from hearth.studies.models.surrogate import Forecast, PriorRuns, forecast
 #: Where the user does not say: most trials, and how often the result will be used.
 BUDGET, FOR_RUNS = 8, 100
 #: A trial that has run this many times as long as the best is stopped: it cannot be the best.
-BEYOND_HOPE = 1.5
+EARLY_STOP_FACTOR = 1.5
 #: What a trial is hoped to save, as the logarithm of the time.
 _WORTHWHILE = 0.03
 #: Scatter of repeated runs (standard deviation of the logarithm) that is assumed, and how many
@@ -217,7 +217,7 @@ def _worth(task: Task, now: Outlook, left: Sequence[int]) -> SearchStep | None:
     likeliest = int(np.argmax((ahead - _WORTHWHILE) / np.maximum(deviation, 1e-9)))
     for at in (likeliest, int(np.argmax(gains))):
         takes = math.exp(float(now.forecast.mean[left[at]] - now.forecast.mean[now.best]))
-        if gains[at] * task.runs > min(takes, BEYOND_HOPE):
+        if gains[at] * task.runs > min(takes, EARLY_STOP_FACTOR):
             return SearchStep(left[at], "search", float(gains[at]), now)
     return None
 

@@ -31,7 +31,7 @@ class StudyHead:
 
 @dataclass(frozen=True)
 class StepLine:
-    """A line of `steps.jsonl`: a step that has ended, or why it did not run.
+    """A line of the journal: a step that has ended, or why it did not run.
 
     study: the id of the comparison or the like that it made. readings: see `readings`.
     """

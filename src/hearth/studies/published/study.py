@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from hearth.base.errors import UserError
-from hearth.studies.engine.store import NEW, STUDY, Opening, StudyDirectory, started_now
+from hearth.studies.engine.store import NEW, STUDY, Listed, Opening, Study, started_now
 from hearth.studies.published.needs import Here
 from hearth.studies.published.preset import Preset, Request, Step, chosen, preset, words
 from hearth.studies.published.readings import readings, reasons
@@ -42,7 +42,7 @@ def ready(found: Preset, asked: Request, here: Here) -> list[ReadyStep]:
     ]
 
 
-class PublishedStudy(StudyDirectory[StudyHead, StepLine]):
+class PublishedStudy(Study[StudyHead, StepLine]):
     """One on disk."""
 
     kind, head_type, line_type = STUDY, StudyHead, StepLine
@@ -58,21 +58,25 @@ class PublishedStudy(StudyDirectory[StudyHead, StepLine]):
         return PublishedStudy.open(home, name, lambda number: StudyHead(number, *now), opening)
 
     @staticmethod
-    def asked(head: StudyHead) -> dict[str, object]:
+    def identity(head: StudyHead) -> dict[str, object]:
         return {name: of for name, of in vars(head).items() if name not in ("id", "started")}
+
+    @staticmethod
+    def listed(head: StudyHead) -> Listed:
+        return Listed(head.started, head.preset, [f"scale {head.scale:g}", *(head.steps or ())])
 
     def run(self, steps: Sequence[ReadyStep], command: Command) -> bool:
         """Run those that have not ended yet, in their order; whether one failed."""
-        done = {line.name for line in self.lines if line.state != "failed"}
+        done = {line.name for line in self.trials if line.state != "failed"}
         for one in steps:
             if one.step.name not in done:
                 self.keep(_line(one, command))
-        last = {line.name: line for line in self.lines}
+        last = {line.name: line for line in self.trials}
         return any(line.state == "failed" for line in last.values())
 
     def repeated(self) -> Repeated:
         """Return what the study says so far."""
-        return repeated(self.head, preset(self.head.preset), self.lines)
+        return repeated(self.head, preset(self.head.preset), self.trials)
 
 
 def _line(one: ReadyStep, command: Command) -> StepLine:
