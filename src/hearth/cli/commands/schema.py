@@ -22,7 +22,7 @@ from hearth.studies.bench.result import BenchResult
 from hearth.studies.characterise.result import Characterised
 from hearth.studies.colocate.result import Colocated
 from hearth.studies.compare.result import Compared
-from hearth.studies.models.prediction import PredictedPartitionings, PredictedScalings
+from hearth.studies.models.prediction import PredictedPartitionings
 from hearth.studies.published.result import Repeated
 from hearth.studies.tune.result import Tuned
 
@@ -37,7 +37,7 @@ DOCUMENTS: dict[str, Any] = {
     "leases": Leases,
     "placement": Placement,
     "plan": Plan,
-    "prediction": PredictedPartitionings | PredictedScalings,
+    "prediction": PredictedPartitionings,
     "record": RecordHead,
     "report": Sources,
     "study": Repeated,

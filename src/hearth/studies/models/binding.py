@@ -116,17 +116,6 @@ def change(before: Cost, after: Cost, worth: BindingGain) -> tuple[float, float]
     return part * worth.mean, math.hypot(part * worth.deviation, unsure * worth.mean)
 
 
-def leave_one_out() -> list[tuple[str, float, float, float, float]]:
-    """Predict each published gain from the others: measured, and low, predicted, high."""
-    found = []
-    for name, measured in PUBLISHED.items():
-        worth = BindingGain.of([one for other, one in PUBLISHED.items() if other != name])
-        reach = NORMAL_90 * worth.deviation
-        low, middle, high = (math.exp(worth.mean + at * reach) for at in (-1, 0, 1))
-        found.append((name, measured, low, middle, high))
-    return found
-
-
 def most_cores(binding: Binding, nodes: Nodes) -> int:
     """Return hardware threads of what an executor is bound to: it has no more task slots."""
     whole = nodes.threads_of_package * len(nodes.packages)

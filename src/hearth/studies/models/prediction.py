@@ -70,22 +70,3 @@ class PredictedPartitionings:
     predictions: NonEmpty[PredictedPartitioning]  #: the fastest first
     notes: list[str] = field(default_factory=list)
     schema: Literal["hearth/prediction/1"] = SCHEMA
-
-
-@dataclass(frozen=True)
-class PredictedScaling:
-    """A workload's time on a number of nodes, relative to that on one node."""
-
-    workload: str
-    nodes: int
-    predicted: AboveZero  #: time relative to that on one node
-    measured: AboveZero
-    error: float
-
-
-@dataclass(frozen=True)
-class PredictedScalings:
-    """Predictions for each workload of a table of speedups from the others."""
-
-    scaling: NonEmpty[PredictedScaling]
-    schema: Literal["hearth/prediction/1"] = SCHEMA

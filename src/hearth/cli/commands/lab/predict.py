@@ -8,21 +8,16 @@ listed, fastest first. Intervals are 90 %; docs/tuning.md gives the measured err
 --bind and --nodes predict another binding, or a part of the machine. The gain from binding comes
 from published speedups; where it cannot be known, such as on one node, the reason is given.
 
---scaling reads a table of measured speedups between numbers of NUMA nodes (CSV: workload,
-from_binding, to_binding, speedup) and predicts each workload from 1 and 2 nodes and the others.
-
 examples:
   hearth lab predict --from last
   hearth lab predict --from last --executors 4 --cores 6
   hearth lab predict --from last --bind node --nodes 2
   hearth lab predict --from log.zstd --machine "2 packages, 4 nodes of 64 GB, 8 cores" --json
-  hearth lab predict --scaling speedups.csv
 """
 
 import json
 from argparse import ArgumentParser, Namespace
 from dataclasses import dataclass
-from pathlib import Path
 
 from hearth.analysis.document import Analysis
 from hearth.base.absent import Absent
@@ -45,10 +40,7 @@ from hearth.studies.models.prediction import (
     PredictedPartitionings,
     PredictedPlace,
     PredictedRun,
-    PredictedScaling,
-    PredictedScalings,
 )
-from hearth.studies.models.scaling import leave_one_out, read_speedups
 from hearth.studies.models.schedule_simulation import (
     CONFIDENCE,
     RecordedWork,
@@ -75,17 +67,10 @@ class Asked:
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the command's options."""
-    source = parser.add_mutually_exclusive_group(required=True)
-    source.add_argument(
-        "--from", dest="run", metavar="RUN",
+    parser.add_argument(
+        "--from", dest="run", metavar="RUN", required=True,
         help="a run's id or directory, 'last', or a Spark event log",
     )  # fmt: skip
-    source.add_argument(
-        "--scaling",
-        metavar="TABLE.csv",
-        type=Path,
-        help="table of speedups between numbers of nodes",
-    )
     parser.add_argument(
         "--executors", type=int, metavar="N", help="number of executors to predict for"
     )
@@ -116,24 +101,13 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(options: Namespace) -> int:
     """Predict and show."""
-    asked, table = from_namespace(Asked, options), options.scaling
-    found = _scaling(table, asked) if table else _partitionings(options.run, asked, options.debug)
+    found = _partitionings(options.run, from_namespace(Asked, options), options.debug)
     if options.json:
         print(json.dumps(to_json(found), indent=2))
         return 0
 
     print("\n".join(show_prediction(found, Screen.of())))
     return 0
-
-
-def _scaling(table: Path, asked: Asked) -> PredictedScalings:
-    for name, value in vars(asked).items():
-        if value is not None:
-            raise UserError(f"--{name}: needs --from: leave it out")
-    found = leave_one_out(read_speedups(table))
-    if not found:
-        raise UserError(f"--scaling: '{table}' has no times on 3 or more nodes: add them")
-    return PredictedScalings([PredictedScaling(**vars(one), error=one.error) for one in found])
 
 
 def _partitionings(source: str, asked: Asked, debug: bool) -> PredictedPartitionings:
