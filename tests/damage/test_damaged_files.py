@@ -31,7 +31,7 @@ from hearth.record.counters import parse_perf_line, topdown_metric
 from hearth.record.placement_copy import PlacementCopy
 from hearth.record.store import find_record, list_records
 from hearth.report.html.page import page
-from hearth.report.terminal.bench import show_rows
+from hearth.report.terminal.bench import show_series
 from hearth.report.terminal.characterisation import show_characterisation
 from hearth.report.terminal.compare import show_comparison
 from hearth.report.terminal.profile import show_profile
@@ -47,7 +47,7 @@ from hearth.spark.saved_configs import (
     kept_tuned,
 )
 from hearth.studies.bench import study as series
-from hearth.studies.bench.result import bench_result, is_good, job_warnings, summarised
+from hearth.studies.bench.result import bench_result, is_good
 from hearth.studies.characterise.study import Characterisation
 from hearth.studies.compare.study import Comparison
 from hearth.studies.compare.verdict import compared
@@ -497,8 +497,7 @@ def test_a_damaged_series_is_named_or_read_without_the_damaged_cases(
 
     def read() -> None:
         results = series.Results.read(tmp_path)
-        bench_result(results)
-        show_rows(summarised(results), job_warnings(results), results.head.settings, SCREEN)
+        show_series(bench_result(results), SCREEN)
         is_good(results)
 
     try_all(tmp_path / name, files[name], of_lines if name.endswith("l") else of_json, read)

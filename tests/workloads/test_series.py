@@ -10,10 +10,10 @@ import pytest
 from hearth.base.codec import to_json, typed
 from hearth.base.errors import UserError
 from hearth.report.html.series import series_view
-from hearth.report.terminal.bench import show_rows
+from hearth.report.terminal.bench import show_series
 from hearth.report.terminal.screen import Screen
 from hearth.studies.bench import study as running
-from hearth.studies.bench.result import bench_result, is_good, job_warnings, summarised
+from hearth.studies.bench.result import bench_result, is_good
 from hearth.studies.bench.study import Results, Series, SeriesHead
 from hearth.studies.engine.store import Opening
 from hearth.studies.engine.trial import Trial, Turn
@@ -82,8 +82,8 @@ def resumed(kept: Results, *, machine: dict[str, Any] = MACHINE, **changes: Any)
     return Results.begin(kept.state_home, series(**changes), machine, opening)
 
 
-def rows(kept: Results) -> Any:
-    return to_json(bench_result(kept).rows)
+def shown(kept: Results) -> str:
+    return "\n".join(show_series(bench_result(kept), Screen(200)))
 
 
 def test_every_repetition_has_every_pair_and_the_two_of_a_pair_stand_together() -> None:
@@ -230,38 +230,20 @@ def constructed(tmp_path: Path) -> Results:
     return results(tmp_path, *found)
 
 
-def test_the_table_has_medians_spread_and_ratios_of_the_runs_that_count(tmp_path: Path) -> None:
-    first, second, third, fourth = rows(constructed(tmp_path))
-    assert first["seconds"] == {"median": 4.0, "least": 2.0, "most": 6.0, "runs": 3}
-    assert "ratio" not in first
-    assert second["seconds"] == {"median": 2.0, "least": 1.0, "most": 3.0, "runs": 3}
-    assert second["ratio"] == {
-        "value": pytest.approx(0.5), "interval": pytest.approx([0.5, 0.5]), "pairs": 3,
-    }  # fmt: skip
-    assert third["seconds"] == {"median": 6.0, "least": 5.0, "most": 7.0, "runs": 2}
-    assert third["answers"] == {"checked": 1, "wrong": 1}
-    assert third["answer"]["detail"] == "3 keys differ"
-    assert (third["failed"], third["reason"]) == (1, "ended with 137: killed")
-    assert fourth == {"label": "beta --maps 4", "master": "local-numa[2x1]", "failed": 0}
-
-
 def test_the_table_shows_what_was_measured_and_what_was_not(tmp_path: Path) -> None:
     kept = constructed(tmp_path)
-    text = "\n".join(show_rows(summarised(kept), [], kept.head.settings, Screen(200)))
-    lines = [line.split() for line in text.splitlines()]
+    lines = [line.split() for line in shown(kept).splitlines()]
     assert ["alpha", "local[2]", "4.00", "2.00-6.00", "-", "-", "checked"] in lines
-    assert "1.00-3.00   0.50  [0.50, 0.50]  checked" in text
-    assert "wrong: 3 keys differ; 1 failed: ended with 137: killed" in text
-    assert "not run" in text
-    assert "median of 3 runs of each, 1 warm-up run of each dropped" in text
+    assert "1.00-3.00   0.50  [0.50, 0.50]  checked" in shown(kept)
+    assert "wrong: 3 keys differ; 1 failed: ended with 137: killed" in shown(kept)
+    assert ["beta", "--maps", "4", "local-numa[2x1]", "-", "-", "-", "-", "not", "run"] in lines
+    assert "median of 3 runs of each, 1 warm-up run of each dropped" in shown(kept)
     assert not is_good(kept)
 
 
 def test_a_single_run_says_that_it_has_no_spread(tmp_path: Path) -> None:
     kept = results(tmp_path, case("alpha", "local[2]", 0, 1.0), repeat=1, warmup=0)
-    text = "\n".join(show_rows(summarised(kept), [], kept.head.settings, Screen(200)))
-    assert "one run" in text
-    assert "--repeat 10" in text
+    assert "one run" in shown(kept) and "--repeat 10" in shown(kept)
 
 
 def streaming(events: int, kept_up: bool, **changes: Any) -> dict[str, Any]:
@@ -284,19 +266,8 @@ def test_a_stream_that_fell_behind_once_did_not_keep_up(tmp_path: Path) -> None:
         case("alpha", "local-numa[2x1]", 0, 1.0,
              streaming=streaming(9, True, processing_ms=absent, scheduling_delay_ms=absent)),
     )  # fmt: skip
-    shown = rows(kept)
-    assert shown[0]["stream"] == {
-        "events": 4000,
-        "unsent": 7,
-        "processing_ms": 100.0,
-        "p95_ms": 300.0,
-        "delay_ms": 20,
-        "kept_up": False,
-    }
-    assert shown[1]["stream"]["processing_ms"] is None
-    text = "\n".join(show_rows(summarised(kept), [], kept.head.settings, Screen(200)))
-    assert "4,000       7  100 ms  300 ms  20 ms  no" in text
-    assert "none" in text, "a figure that was not measured is none, never zero"
+    assert "4,000       7  100 ms  300 ms  20 ms  no" in shown(kept)
+    assert "none" in shown(kept), "a figure that was not measured is none, never zero"
 
 
 def test_a_job_whose_machine_was_not_at_rest_is_named_with_what_to_do(tmp_path: Path) -> None:
@@ -307,12 +278,9 @@ def test_a_job_whose_machine_was_not_at_rest_is_named_with_what_to_do(tmp_path: 
         for slot in (0, 1)
     ]
     kept = results(tmp_path, *cases)
-    (warning,) = job_warnings(kept)
-    assert (warning.label, warning.kind) == ("alpha", "drift")
-    lines = show_rows(summarised(kept), [warning], kept.head.settings, Screen(200))
-    assert any(
-        line.startswith("  warning: alpha: from the first run to the last") for line in lines
-    )
+    (warning,) = bench_result(kept).jobs[0].warnings
+    assert warning.kind == "drift"
+    assert "  warning: alpha: from the first run to the last" in shown(kept)
     validate("bench-result", to_json(bench_result(kept)))
 
 
@@ -323,7 +291,8 @@ def test_three_masters_share_the_error_of_a_job(tmp_path: Path) -> None:
     head = replace(two.head, masters=[*times, "local[1]"])
     three = Results(tmp_path, head)
     three.trials = two.trials
-    (narrow, wide) = (rows(kept)[1]["ratio"]["interval"] for kept in (two, three))
+    ratios = [bench_result(kept).jobs[0].arms[1].ratio for kept in (two, three)]
+    (narrow, wide) = (ratio.interval for ratio in ratios if ratio and ratio.interval)
     assert wide[0] < narrow[0] < narrow[1] < wide[1]
 
 

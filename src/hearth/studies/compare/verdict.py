@@ -335,11 +335,14 @@ def counted_times(trials: Sequence[Trial]) -> dict[tuple[str, int], float]:
     return {(t.arm, t.repetition): t.counted_s for t in trials if t.counted_s is not None}
 
 
-def _medians(name: str, trials: Sequence[Trial]) -> dict[str, Measured[float]]:
+def _medians(name: str, trials: Sequence[Trial]) -> dict[str, Measured[float]] | None:
+    """Return the medians of what was measured; None of an arm whose runs are not on record."""
     runs = [trial.measures for trial in _counted(name, trials)]
+    if all(measures is None for measures in runs):
+        return None
     known = medians((one.key for one in (*MEASURES, *COUNTED, *KEPT)), runs)
-    asked = {one.key: known.get(one.key, Absent("not recorded")) for one in MEASURES}
-    return {**asked, **{key: one for key, one in known.items() if not isinstance(one, Absent)}}
+    shown = {one.key: known.get(one.key, Absent("not recorded")) for one in MEASURES}
+    return {**shown, **{key: one for key, one in known.items() if not isinstance(one, Absent)}}
 
 
 def _counted(name: str, trials: Sequence[Trial]) -> list[Trial]:

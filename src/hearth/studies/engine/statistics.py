@@ -30,23 +30,6 @@ _MOST_LOGARITHM = 700.0
 
 
 @dataclass(frozen=True)
-class Spread:
-    """The middle and the ends of some measured values, in their own unit."""
-
-    median: float
-    least: float
-    most: float
-    number: int
-
-    @staticmethod
-    def of(values: Sequence[float]) -> "Spread":
-        """Raise ValueError where there is no value: no spread is invented."""
-        if not values:
-            raise ValueError("no value was measured")
-        return Spread(statistics.median(values), min(values), max(values), len(values))
-
-
-@dataclass(frozen=True)
 class Ratio:
     """A ratio of paired times; the interval is None where there are too few pairs for one."""
 

@@ -39,11 +39,10 @@ def reasons(document: dict[str, Any]) -> list[str]:
         for question in document.get("questions", ())
         if question.get("reason") is not None
     ]
-    arms = document.get("arms", ())
-    failed = [f"{arm['name']}: {why}" for arm in arms for why in (arm.get("failures") or ())[:1]]
-    rows = document.get("rows", ())
-    failed += [f"{row['label']}, {row['master']}: {row['reason']}" for row in rows
-               if row.get("reason") is not None]  # fmt: skip
+    failed = [f"{arm['name']}: {why}" for arm in document.get("arms", ())
+              for why in (arm.get("failures") or ())[:1]]  # fmt: skip
+    failed += [f"{job['application']}, {why}" for job in document.get("jobs", ())
+               for why in reasons(job)]  # fmt: skip
     return [*found, *failed]
 
 
@@ -78,11 +77,12 @@ def _characterised(found: Characterised) -> Readings:
 
 
 def _series(found: BenchResult) -> Readings:
-    labels = {row.label for row in found.rows}
+    """Return each master's; those of several jobs are named with theirs."""
+    several = len(found.jobs) > 1
     return {
-        row.master if len(labels) == 1 else f"{row.label}, {row.master}": _timed(row.seconds.median)
-        for row in found.rows
-        if row.seconds is not None
+        f"{job.application}, {name}" if several else name: values
+        for job in found.jobs
+        for name, values in _compared(job).items()
     }
 
 
@@ -107,10 +107,6 @@ def _planned(found: Plan) -> Readings:
     executors = 0 if found.is_native else len(found.executors)
     slots = max(executor.task_slots for executor in found.executors)
     return {"plan": {"executors": float(executors), "slots": float(slots)}}
-
-
-def _timed(seconds: float) -> dict[str, float]:
-    return {"seconds": seconds}
 
 
 def _known(measures: Iterable[tuple[str, Measured[float]]]) -> dict[str, float]:
