@@ -13,8 +13,7 @@ import pytest
 from hearth.analysis.analysis import analyse_event_log
 from hearth.analysis.export import export
 from hearth.base.private_files import open_private, ours, private_directory, write_private
-from hearth.cli.options import read_line
-from hearth.cli.pages import write_html
+from hearth.cli.options import read_line, write_html
 from hearth.machine import class_data as archive
 from hearth.record.schema import Launched
 from hearth.record.store import RecordWriter, new_directory, write_document

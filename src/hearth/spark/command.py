@@ -92,22 +92,22 @@ def fixed_by_master(master: str | None) -> tuple[int | None, int | None]:
     return int(executors) if executors else None, int(cores) if cores else None
 
 
-def sized_by_master(asked: SubmitOptions, master: str | None) -> SubmitOptions:
+def sized_by_master(options: SubmitOptions, master: str | None) -> SubmitOptions:
     """Return the options with what the master fixes.
 
     Raise UserError where they say something else.
     """
     executors, cores = fixed_by_master(master)
     for name, given, fixed in (
-        ("executors", asked.executors, executors),
-        ("cores", asked.cores, cores),
+        ("executors", options.executors, executors),
+        ("cores", options.cores, cores),
     ):
         if fixed is not None and given not in (None, fixed):
             raise UserError(f"--{name}: {given} contradicts the master {master}: give one of them")
     return replace(
-        asked,
-        executors=asked.executors if executors is None else executors,
-        cores=asked.cores if cores is None else cores,
+        options,
+        executors=options.executors if executors is None else executors,
+        cores=options.cores if cores is None else cores,
     )
 
 
@@ -120,9 +120,9 @@ def passed_through(spark_submit: Path, line: SubmitLine, reason: str) -> Launch:
     return Launch(spark_submit, line.options, line.application, {}, [note], prefix)
 
 
-def restricted(asked: SubmitOptions) -> list[str]:
+def restricted(options: SubmitOptions) -> list[str]:
     """Return what starts a driver on the CPUs of this process, where the user reserves others."""
-    if asked.reserve_cpus is None:
+    if options.reserve_cpus is None:
         return []
     return ["taskset", "--cpu-list", show_ids(os.sched_getaffinity(0))]
 

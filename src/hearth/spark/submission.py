@@ -141,24 +141,24 @@ def _planned(
     return Submission(launch, settings, plan.master, plan, afterwards)
 
 
-def leave_reserved(asked: SubmitOptions) -> None:
+def leave_reserved(options: SubmitOptions) -> None:
     """Leave the CPUs that the user reserves: this process and all that it starts run on the others,
     and the machine is planned without them.
 
     Raises UserError for CPUs that it may not use anyway, or if none would be left.
     """
-    if asked.reserve_cpus is None:
+    if options.reserve_cpus is None:
         return
     allowed = os.sched_getaffinity(0)
     try:
-        reserved = {*parse_ids(asked.reserve_cpus.replace(" ", ""))}
+        reserved = {*parse_ids(options.reserve_cpus.replace(" ", ""))}
     except ValueError:
         form = "give a list such as 0-1,8"
-        raise UserError(f"--reserve-cpus: '{asked.reserve_cpus}' names no CPUs: {form}") from None
+        raise UserError(f"--reserve-cpus: '{options.reserve_cpus}' names no CPUs: {form}") from None
     if not reserved or not allowed - reserved:
         shown = show_ids(allowed)
         raise UserError(
-            f"--reserve-cpus: '{asked.reserve_cpus}' leaves none of CPUs {shown}: give fewer"
+            f"--reserve-cpus: '{options.reserve_cpus}' leaves none of CPUs {shown}: give fewer"
         )
     os.sched_setaffinity(0, allowed - reserved)
 
@@ -199,11 +199,11 @@ def _with_variables(
     line: SubmitLine, settings: Mapping[str, str]
 ) -> tuple[SubmitLine, dict[str, str], list[str]]:
     """Add what environment variables set to line and settings; return notes for the user too."""
-    found = variable_settings(settings, os.environ)
-    moved = {key: of for key, of in found.items() if key.startswith("spark.executor.")}
+    from_variables = variable_settings(settings, os.environ)
+    moved = {key: of for key, of in from_variables.items() if key.startswith("spark.executor.")}
     line = line.adding(*(Option("--conf", f"{key}={value}") for key, (_, value) in moved.items()))
     notes = [f"{name}={value} becomes {key}={value}" for key, (name, value) in moved.items()]
-    return line, {**settings, **{key: value for key, (_, value) in found.items()}}, notes
+    return line, {**settings, **{key: value for key, (_, value) in from_variables.items()}}, notes
 
 
 def _with_engine(
@@ -232,8 +232,8 @@ def _plan(
         return _saying(planned(request, occasion.debug), named), ()
     name = Redaction.of(settings).text(settings.get("spark.app.name") or line.application[0])
     with offer(Path(name).name) as offered:
-        found = planned(request, occasion.debug, offered.words, offered.inherits)
-        return _saying(found, named), offered.settle()
+        plan = planned(request, occasion.debug, offered.words, offered.inherits)
+        return _saying(plan, named), offered.settle()
 
 
 def _with_named_files(line: SubmitLine, conf: Mapping[str, str]) -> tuple[SubmitLine, list[Reason]]:
@@ -243,8 +243,8 @@ def _with_named_files(line: SubmitLine, conf: Mapping[str, str]) -> tuple[Submit
     size = named_files.large_input(line.application[1:])
     if size is None:
         return line, []
-    asked = replace(line.asked, input=f"{size}b")
-    return replace(line, asked=asked), [named_files.reason(size)]
+    options = replace(line.asked, input=f"{size}b")
+    return replace(line, asked=options), [named_files.reason(size)]
 
 
 def _saying(plan: Plan, more: list[Reason]) -> Plan:
@@ -256,31 +256,31 @@ def _notes(line: SubmitLine, plan: Plan) -> list[str]:
     return [*named, *_idle(line.asked, plan), *late_options(line.application)]
 
 
-def _idle(asked: SubmitOptions, plan: Plan) -> list[str]:
+def _idle(options: SubmitOptions, plan: Plan) -> list[str]:
     """Return notes on executor options that have no effect, because the plan has no executors."""
     if not plan.is_native:
         return []
-    idle = [name for name in ("--docker", "--bind") if name in asked.given]
+    idle = [name for name in ("--docker", "--bind") if name in options.given]
     remedy = "the plan is one JVM: fix executors, such as --executors 2"
     return [f"{name} has no effect: {remedy}" for name in idle]
 
 
-def _additions(asked: SubmitOptions, settings: Mapping[str, str], plan: Plan) -> dict[str, str]:
+def _additions(options: SubmitOptions, settings: Mapping[str, str], plan: Plan) -> dict[str, str]:
     """Return hearth's own settings: the planner's, and those of the user's options."""
     if plan.is_native:
         return plan.launch or {}
     file = write_plan(to_json(plan), paths.state_home())
     additions = {"spark.hearth.plan": str(file), **(plan.launch or {})}
-    if asked.hosts is not None:
-        additions["spark.hearth.hosts"] = asked.hosts
-    if asked.bind == "none":
+    if options.hosts is not None:
+        additions["spark.hearth.hosts"] = options.hosts
+    if options.bind == "none":
         additions[BINDING] = "off"
-    if asked.bind == "package":
+    if options.bind == "package":
         additions[BINDING_SCOPE] = "package"
-    if asked.docker:
+    if options.docker:
         additions["spark.hearth.launcher"] = "docker"
-    if asked.when_full is not None:
-        additions[_WHEN_FULL] = asked.when_full
+    if options.when_full is not None:
+        additions[_WHEN_FULL] = options.when_full
     if plan.driver.bound and settings.get("spark.hearth.neighbours") != "ignore":
         # The driver plans again if somebody else has taken its CPUs by then.
         additions["spark.hearth.internal.cpus"] = show_ids(os.sched_getaffinity(0))
@@ -356,9 +356,9 @@ def python_of_application(
         return {}, ""
     for name in _ACTIVATED:
         if environment.get(name):
-            found = shutil.which("python3", path=f"{environment[name]}/bin")
-            if found:
-                return _chosen(found, f"the environment in {name}")
+            python3 = shutil.which("python3", path=f"{environment[name]}/bin")
+            if python3:
+                return _chosen(python3, f"the environment in {name}")
     on_path = shutil.which("python3", path=environment.get("PATH"))
     return _chosen(on_path or sys.executable, "the first python3 of the PATH")
 

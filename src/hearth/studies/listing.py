@@ -35,11 +35,11 @@ def find_kept(state_home: Path, name: str) -> tuple[StudyKind | None, Path]:
     """
     kinds = {p.name: k for k in KINDS for p in k.kept(state_home)}
     ids = [] if name == LAST else [*record_ids(state_home), *kinds]
-    found = the_only(name, "runs and studies", ids)
-    kind = None if found is None else kinds.get(found)
-    if found is None or kind is None:
+    number = the_only(name, "runs and studies", ids)
+    kind = None if number is None else kinds.get(number)
+    if number is None or kind is None:
         return None, find_record(state_home, name).directory
-    return kind, kind.home(state_home) / found
+    return kind, kind.home(state_home) / number
 
 
 def delete_study(directory: Path) -> None:
@@ -52,14 +52,14 @@ def delete_study(directory: Path) -> None:
 def list_studies(state_home: Path) -> tuple[list[KeptStudy], list[str]]:
     """Return them, the oldest first, and a line for each that cannot be read."""
     problems: list[str] = []
-    found: list[KeptStudy] = []
+    studies: list[KeptStudy] = []
     for kind in KINDS:
         for directory in kind.directories(state_home):
             try:
-                found.append(_kept(kind, directory))
+                studies.append(_kept(kind, directory))
             except (UserError, OSError, ValueError) as problem:
                 problems.append(str(problem))
-    return sorted(found, key=lambda one: one.started), problems
+    return sorted(studies, key=lambda one: one.started), problems
 
 
 def _kept(kind: StudyKind, directory: Path) -> KeptStudy:

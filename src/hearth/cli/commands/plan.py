@@ -74,11 +74,11 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(options: Namespace) -> int:
     """Plan and show the plan."""
-    asked = from_namespace(PlanRequest, options, conf=parse_conf(options.conf))
+    plan_request = from_namespace(PlanRequest, options, conf=parse_conf(options.conf))
     if options.format in CLUSTERS:
-        _show(cluster_text(asked, options.format, options.debug).rstrip("\n"))
+        _show(cluster_text(plan_request, options.format, options.debug).rstrip("\n"))
         return 0
-    request = asked.document()
+    request = plan_request.document()
     if options.format in ("spark-submit", "conf"):
         request["format"] = options.format
     elif options.format == "text":

@@ -92,8 +92,8 @@ def _list(kind: str | None, last: int | None, as_json: bool) -> int:
     records, studies = _wanted(kind, last, records, studies)
     rows = [_row(record) for record in records]
     if as_json:
-        found = {"runs": rows, "experiments": to_json(studies)}
-        print(json.dumps({"schema": "hearth/runs/1", **found}, indent=2))
+        listed = {"runs": rows, "experiments": to_json(studies)}
+        print(json.dumps({"schema": "hearth/runs/1", **listed}, indent=2))
     else:
         applications = len(read_applications(paths.state_home())[0])
         shown = show_runs(rows, studies, applications, Screen.of(), kind)
@@ -199,8 +199,8 @@ def _chosen(runs: list[str], older_than: str | None) -> list[Record | Path]:
         raise UserError("delete: give either runs or --older-than AGE")
     home = paths.state_home()
     if older_than is None:
-        found = [find_kept(home, name) for name in runs]
-        chosen = [read_record(place) if kind is None else place for kind, place in found]
+        named = [find_kept(home, name) for name in runs]
+        chosen = [read_record(directory) if kind is None else directory for kind, directory in named]
         for one in chosen:
             if isinstance(one, Record) and one.running:
                 pid = one.head.owner.pid

@@ -180,8 +180,8 @@ def with_tuned(line: SubmitLine, settings: Mapping[str, str]) -> tuple[SubmitLin
     """Add what `hearth tune` found to line and settings; what the user fixed wins, and is named."""
     if not line.application:
         raise UserError("no application given: name a jar or a Python file")
-    found = kept_tuned(paths.state_home(), application(line))
-    if found is None:
+    config = kept_tuned(paths.state_home(), application(line))
+    if config is None:
         name = line.application[0]
         raise UserError(
             f"--tuned: no tuning result for '{name}' on this machine: "
@@ -189,24 +189,24 @@ def with_tuned(line: SubmitLine, settings: Mapping[str, str]) -> tuple[SubmitLin
         )
     given = [name for name in ("executors", "cores") if f"--{name}" in line.asked.given]
     given += ["master"] if line.has("--master") else []
-    asked = replace(line.asked, bind=line.asked.bind or ("none" if found["unbound"] else None))
+    requested = replace(line.asked, bind=line.asked.bind or ("none" if config["unbound"] else None))
     if not given:
-        asked = replace(asked, executors=found["executors"], cores=found["cores"])
-        if found["master"] is not None:
-            line = line.adding(Option("--master", found["master"]))
-    confs = dict(found["conf"])
-    for key, flag in found["java"].items():
+        requested = replace(requested, executors=config["executors"], cores=config["cores"])
+        if config["master"] is not None:
+            line = line.adding(Option("--master", config["master"]))
+    confs = dict(config["conf"])
+    for key, flag in config["java"].items():
         confs[key] = " ".join([*filter(None, [settings.get(key)]), flag])
-    mine = [key for key in found["conf"] if key in settings]
-    mine += [key for key in found["java"] if collector_of(settings, key)]
+    mine = [key for key in config["conf"] if key in settings]
+    mine += [key for key in config["java"] if collector_of(settings, key)]
     added = {key: value for key, value in confs.items() if key not in mine}
     yours = f"; yours instead: {', '.join([*given, *mine])}" if given or mine else ""
     print(
-        f"hearth: tuned on {found['date'][:10]} ({found['tune']}): {found['sentence']}{yours}",
+        f"hearth: tuned on {config['date'][:10]} ({config['tune']}): {config['sentence']}{yours}",
         file=sys.stderr,
     )
     line = line.adding(*(Option("--conf", f"{key}={value}") for key, value in added.items()))
-    return replace(line, asked=asked), {**settings, **added}
+    return replace(line, asked=requested), {**settings, **added}
 
 
 def shown_plan(line: SubmitLine, settings: Mapping[str, str]) -> Callable[[Plan], None]:

@@ -95,10 +95,10 @@ class Characterisation(Study[CharacterisationHead, Trial]):
 
     @staticmethod
     def identity(head: CharacterisationHead) -> dict[str, object]:
-        asked = {"subjects": head.subjects, "questions": [one.key for one in head.questions]}
+        identity = {"subjects": head.subjects, "questions": [one.key for one in head.questions]}
         arms = {f"arms of {one.subject}": [arm.name for arm in one.comparison.arms]
                 for one in head.questions if one.comparison is not None}  # fmt: skip
-        return {**asked, **arms, **vars(head.settings)}
+        return {**identity, **arms, **vars(head.settings)}
 
     @staticmethod
     def listed(head: CharacterisationHead) -> Listed:

@@ -24,7 +24,7 @@ from hearth.spark.conf import read_settings, user_master
 from hearth.spark.run_files import private_properties
 from hearth.spark.submit_args import SubmitLine, SubmitOptions
 from hearth.studies.colocate.partition import Units
-from hearth.studies.engine.arms import UNBOUND, Arm, refuse_levelling
+from hearth.studies.engine.arms import UNBOUND, Arm, reject_settings_that_equalise_arms
 from hearth.studies.engine.target import Target, WorkloadTarget, target_of
 from hearth.workloads import cases, datasets, runner
 
@@ -82,22 +82,22 @@ def check_lines(lines: Sequence[SubmitLine]) -> None:
 
 def applications_of(lines: Sequence[SubmitLine]) -> list[ColocatedApplication]:
     """Read the command line of each application; raise UserError for what cannot take part."""
-    found: list[ColocatedApplication] = []
+    applications: list[ColocatedApplication] = []
     for line in lines:
         new = _application(line)
-        number = sum(one.target.name == new.name for one in found)
-        found.append(replace(new, name=f"{new.name} {number + 1}") if number else new)
-    return found
+        number = sum(one.target.name == new.name for one in applications)
+        applications.append(replace(new, name=f"{new.name} {number + 1}") if number else new)
+    return applications
 
 
 def _application(line: SubmitLine) -> ColocatedApplication:
     settings = read_settings(line)
-    refuse_levelling(settings)
+    reject_settings_that_equalise_arms(settings)
     target, job = target_of(line, "name")
     if job is not None:
         _refuse_hints(line)
-        asked = replace(line.asked, workload=runner.KINDS[job.family])
-        return ColocatedApplication(target.name, target, line, asked, settings)
+        options = replace(line.asked, workload=runner.KINDS[job.family])
+        return ColocatedApplication(target.name, target, line, options, settings)
     master = user_master(line, settings, os.environ)
     if master is not None and not master.startswith("local-numa"):
         raise UserError(
@@ -127,9 +127,9 @@ def _with_data(application: ColocatedApplication) -> ColocatedApplication:
     if not isinstance(application.target, WorkloadTarget):
         return application
     data = cases.data_of(application.target.offer, application.target.case)
-    size = sum(int(datasets.manifest(place)["bytes"]) for place in data.values())
-    asked = replace(application.asked, input=f"{size}b" if size else None)
-    return replace(application, asked=asked)
+    size = sum(int(datasets.manifest(directory)["bytes"]) for directory in data.values())
+    options = replace(application.asked, input=f"{size}b" if size else None)
+    return replace(application, asked=options)
 
 
 def alone(application: ColocatedApplication, name: str, limit_s: float) -> Arm:
@@ -151,8 +151,8 @@ def on_share(
     sized = _sized(application, units, share)
     words = () if sized.heap_mb is None else ("--memory", f"{sized.heap_mb}m")
     conf = tuple(_off_heap(application, sized).items())
-    own = (*_own(application), *words)
-    return Arm(name, own, conf=conf, limit_s=limit_s, cpus=tuple(share))
+    all_words = (*_own(application), *words)
+    return Arm(name, all_words, conf=conf, limit_s=limit_s, cpus=tuple(share))
 
 
 def unbound(
@@ -201,16 +201,16 @@ def _sized(
     like: Sequence[int] | None = None,
 ) -> _Sized:
     """Return the plan on the CPUs of `like` (by default the share), with the share's memory."""
-    found = _planned(application, like if like is not None else share)
-    asked, settings = application.asked, application.settings
-    if asked.memory is not None or any(key in settings for key in _HEAPS):
-        return _Sized(found)
+    plan = _planned(application, like if like is not None else share)
+    options, settings = application.asked, application.settings
+    if options.memory is not None or any(key in settings for key in _HEAPS):
+        return _Sized(plan)
     others = sorted({*units.all} - {*share})
     room = _planned(application, units.all, show_ids(others) if others else None)
-    number = len(found.executors)
+    number = len(plan.executors)
     heap = sum(executor.heap_mb for executor in room.executors)
     off = sum(executor.off_heap_mb for executor in room.executors)
-    return _Sized(found, min(heap // number, found.executors[0].heap_mb), off // number)
+    return _Sized(plan, min(heap // number, plan.executors[0].heap_mb), off // number)
 
 
 def _off_heap(application: ColocatedApplication, sized: _Sized) -> dict[str, str]:

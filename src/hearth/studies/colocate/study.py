@@ -117,8 +117,8 @@ class KnownCurve:
 
     @property
     def curve(self) -> Curve:
-        found = {int(units): one for units, one in self.slowdown.items()}
-        return Curve(self.application, found, self.alone_s)
+        slowdown = {int(units): one for units, one in self.slowdown.items()}
+        return Curve(self.application, slowdown, self.alone_s)
 
 
 @dataclass(frozen=True)

@@ -134,10 +134,10 @@ def _by_ranks(
     means = np.sort((given[..., one] + given[..., other]) / 2, axis=-1)
     tail = (1 - confidence) / 2
     below = _rank_sums(pairs)
-    place = int(np.searchsorted(below, tail, side="right"))
-    share = (tail - below[place - 1]) / (below[place] - below[place - 1])
-    low = means[..., place - 1] * (1 - share) + means[..., place] * share
-    high = means[..., -place] * (1 - share) + means[..., -place - 1] * share
+    rank = int(np.searchsorted(below, tail, side="right"))
+    share = (tail - below[rank - 1]) / (below[rank] - below[rank - 1])
+    low = means[..., rank - 1] * (1 - share) + means[..., rank] * share
+    high = means[..., -rank] * (1 - share) + means[..., -rank - 1] * share
     return np.median(means, axis=-1), low, high
 
 
@@ -190,12 +190,12 @@ def _crossing(bound: float, looks: tuple[int, ...]) -> float:
     import numpy as np
 
     places, weights = np.polynomial.legendre.leggauss(80)
-    here, density, before = np.zeros(1), np.ones(1), 0
+    points, density, before = np.zeros(1), np.ones(1), 0
     for look in looks:
         end, spread = bound * look**0.5, (look - before) ** 0.5
-        steps = (end * places[:, None] - here[None, :]) / spread
+        steps = (end * places[:, None] - points[None, :]) / spread
         arriving = np.exp(-(steps**2) / 2) / (spread * (2 * np.pi) ** 0.5)
-        here, density, before = end * places, end * weights * (arriving @ density), look
+        points, density, before = end * places, end * weights * (arriving @ density), look
     return 1 - float(density.sum())
 
 

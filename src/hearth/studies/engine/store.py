@@ -73,11 +73,11 @@ class StudyKind:
 
     def find(self, state_home: Path, name: str) -> Path | None:
         """Return the one that a name stands for, as `find_record` does for records."""
-        kept = self.kept(state_home)
+        directories = self.kept(state_home)
         if name == LAST:
-            return kept[-1] if kept else None
-        found = the_only(name, f"{self.name}s", [path.name for path in kept])
-        return None if found is None else self.home(state_home) / found
+            return directories[-1] if directories else None
+        number = the_only(name, f"{self.name}s", [path.name for path in directories])
+        return None if number is None else self.home(state_home) / number
 
 
 COMPARE = StudyKind("comparison", "compare")
@@ -256,32 +256,32 @@ class Study(ABC, Generic[Head, Line]):
             directory = named_directory(home, name)
         except OSError as error:
             raise _unwritable(home, error) from error
-        found = cls(directory, head(directory.name), opening.redaction)
+        study = cls(directory, head(directory.name), opening.redaction)
         try:
-            found.write_head()
+            study.write_head()
         except OSError as error:
             with contextlib.suppress(OSError):
                 directory.rmdir()
             raise _unwritable(directory, error) from error
         if opening.typed is not None:
-            found.keep_command(opening.typed)
-        return found
+            study.keep_command(opening.typed)
+        return study
 
     @classmethod
     def _reopened(
         cls, directory: Path, identity: Mapping[str, object], redaction: Redaction | None
     ) -> Self:
-        found = cls.read(directory)
-        for name, value in cls.identity(found.head).items():
+        study = cls.read(directory)
+        for name, value in cls.identity(study.head).items():
             if value != identity.get(name):
                 has = f"{directory.name} has {name} {_words(value)}"
                 raise UserError(
                     f"--resume: {has}, not {_words(identity.get(name))}: "
                     "repeat its command as it was, or leave out --resume"
                 )
-        found.journal = Journal(found.journal.file, redaction)
-        found.journal.cut_torn_line()
-        return found
+        study.journal = Journal(study.journal.file, redaction)
+        study.journal.cut_torn_line()
+        return study
 
     def write_head(self) -> None:
         """Write the head over an older one. Raises OSError."""
@@ -296,9 +296,9 @@ class Study(ABC, Generic[Head, Line]):
     @classmethod
     def read(cls, directory: Path) -> Self:
         """Read one from disk; raises UserError where there is none. A torn line does not count."""
-        found = cls(directory, read_typed(directory / cls.kind.head, cls.head_type, REMEDY))
-        found.trials = [line for line in found.journal.read(cls.line_type) if found.fits(line)]
-        return found
+        study = cls(directory, read_typed(directory / cls.kind.head, cls.head_type, REMEDY))
+        study.trials = [line for line in study.journal.read(cls.line_type) if study.fits(line)]
+        return study
 
     @staticmethod
     @abstractmethod
@@ -328,7 +328,7 @@ class Study(ABC, Generic[Head, Line]):
         """
         if self._first is None:
             there = [records_home(self.state_home) / name for name in self.records() if name]
-            self._first = next((read_record(place) for place in there if place.is_dir()), record)
+            self._first = next((read_record(directory) for directory in there if directory.is_dir()), record)
         refuse_unlike(self._first, record, besides)
 
 
@@ -345,17 +345,17 @@ def kept_words(kind: StudyKind, state_home: Path, number: str) -> list[str]:
 
 def to_resume(kind: StudyKind, state_home: Path, number: str) -> Path:
     """Return where the study of this id is kept; raise UserError for an id of none."""
-    found = kind.find(state_home, number)
-    if found is None:
+    directory = kind.find(state_home, number)
+    if directory is None:
         none = f"no {kind.name} has the id '{number}'"
         raise UserError(f"--resume: {none}: 'hearth runs' lists them")
-    return found
+    return directory
 
 
 def refuse_unlike(first: Record, other: Record, besides: Collection[str] = ()) -> None:
     """Raise UserError, naming the setting and both values, for runs that cannot be compared."""
-    for place in _ALIKE:
-        theirs, ours = _settings(first.head, place), _settings(other.head, place)
+    for part in _ALIKE:
+        theirs, ours = _settings(first.head, part), _settings(other.head, part)
         for name in sorted({*theirs, *ours} - {*_CHANGED, *besides}):
             if theirs.get(name) != ours.get(name):
                 raise UserError(
@@ -365,8 +365,8 @@ def refuse_unlike(first: Record, other: Record, besides: Collection[str] = ()) -
                 )
 
 
-def _settings(head: RecordHead, place: str) -> Mapping[str, Any]:
-    return dict(getattr(head, place))
+def _settings(head: RecordHead, part: str) -> Mapping[str, Any]:
+    return dict(getattr(head, part))
 
 
 def _shown(value: Any) -> str:
@@ -379,6 +379,6 @@ def _words(value: object) -> str:
     return f"'{' '.join(map(str, value))}'" if isinstance(value, list | tuple) else str(value)
 
 
-def _unwritable(place: Path, error: OSError) -> UserError:
-    what = f"'{place}' cannot be written: {error.strerror}"
+def _unwritable(path: Path, error: OSError) -> UserError:
+    what = f"'{path}' cannot be written: {error.strerror}"
     return UserError(f"{what}; make room, or set HEARTH_STATE to a writable directory")

@@ -52,12 +52,12 @@ class Placed:
 
 def ran(analysis: Analysis, nodes: Nodes) -> RecordedBinding:
     """Return a run's binding as its executors were seen, or else as its settings say."""
-    seen = [one for one in analysis.executors if one.tasks and not isinstance(one.nodes, Absent)]
-    kernel = [one for one in seen if one.policy is not None and one.policy.startswith("bind")]
-    if seen:
-        of = [frozenset(one.nodes) for one in seen if not isinstance(one.nodes, Absent)]
+    sampled = [one for one in analysis.executors if one.tasks and not isinstance(one.nodes, Absent)]
+    kernel = [one for one in sampled if one.policy is not None and one.policy.startswith("bind")]
+    if sampled:
+        of = [frozenset(one.nodes) for one in sampled if not isinstance(one.nodes, Absent)]
         number = max(min(len(frozenset().union(*of)), nodes.number), 1)
-        if len(kernel) < len(seen):
+        if len(kernel) < len(sampled):
             return RecordedBinding("none", nodes.number)
         widest = max(map(len, of))
         return RecordedBinding(
@@ -76,7 +76,7 @@ def _as_set(analysis: Analysis, number: int) -> RecordedBinding:
 
 def placed(
     before: RecordedBinding,
-    asked: Binding | None,
+    wanted: Binding | None,
     number: int | None,
     machine: MachineSize,
     nodes: Nodes,
@@ -85,7 +85,7 @@ def placed(
 
     Raises UserError for more nodes than it is known of how work scales.
     """
-    binding, on = asked or before.binding, number or before.nodes
+    binding, on = wanted or before.binding, number or before.nodes
     most = max(scaling.PUBLISHED.loss)
     if on != before.nodes and max(on, before.nodes) > most:
         raise UserError(
@@ -97,7 +97,7 @@ def placed(
     moved = change(had, has, worth)
     slower = scaling.PUBLISHED.step(before.nodes, on)
     move = Move(machine.share(on, nodes.number), on / before.nodes, slower, moved)
-    notes = [] if before.note is None or asked is None else [before.note]
+    notes = [] if before.note is None or wanted is None else [before.note]
     if on != before.nodes:
         notes.append(
             f"from {before.nodes} to {on} nodes each task's time changes by "
@@ -105,12 +105,12 @@ def placed(
             "of a POWER8; the input is the same"
         )
     effect = _effect(before, binding, on, nodes, moved)
-    if isinstance(effect, Absent) and asked is not None:
-        notes.append(f"--bind {asked} changes nothing here: {effect.reason}")
+    if isinstance(effect, Absent) and wanted is not None:
+        notes.append(f"--bind {wanted} changes nothing here: {effect.reason}")
     elif not isinstance(effect, Absent):
         notes.append("what local memory is worth is that of five published workloads on four nodes "
                      "of a POWER8, by the share of memory on other nodes")  # fmt: skip
-        if "package" in (asked, before.binding):
+        if "package" in (wanted, before.binding):
             notes.append("no study measured binding to packages: taken to be worth a part of "
                          "binding to nodes")  # fmt: skip
     return Placed(before, binding, on, move, effect, tuple(notes))

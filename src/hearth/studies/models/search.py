@@ -78,8 +78,8 @@ class Task:
     def weights(self) -> Array:
         """The logarithm of the weight of each configuration's seconds."""
         slots = [one.slots if self.core_seconds else 1 for one in self.configurations]
-        found: Array = np.log(slots)
-        return found
+        weights: Array = np.log(slots)
+        return weights
 
 
 @dataclass(frozen=True)
@@ -147,14 +147,14 @@ def outlook(task: Task, trials: Sequence[SearchTrial]) -> Outlook | None:
     cells = tuple(one.cell for one in task.configurations)
     choices = tuple(one.choices for one in task.configurations)
     target = PriorRuns(task.machine, cells, choices=choices)
-    seen = {task.configurations[trial.index].cell: trial.evidence for trial in ended}
+    evidence = {task.configurations[trial.index].cell: trial.evidence for trial in ended}
     measured = [(trial.index, trial.value) for trial in trials if trial.value is not None]
     at, weights = [index for index, _ in measured], task.weights
     logs = (np.log([value for _, value in measured]) - weights[at]).tolist()
-    of_seconds = forecast(target, task.related, at, logs, noise=scatter, evidence=seen)
-    found = replace(of_seconds, mean=of_seconds.mean + weights)
-    best = min({trial.index for trial in ended}, key=lambda at: float(found.mean[at]))
-    return Outlook(found, best, scatter, pairs)
+    of_seconds = forecast(target, task.related, at, logs, noise=scatter, evidence=evidence)
+    of_objective = replace(of_seconds, mean=of_seconds.mean + weights)
+    best = min({trial.index for trial in ended}, key=lambda at: float(of_objective.mean[at]))
+    return Outlook(of_objective, best, scatter, pairs)
 
 
 def _scatter(ended: Sequence[SearchTrial]) -> tuple[float, int]:
@@ -199,9 +199,9 @@ def next_step(task: Task, trials: Sequence[SearchTrial]) -> SearchStep | Stop:
     reserved = min(len(repeats), max(0, task.budget - _REPEATS_FROM + 1))
     if task.budget - len(trials) <= reserved:
         return SearchStep(repeats[0], "repeat", before=now)
-    found = _worth(task, now, left)
-    if found is not None:
-        return found
+    worth = _worth(task, now, left)
+    if worth is not None:
+        return worth
     if repeats:
         return SearchStep(repeats[0], "repeat", before=now)
     return Stop(_why_enough(task, now, left))
@@ -257,10 +257,10 @@ def expected_gain(now: Outlook, indices: Sequence[int]) -> Array:
     mean, deviation = now.forecast.mean[list(indices)], now.forecast.deviation[list(indices)]
     deviation = np.maximum(deviation, 1e-9)
     ahead = float(now.forecast.mean[now.best]) - mean
-    place = ahead / deviation
-    below = np.exp(-ahead + deviation**2 / 2) * norm.cdf(place - deviation)
-    found: Array = np.maximum(norm.cdf(place) - below, 0.0)
-    return found
+    score = ahead / deviation
+    below = np.exp(-ahead + deviation**2 / 2) * norm.cdf(score - deviation)
+    gain: Array = np.maximum(norm.cdf(score) - below, 0.0)
+    return gain
 
 
 def _why_enough(task: Task, now: Outlook, left: Sequence[int]) -> str:

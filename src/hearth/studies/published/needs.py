@@ -78,20 +78,20 @@ class Here:
 
     def missing(self, step: Step, scale: float) -> list[str]:
         """Return the reasons why a step cannot be run here; none where it can."""
-        found = [self.lack(need) for need in step.needs]
+        reasons = [self.lack(need) for need in step.needs]
         size, memory = data_bytes(step, scale), self.numbers["memory_mb"] << 20
         if size > memory:
-            found.append(
+            reasons.append(
                 f"its data of {show_bytes(size)} exceed the memory of {show_bytes(memory)}: "
                 f"{self._smaller(step, scale)}"
             )
         heaps, limit = self._heaps(step, scale), int(memory * _FOR_HEAPS)
         if heaps > limit:
-            found.append(
+            reasons.append(
                 f"its heaps of {show_bytes(heaps)} exceed {show_bytes(limit)}, two thirds of the "
                 f"memory: {self._smaller(step, scale)}"
             )
-        return [reason for reason in found if reason is not None]
+        return [reason for reason in reasons if reason is not None]
 
     def _heaps(self, step: Step, scale: float) -> int:
         """Return the bytes of the heaps of an executor on each node."""

@@ -29,16 +29,16 @@ class ReadyStep:
     missing: list[str]
 
 
-def ready(found: Preset, asked: Request, here: Here) -> list[ReadyStep]:
+def ready(preset: Preset, request: Request, machine: Here) -> list[ReadyStep]:
     """Return the steps that are asked for; nothing runs."""
-    cold = found.cold and not asked.warm and here.lack("cold") is None
+    cold = preset.cold and not request.warm and machine.lack("cold") is None
     return [
         ReadyStep(
             step,
-            words(found, step, asked, here.numbers, cold=cold),
-            here.missing(step, asked.scale),
+            words(preset, step, request, machine.numbers, cold=cold),
+            machine.missing(step, request.scale),
         )
-        for step in chosen(found, asked)
+        for step in chosen(preset, request)
     ]
 
 
@@ -49,11 +49,11 @@ class PublishedStudy(Study[StudyHead, StepLine]):
 
     @staticmethod
     def begin(
-        home: Path, name: str, asked: Request, here: Here, opening: Opening = NEW
+        home: Path, name: str, request: Request, machine: Here, opening: Opening = NEW
     ) -> "PublishedStudy":
         """Return a new one below `home`, or the one to go on with."""
-        steps = None if asked.steps is None else list(asked.steps)
-        what = (asked.scale, dict(here.numbers), asked.repeat, asked.warmup, steps)
+        steps = None if request.steps is None else list(request.steps)
+        what = (request.scale, dict(machine.numbers), request.repeat, request.warmup, steps)
         now = (name, started_now(), *what)
         return PublishedStudy.open(home, name, lambda number: StudyHead(number, *now), opening)
 

@@ -87,7 +87,7 @@ class Tune(Study[TuneHead, Trial]):
     def begin(
         home: Path,
         target: Target,
-        found: Callable[[], tuple[SearchSpace, MachineSize]],
+        search_space: Callable[[], tuple[SearchSpace, MachineSize]],
         settings: TuneSettings,
         command: Sequence[str],
         machine_key: str,
@@ -96,12 +96,12 @@ class Tune(Study[TuneHead, Trial]):
         """Return a new one below `home`, or the one to go on with, with these settings; it knows
         the earlier ones there.
 
-        found: looks for the configurations of a new one, and at its machine.
+        search_space: looks for the configurations of a new one, and at its machine.
         """
-        made = None if opening.resume is not None else found()
+        made = None if opening.resume is not None else search_space()
 
         def head(number: str) -> TuneHead:
-            space, machine = made or found()
+            space, machine = made or search_space()
             return TuneHead(
                 schema="hearth/tune-head/1",
                 id=number,
@@ -205,16 +205,16 @@ def evidence_of(measures: Measures) -> ModelEvidence:
 
 def read_tune(directory: Path) -> Tune:
     """Return one from disk, which knows the earlier ones; raise UserError where there is none."""
-    found = Tune.read(directory)
-    found.related = earlier(found.state_home, found.head)
-    return found
+    tune = Tune.read(directory)
+    tune.related = earlier(tune.state_home, tune.head)
+    return tune
 
 
 def earlier(home: Path, head: TuneHead) -> tuple[PriorRuns, ...]:
     """Return the measurements of the newest earlier tunes, of any application and machine."""
-    found: list[PriorRuns] = []
+    prior_runs: list[PriorRuns] = []
     for directory in reversed(TUNE.directories(home)):
-        if len(found) == _EARLIER:
+        if len(prior_runs) == _EARLIER:
             break
         try:
             tune = Tune.read(directory)
@@ -222,8 +222,8 @@ def earlier(home: Path, head: TuneHead) -> tuple[PriorRuns, ...]:
         except (UserError, OSError, ValueError):  # it is listed by name in `hearth runs`
             continue
         if known is not None:
-            found.append(known)
-    return tuple(found)
+            prior_runs.append(known)
+    return tuple(prior_runs)
 
 
 def _known(tune: Tune) -> PriorRuns | None:

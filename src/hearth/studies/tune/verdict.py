@@ -76,11 +76,11 @@ def _load_explains(tune: Tune, now: search.Outlook) -> str | None:
 
     A run beside others that use a share of the CPUs may take up to 1 / (1 - share) of its time.
     """
-    own = _times_and_loads(tune, tune.head.current)
+    users = _times_and_loads(tune, tune.head.current)
     best = [seconds for seconds, _ in _times_and_loads(tune, now.best)]
-    if now.best == tune.head.current or not own or not best:
+    if now.best == tune.head.current or not users or not best:
         return None
-    seconds, load = min(own, key=lambda run: run[0] * (1 - run[1]))
+    seconds, load = min(users, key=lambda run: run[0] * (1 - run[1]))
     if load <= OTHER_LOAD_SHARE or seconds * (1 - load) > min(best):
         return None
     return (
@@ -91,13 +91,13 @@ def _load_explains(tune: Tune, now: search.Outlook) -> str | None:
 
 def _times_and_loads(tune: Tune, configuration: int) -> list[tuple[float, float]]:
     """Return the value of each run of a configuration that ended, and others' share of CPUs."""
-    found = []
+    pairs = []
     for one in tune.trials:
         trial = search_trial(tune.head, one, tune.by_cores)
         if trial.index == configuration and trial.ended and trial.value is not None:
             load = (one.measures or {}).get("other_load")
-            found.append((trial.value, load if isinstance(load, int | float) else 0.0))
-    return found
+            pairs.append((trial.value, load if isinstance(load, int | float) else 0.0))
+    return pairs
 
 
 def _trial(tune: Tune, number: int, now: search.Outlook | None) -> TunedTrial:
@@ -169,12 +169,12 @@ def _saving(tune: Tune, now: search.Outlook, ended: list[search.SearchTrial]) ->
     if all(trial.index != current for trial in ended):
         return Absent("your own configuration did not end")
     if search.measured_scatter(ended) is None:
-        own, best = (
+        users, best = (
             min(t.value or 0.0 for t in ended if t.index == at) for at in (current, now.best)
         )
         unit = "core-s" if tune.by_cores else "s"
         return Absent(
-            f"{best:.2f} {unit} in one run, your own configuration {own:.2f} {unit}: no "
+            f"{best:.2f} {unit} in one run, your own configuration {users:.2f} {unit}: no "
             "configuration was run twice, so nothing says how much of that is chance"
         )
     return Interval(*now.saving(now.best, current))
@@ -183,14 +183,14 @@ def _saving(tune: Tune, now: search.Outlook, ended: list[search.SearchTrial]) ->
 def _why(tune: Tune, now: search.Outlook) -> list[str]:
     """Return how the best differs from the user's own in shape, and in what was measured."""
     head = tune.head
-    best, own = head.configurations[now.best], head.configurations[head.current]
+    best, users = head.configurations[now.best], head.configurations[head.current]
     if now.best == head.current:
         return []
     notes = []
-    if best.cell != own.cell or bool(best.executors) != bool(own.executors):
-        notes.append(f"{best.shown} with {_heap(best)}, instead of {own.shown} with {_heap(own)}")
-    elif best.choices != own.choices:
-        notes.append(f"{best.shown} instead of {own.shown}")
+    if best.cell != users.cell or bool(best.executors) != bool(users.executors):
+        notes.append(f"{best.shown} with {_heap(best)}, instead of {users.shown} with {_heap(users)}")
+    elif best.choices != users.choices:
+        notes.append(f"{best.shown} instead of {users.shown}")
     first = {configuration_of(trial): trial.measures or {} for trial in reversed(tune.trials)
              if trial.seconds is not None}  # fmt: skip
     mine, theirs = first.get(now.best, {}), first.get(head.current, {})
@@ -221,12 +221,12 @@ def _forecasts(tune: Tune, now: search.Outlook) -> list[ConfigurationForecast]:
     """Return the forecast of each configuration, the best first."""
     order = now.forecast.mean.argsort().tolist()
     tried = set(map(configuration_of, tune.trials))
-    found = []
+    forecasts = []
     for at in order:
         way = tune.head.configurations[at]
         shape = (way.shown, way.executors, way.cores, list(way.choices))
-        found.append(ConfigurationForecast(*shape, at in tried, *now.interval(at)))
-    return found
+        forecasts.append(ConfigurationForecast(*shape, at in tried, *now.interval(at)))
+    return forecasts
 
 
 def _warnings(tune: Tune, now: search.Outlook | None) -> list[str]:

@@ -26,9 +26,9 @@ from hearth.machine import paths
 from hearth.machine.jvm import topology
 from hearth.machine.plan import parse_conf
 from hearth.report.terminal.screen import Screen, table
-from hearth.studies.bench import study as running
 from hearth.studies.bench.result import bench_result, is_good
 from hearth.studies.bench.study import Results, Series, machine_facts
+from hearth.studies.bench.study import run as run_series
 from hearth.studies.engine.progress import Quiet, StudyProgress, continued_with
 from hearth.studies.engine.store import BENCH, Opening, kept_words
 from hearth.workloads import cases, catalogue, suites
@@ -94,8 +94,8 @@ def run(options: Namespace) -> int:
     opening = Opening(resume=options.resume, typed=options.typed)
     results = Results.begin(paths.state_home(), series, machine, opening)
     _go(offer, series, results, Quiet(runs.wait_idle_s))
-    kept = f"series {results.head.id}"
-    show_result(bench_result(results), options.json, options.html, kept)
+    named = f"series {results.head.id}"
+    show_result(bench_result(results), options.json, options.html, named)
     return 0 if is_good(results) else 1
 
 
@@ -123,9 +123,9 @@ def _listed(series: Series) -> list[str]:
 
 def _go(offer: catalogue.Catalogue, series: Series, results: Results, quiet: Quiet) -> None:
     turns = set(series.design().turns())
-    kept = sum(trial.turn in turns for trial in results.last if trial.failure is None)
-    done = f", {kept} of them made already" if kept else ""
+    made = sum(trial.turn in turns for trial in results.last if trial.failure is None)
+    done = f", {made} of them made already" if made else ""
     print(f"hearth: {counted(len(turns), 'run')}{done}", file=sys.stderr, flush=True)
     progress = StudyProgress(with_subject=True, quiet=quiet)
     with continued_with(f"lab bench --resume {results.head.id}"), progress.shown():
-        running.run(offer, series, results, progress)
+        run_series(offer, series, results, progress)

@@ -51,7 +51,7 @@ from hearth.studies.characterise.questions import KEYS, questions
 from hearth.studies.characterise.result import CharacterisationSettings
 from hearth.studies.characterise.study import Characterisation, TargetQuestion
 from hearth.studies.characterise.surroundings import surroundings, sustained_gb_s
-from hearth.studies.engine.arms import refuse_levelling
+from hearth.studies.engine.arms import reject_settings_that_equalise_arms
 from hearth.studies.engine.progress import Quiet, continued_with
 from hearth.studies.engine.runner import check_cold
 from hearth.studies.engine.store import CHARACTERISE, Opening
@@ -154,7 +154,7 @@ def run(options: CharacteriseCommand) -> int:
 
 
 def _check(line: SubmitLine, spark: Mapping[str, str]) -> None:
-    refuse_levelling(spark)
+    reject_settings_that_equalise_arms(spark)
     if line.has("--master"):
         master = line.last("--master")
         raise UserError(f"--master: set by each question: leave out '{master}'")
@@ -166,7 +166,7 @@ def _questions(
     """Return the questions of each target, from the command line and this machine."""
     line = options.line
     keys = KEYS if options.questions is None else [k.strip() for k in options.questions.split(",")]
-    here = surroundings(
+    machine = surroundings(
         line, spark, options.sweep,
         may_switch=options.change_prefetchers, debug=options.debug,
         search_nodes=options.search_nodes, smt_ladder=options.smt_ladder,
@@ -174,30 +174,30 @@ def _questions(
     return [
         TargetQuestion(target, question)
         for target, job in targets(line)
-        for question in questions(replace(here, job=job), keys)
+        for question in questions(replace(machine, job=job), keys)
     ]
 
 
 def _begun(
     options: CharacteriseCommand,
-    asked: list[TargetQuestion],
+    target_questions: list[TargetQuestion],
     settings: CharacterisationSettings,
     redaction: Redaction,
 ) -> Characterisation:
     """Begin or resume the characterisation."""
     name = Path(options.line.application[0]).name
     opening = Opening(redaction, options.resume, options.typed)
-    answerable = [one.question.key for one in asked if one.question.unanswerable is None]
+    answerable = [one.question.key for one in target_questions if one.question.unanswerable is None]
     sustained = sustained_gb_s() if "bandwidth" in answerable else None
-    return Characterisation.begin(paths.state_home(), name, asked, settings, opening, sustained)
+    return Characterisation.begin(paths.state_home(), name, target_questions, settings, opening, sustained)
 
 
 def _listed(asked: list[TargetQuestion], settings: CharacterisationSettings) -> list[str]:
     """List what would run, and what this machine cannot answer."""
     lines = []
     for name in dict.fromkeys(one.target.name for one in asked):
-        own = [one.question for one in asked if one.target.name == name]
-        lines += [name, *show_questions(own, Screen.of()), ""]
+        of_target = [one.question for one in asked if one.target.name == name]
+        lines += [name, *show_questions(of_target, Screen.of()), ""]
     each = f"{settings.warmup} warm-up, {settings.repeat} measured"
     number = sum(len(one.turns(settings)) for one in asked)
     return [*lines, f"{counted(number, 'run')}; of each arm: {each}"]

@@ -101,32 +101,32 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(options: Namespace) -> int:
     """Predict and show."""
-    found = _partitionings(options.run, from_namespace(Asked, options), options.debug)
+    prediction = _partitionings(options.run, from_namespace(Asked, options), options.debug)
     if options.json:
-        print(json.dumps(to_json(found), indent=2))
+        print(json.dumps(to_json(prediction), indent=2))
         return 0
 
-    print("\n".join(show_prediction(found, Screen.of())))
+    print("\n".join(show_prediction(prediction, Screen.of())))
     return 0
 
 
-def _partitionings(source: str, asked: Asked, debug: bool) -> PredictedPartitionings:
+def _partitionings(source: str, request: Asked, debug: bool) -> PredictedPartitionings:
     for name in ("executors", "cores", "nodes"):
-        value = getattr(asked, name)
+        value = getattr(request, name)
         if value is not None and not 1 <= value <= _MOST:
             raise UserError(f"--{name}: {value} is not between 1 and {_MOST}: use e.g. 4")
     analysis = read_run(source, paths.state_home())
-    machine, nodes, notes = _machine(asked.machine, analysis, debug)
+    machine, nodes, notes = _machine(request.machine, analysis, debug)
     work = work_of(analysis, machine)
-    place = _placed(asked, analysis, machine, nodes)
-    cells = _cells(asked, work, place, nodes)
-    found = predict(work, machine, cells, place.move)
+    moved = _placed(request, analysis, machine, nodes)
+    cells = _cells(request, work, moved, nodes)
+    predictions = predict(work, machine, cells, moved.move)
     rows = [
         PredictedPartitioning(
             one.cell.workers, one.cell.cores_per_worker, one.cell.memory_per_worker_gb,
             one.low, one.value, one.high,
         )
-        for one in sorted(found, key=lambda one: one.value)
+        for one in sorted(predictions, key=lambda one: one.value)
     ]  # fmt: skip
     run = PredictedRun(
         id=analysis.record.id,
@@ -138,8 +138,8 @@ def _partitionings(source: str, asked: Asked, debug: bool) -> PredictedPartition
         tasks=sum(len(stage.tasks) * stage.each for stage in work.stages),
         scheduling_error_s=work.error_s,
     )
-    more = [*notes, *place.notes, *prediction_warnings(work)]
-    return PredictedPartitionings(run, PredictedPlace.of(place), CONFIDENCE, rows, more)
+    more = [*notes, *moved.notes, *prediction_warnings(work)]
+    return PredictedPartitionings(run, PredictedPlace.of(moved), CONFIDENCE, rows, more)
 
 
 def _machine(
@@ -149,40 +149,40 @@ def _machine(
     if source is not None:
         named = topology(source, debug)
         return MachineSize.of(named), Nodes.of(named, allowed=False), []
-    here = topology(debug=debug)
-    nodes, there = Nodes.of(here, allowed=True), analysis.machine
+    this_machine = topology(debug=debug)
+    nodes, there = Nodes.of(this_machine, allowed=True), analysis.machine
     if isinstance(there, Absent):
-        return MachineSize.allowed(here), nodes, [
+        return MachineSize.allowed(this_machine), nodes, [
             "the run does not say where it was: taken to be this machine (--machine names another)"
         ]  # fmt: skip
-    if there.cpus is not None and there.cpus != here.cpus:
+    if there.cpus is not None and there.cpus != this_machine.cpus:
         raise UserError(
-            f"--from: the run's machine has CPUs {there.cpus}, this one has {here.cpus}: "
+            f"--from: the run's machine has CPUs {there.cpus}, this one has {this_machine.cpus}: "
             "give the run's machine with --machine"
         )
-    return MachineSize.allowed(here), nodes, []
+    return MachineSize.allowed(this_machine), nodes, []
 
 
-def _placed(asked: Asked, analysis: Analysis, machine: MachineSize, nodes: Nodes) -> Placed:
+def _placed(request: Asked, analysis: Analysis, machine: MachineSize, nodes: Nodes) -> Placed:
     """Return where the run was, and where it is predicted for."""
-    if asked.nodes is not None and asked.nodes > nodes.number:
+    if request.nodes is not None and request.nodes > nodes.number:
         raise UserError(
-            f"--nodes: {asked.nodes} is more than the machine's {nodes.number}: use "
+            f"--nodes: {request.nodes} is more than the machine's {nodes.number}: use "
             "fewer, or give another machine with --machine"
         )
-    return placed(ran(analysis, nodes), asked.bind, asked.nodes, machine, nodes)
+    return placed(ran(analysis, nodes), request.bind, request.nodes, machine, nodes)
 
 
-def _cells(asked: Asked, work: RecordedWork, place: Placed, nodes: Nodes) -> list[Cell]:
-    machine = place.move.machine
-    heaps_gb = work.cell.workers * work.cell.memory_per_worker_gb * place.move.share
-    fixed = None if asked.memory is None else parse_mb(asked.memory, "--memory") / 1024
-    many = steps(machine.threads) if asked.executors is None else [asked.executors]
-    cores = steps(machine.threads) if asked.cores is None else [asked.cores]
-    both = asked.executors is not None and asked.cores is not None
-    if asked.cores is not None and asked.bind is not None:
-        check_fits(asked.cores, asked.bind, nodes)
-    widest = machine.threads if asked.bind is None else most_cores(asked.bind, nodes)
+def _cells(request: Asked, work: RecordedWork, moved: Placed, nodes: Nodes) -> list[Cell]:
+    machine = moved.move.machine
+    heaps_gb = work.cell.workers * work.cell.memory_per_worker_gb * moved.move.share
+    fixed = None if request.memory is None else parse_mb(request.memory, "--memory") / 1024
+    many = steps(machine.threads) if request.executors is None else [request.executors]
+    cores = steps(machine.threads) if request.cores is None else [request.cores]
+    both = request.executors is not None and request.cores is not None
+    if request.cores is not None and request.bind is not None:
+        check_fits(request.cores, request.bind, nodes)
+    widest = machine.threads if request.bind is None else most_cores(request.bind, nodes)
     cells = [
         Cell(n, c, heaps_gb / n if fixed is None else fixed)
         for n in many
@@ -190,21 +190,21 @@ def _cells(asked: Asked, work: RecordedWork, place: Placed, nodes: Nodes) -> lis
         if n * c <= machine.threads and c <= widest and (both or 4 * n * c >= machine.threads)
     ]
     if not cells:
-        shape = f"{asked.executors or 'any'} x {asked.cores or 'any'}"
+        shape = f"{request.executors or 'any'} x {request.cores or 'any'}"
         raise UserError(
             f"--executors, --cores: {shape} does not use between a quarter and all of the "
             f"{machine.threads} hardware threads: use fewer or more"
         )
-    return cells if asked.memory is None else _fitting(cells, machine.memory_gb, asked.memory)
+    return cells if request.memory is None else _fitting(cells, machine.memory_gb, request.memory)
 
 
-def _fitting(cells: list[Cell], memory_gb: float, asked: str) -> list[Cell]:
+def _fitting(cells: list[Cell], memory_gb: float, heap: str) -> list[Cell]:
     """Return the cells whose heaps, of the given size, fit into the machine's memory."""
-    found = [cell for cell in cells if cell.workers * cell.memory_per_worker_gb <= memory_gb]
-    if not found:
+    fitting = [cell for cell in cells if cell.workers * cell.memory_per_worker_gb <= memory_gb]
+    if not fitting:
         fewest = min(cell.workers for cell in cells)
         raise UserError(
-            f"--memory: {fewest} x {asked} is more than the machine's {memory_gb:.0f} GB: "
+            f"--memory: {fewest} x {heap} is more than the machine's {memory_gb:.0f} GB: "
             f"use at most {memory_gb / fewest:.1f} GB each"
         )
-    return found
+    return fitting
