@@ -53,20 +53,20 @@ def test_two_applications_ran_at_the_same_time_each_on_its_own_cpus(colocated) -
     validate("colocation", document)
     assert [one["name"] for one in document["applications"]] == ["tiny.py", "pause.py"]
     (journal,) = state.glob("studies/colocate/*/trials.jsonl")
-    rounds = {one["arm"]: one for one in map(json.loads, journal.read_text().splitlines())}
+    rounds = {one["turn"]["arm"]: one for one in map(json.loads, journal.read_text().splitlines())}
     assert rounds.keys() == {"split", "serial"}
     both = sorted(rounds["split"]["runs"], key=lambda run: run["member"])
     assert max(run["start_s"] for run in both) < min(run["end_s"] for run in both)
     first, second = sorted(rounds["serial"]["runs"], key=lambda run: run["member"])
     assert first["end_s"] <= second["start_s"]
     for run, share in zip(both, cpus("1-1"), strict=True):
-        kept = state / "records" / run["record"]
+        kept = state / "records" / run["trial"]["record"]
         machine = json.loads((kept / "machine.json").read_text())
         assert set(parse_ids(machine["allowed"]["cpus"])) == share, "what the kernel allowed it"
         plan = json.loads((kept / "record.json").read_text())["plan"]
         assert set(parse_ids(plan["executors"][0]["cpus"])) == share
-    heaps = [heap(state, run["record"]) for run in both]
-    alone = [heap(state, run["record"]) for run in (first, second)]
+    heaps = [heap(state, run["trial"]["record"]) for run in both]
+    alone = [heap(state, run["trial"]["record"]) for run in (first, second)]
     assert max(heaps) < min(alone), "memory is divided too"
 
 
@@ -189,7 +189,7 @@ def test_two_colocations_at_once_have_rounds_and_records_of_their_own(two_at_onc
     assert len({one["id"] for one in documents}) == 2
     assert [arm["rounds"] for arm in documents[1]["arms"]] == [1, 1]
     names = [
-        run["record"]
+        run["trial"]["record"]
         for one in documents
         for line in (state / "studies" / "colocate" / one["id"] / "trials.jsonl")
         .read_text()

@@ -14,7 +14,7 @@ from typing import Any, NoReturn, TypeVar
 from hearth.base.durations import parse_seconds
 from hearth.base.errors import UserError
 from hearth.base.private_files import write_private
-from hearth.cli.hints import REPLACED, elsewhere
+from hearth.cli.hints import elsewhere
 from hearth.machine.plan import BINDINGS, ENGINES, KINDS
 from hearth.spark.submit_args import (
     DRY_RUN,
@@ -219,14 +219,10 @@ def read_lines(file: Path, option: str, refused: Mapping[str, str]) -> list[Subm
 
 
 def read_planning_words(words: Iterable[str], what: str) -> SubmitOptions:
-    """Return the options that the words of a file stand for; what: names it in an error.
-
-    An option that has gone since the file was written is read as what replaces it.
-    """
-    words = [now for word in words for now in REPLACED.get(word, word).split()]
+    """Return the options that the words of a file stand for; what: names it in an error."""
     parser = _Refusing(add_help=False, allow_abbrev=False, prog=what)
     add_submit_options(parser)
-    return submit_line(SplitLine(), parser.parse_args(words)).asked
+    return submit_line(SplitLine(), parser.parse_args(list(words))).asked
 
 
 def from_namespace(kind: type[T], given: Namespace, **more: object) -> T:

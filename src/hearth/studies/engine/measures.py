@@ -56,7 +56,7 @@ def whole_cpu(end: End | None, cpus: int | None) -> dict[str, Measured[float]]:
     With their shares of the time of the CPUs that it was allowed to use, and what it left idle.
     """
     if end is None or end.cpu_user_s is None or end.cpu_system_s is None:
-        before = Absent("not on record: kept by an earlier hearth")
+        before = Absent("not on record")
         return {"cpu_user_s": before, "cpu_system_s": before}
     cpu_s = {"cpu_user_s": end.cpu_user_s, "cpu_system_s": end.cpu_system_s}
     if cpus is None or not end.wall_s:

@@ -7,11 +7,18 @@ from hearth.analysis.document import Analysis
 from hearth.base.absent import Absent
 from hearth.base.errors import UserError
 from hearth.studies.models import scaling
-from hearth.studies.models.binding import PUBLISHED, Binding, BindingGain, Nodes, change, cost
+from hearth.studies.models.binding import (
+    NORMAL_90,
+    PUBLISHED,
+    Binding,
+    BindingGain,
+    Nodes,
+    change,
+    cost,
+)
 from hearth.studies.models.schedule_simulation import Move
-from hearth.studies.models.space import MachineSize
+from hearth.studies.models.space import Interval, MachineSize
 
-_NORMAL = 1.645
 _BY_MASTER = (
     "its executors were not seen: taken to be bound to nodes, as its master local-numa does"
 )
@@ -30,23 +37,17 @@ class RecordedBinding:
 
 
 @dataclass(frozen=True)
-class Effect:
-    """The factor on the run's time as memory gets nearer: low, expected, high."""
-
-    low: float
-    value: float
-    high: float
-
-
-@dataclass(frozen=True)
 class Placed:
-    """A run's binding and nodes, those it is predicted for, and the effect of the change."""
+    """A run's binding and nodes, those it is predicted for, and the effect of the change.
+
+    effect: the factor on the run's time as memory gets nearer.
+    """
 
     ran: RecordedBinding
     binding: Binding
     nodes: int
     move: Move
-    effect: Effect | Absent
+    effect: Interval | Absent
     notes: tuple[str, ...] = ()
 
 
@@ -118,15 +119,15 @@ def placed(
 
 def _effect(
     before: RecordedBinding, binding: Binding, on: int, nodes: Nodes, moved: tuple[float, float]
-) -> Effect | Absent:
+) -> Interval | Absent:
     if nodes.number == 1:
         return Absent("the machine has one NUMA node, so all memory is equally near")
     if moved == (0.0, 0.0):
         if on == 1:
             return Absent("on one node all memory is equally near")
         return Absent(f"the run's executors were bound to {_named(before.binding)} already")
-    middle, reach = moved[0], _NORMAL * moved[1]
-    return Effect(*(math.exp(middle + at * reach) for at in (-1, 0, 1)))
+    middle, reach = moved[0], NORMAL_90 * moved[1]
+    return Interval(*(math.exp(middle + at * reach) for at in (-1, 0, 1)))
 
 
 def _named(binding: Binding) -> str:

@@ -6,12 +6,11 @@ from hearth.base.sizes import show_mb
 from hearth.studies.engine.loss_classes import loss_class
 from hearth.studies.engine.validity import busy_runs
 from hearth.studies.models import search
-from hearth.studies.models.space import Configuration
+from hearth.studies.models.space import Configuration, Interval
 from hearth.studies.tune.result import (
     SCHEMA,
     Best,
     ConfigurationForecast,
-    Interval,
     Scatter,
     ShownConfiguration,
     Tuned,
