@@ -6,7 +6,8 @@ the request and the machine fill. `--scale` makes a size or a number of the stud
 (`{nodes}`), a share of its memory (`{48/1024 of memory}`) or of a node's CPUs (`{8/48 of node}`),
 and executors on some nodes (`{2x3 on nodes}`: three on each of two, or as many as a node has CPUs).
 `{how}`: the repetitions and Spark's settings; `{conf}`: the settings alone, for the second
-application of a pair.
+application of a pair. Of published values that stand together (`[[values]]`), `rows` has what
+differs.
 """
 
 import re
@@ -156,7 +157,10 @@ def preset(name: str) -> Preset:
         raise UserError(f"'{name}' is not a study: {hint}")
     file = resources.files(__package__).joinpath("presets", f"{name}.toml")
     document: dict[str, Any] = tomllib.loads(file.read_text(encoding="utf-8"))
-    return typed({"name": name, **document}, Preset)
+    values = [
+        {**table, **row} for table in document.pop("values", ()) for row in table.get("rows", [{}])
+    ]
+    return typed({"name": name, **document, "values": values}, Preset)
 
 
 def chosen(preset: Preset, request: Request) -> list[Step]:
