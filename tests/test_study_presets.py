@@ -24,7 +24,7 @@ from hearth.studies.colocate import study as colocate
 from hearth.studies.compare import study as compare
 from hearth.studies.engine import arms, kernel_settings
 from hearth.studies.engine.trial import ConcurrentRun, Trial
-from hearth.studies.published.needs import Here, numbers_of
+from hearth.studies.published.needs import Capabilities, numbers_of
 from hearth.studies.published.preset import Preset, names, preset
 from hearth.workloads import catalogue
 from support import ROOT
@@ -60,7 +60,7 @@ def described(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
             return answered(verb, words, json.dumps(request))
 
         monkeypatch.setattr(jvm, "call", call)
-        monkeypatch.setattr(command.Here, "of", lambda of: Here(numbers_of(of), Met()))
+        monkeypatch.setattr(command.Capabilities, "of", lambda of: Capabilities(numbers_of(of), Met()))
 
     monkeypatch.setenv("HEARTH_STATE", str(tmp_path / "state"))
     monkeypatch.setenv("HEARTH_DATA", str(tmp_path / "data"))

@@ -32,7 +32,7 @@ from hearth.studies.engine.arms import Arm
 from hearth.studies.engine.store import Opening
 from hearth.studies.engine.target import ApplicationTarget
 from hearth.studies.engine.trial import Trial, Turn
-from hearth.studies.listing import find_kept, list_studies
+from hearth.studies.listing import find_run_or_study, list_studies
 from support import ROOT, Command, json_lines, require
 
 LONG_GONE = {"pid": 1, "start_ticks": 1}
@@ -243,15 +243,15 @@ def test_one_rule_for_ids_finds_runs_and_studies_alike(hearth: Command, tmp_path
     # One letter more than it has in common with the other.
     beginning = next(kept[0][:n] for n in range(1, 99) if not kept[1].startswith(kept[0][:n]))
     for name in (kept[0], kept[0][-4:], beginning):
-        kind, directory = find_kept(state, name)
+        kind, directory = find_run_or_study(state, name)
         assert kind is not None and (kind.name, directory.name) == ("comparison", kept[0])
         assert again(name) == kept[0]
-    assert find_kept(state, run[-4:]) == find_kept(state, "last")
+    assert find_run_or_study(state, run[-4:]) == find_run_or_study(state, "last")
     assert Comparison.begin(state, "job.py", arms, settings, Opening(resume="last")).head.id == max(
         kept
     )
     with pytest.raises(UserError, match="matches 3 runs and studies: choose from"):
-        find_kept(state, run[:4])
+        find_run_or_study(state, run[:4])
     assert "no run of native has ended" in hearth("runs", "show", kept[0][-4:]).stdout
     assert "no run of native has ended" in hearth("report", kept[0][-4:]).stdout
     refused = hearth("runs", "export", kept[0][-4:])

@@ -13,7 +13,7 @@ _REMEDY = "delete its directory to remove it from the list"
 
 
 @dataclass(frozen=True)
-class KeptStudy:
+class ListedStudy:
     """kind: `comparison`, `characterisation`, `tune`, `colocation`, `study`, `series`. asked: its
     arms and the like. runs: how many have ended; None for a study, whose steps have them.
     """
@@ -27,7 +27,7 @@ class KeptStudy:
     directory: str
 
 
-def find_kept(state_home: Path, name: str) -> tuple[StudyKind | None, Path]:
+def find_run_or_study(state_home: Path, name: str) -> tuple[StudyKind | None, Path]:
     """Return the run or the study that a name stands for; no kind for a run.
 
     A name is an id, the beginning of one, its last four letters, or `last` for the latest run.
@@ -49,10 +49,10 @@ def delete_study(directory: Path) -> None:
     shutil.rmtree(gone)
 
 
-def list_studies(state_home: Path) -> tuple[list[KeptStudy], list[str]]:
+def list_studies(state_home: Path) -> tuple[list[ListedStudy], list[str]]:
     """Return them, the oldest first, and a line for each that cannot be read."""
     problems: list[str] = []
-    studies: list[KeptStudy] = []
+    studies: list[ListedStudy] = []
     for kind in KINDS:
         for directory in kind.directories(state_home):
             try:
@@ -62,9 +62,9 @@ def list_studies(state_home: Path) -> tuple[list[KeptStudy], list[str]]:
     return sorted(studies, key=lambda one: one.started), problems
 
 
-def _kept(kind: StudyKind, directory: Path) -> KeptStudy:
+def _kept(kind: StudyKind, directory: Path) -> ListedStudy:
     head = read_typed(directory / kind.head, ListedHead, _REMEDY).listed
     runs = None if kind is STUDY else len(raw_lines(directory / TRIALS))
-    return KeptStudy(
+    return ListedStudy(
         kind.name, directory.name, head.started, head.application, head.asked, runs, str(directory)
     )

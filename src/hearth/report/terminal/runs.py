@@ -6,7 +6,7 @@ from typing import Any
 from hearth.base.durations import show_seconds
 from hearth.base.sizes import show_bytes
 from hearth.report.terminal.screen import Screen, shown_width, table
-from hearth.studies.listing import KeptStudy
+from hearth.studies.listing import ListedStudy
 
 #: Columns that the master or the question keeps on any screen.
 _LEAST = 12
@@ -15,7 +15,7 @@ _STYLES = {"running": "bold", "failed": "red", "killed": "red", "interrupted": "
 
 def show_runs(
     rows: Sequence[dict[str, Any]],
-    studies: Sequence[KeptStudy],
+    studies: Sequence[ListedStudy],
     applications: int,
     screen: Screen,
     kind: str | None = None,
@@ -61,7 +61,7 @@ def _cut(text: str, width: int) -> str:
     return text if len(text) <= width else f"{text[: width - 1]}…"
 
 
-def _study_cells(kept: KeptStudy) -> tuple[str, ...]:
+def _study_cells(kept: ListedStudy) -> tuple[str, ...]:
     started = kept.started[:19].replace("T", " ")
     what = f"{kept.kind}: {', '.join(kept.asked)}"
     runs = "-" if kept.runs is None else f"{kept.runs} {'run' if kept.runs == 1 else 'runs'}"

@@ -27,7 +27,7 @@ from hearth.studies.engine.store import (
     StudyKind,
 )
 from hearth.studies.engine.trial import Trial
-from hearth.studies.listing import find_kept
+from hearth.studies.listing import find_run_or_study
 from hearth.studies.published.result import Repeated
 from hearth.studies.published.study import PublishedStudy
 from hearth.studies.tune.result import Tuned
@@ -85,7 +85,7 @@ def read_run(name: str, state_home: Path) -> Analysis:
 def _found(name: str, state_home: Path) -> tuple[StudyKind | None, Path]:
     """Return the directory of what hearth keeps: named as it is, or by an id."""
     if name == LAST or not _is_kept(Path(name)):
-        return find_kept(state_home, name)
+        return find_run_or_study(state_home, name)
     return _kind(Path(name)), Path(name)
 
 

@@ -54,17 +54,17 @@ def numbers_of(machine: Topology) -> dict[str, int]:
 
 
 @dataclass(frozen=True)
-class Here:
+class Capabilities:
     """This machine: its numbers, and of other needs the reason why they are not met, or None."""
 
     numbers: Mapping[str, int]
     lacks: Mapping[str, Callable[[], str | None]] = field(default_factory=dict)
 
     @staticmethod
-    def of(machine: Topology) -> "Here":
+    def of(machine: Topology) -> "Capabilities":
         """Return that of the live machine; costly needs are looked at when they are asked for."""
         cpus = sorted(machine.usable_cpus)
-        return Here(
+        return Capabilities(
             numbers_of(machine),
             {
                 "numactl": _no_numactl,

@@ -11,7 +11,7 @@ from typing import Any
 
 from hearth.base.errors import UserError
 from hearth.studies.engine.store import NEW, STUDY, Listed, Opening, Study, started_now
-from hearth.studies.published.needs import Here
+from hearth.studies.published.needs import Capabilities
 from hearth.studies.published.preset import Preset, Request, Step, chosen, preset, words
 from hearth.studies.published.readings import readings, reasons
 from hearth.studies.published.result import Repeated, StepLine, StudyHead, repeated
@@ -29,7 +29,7 @@ class ReadyStep:
     missing: list[str]
 
 
-def ready(preset: Preset, request: Request, machine: Here) -> list[ReadyStep]:
+def ready(preset: Preset, request: Request, machine: Capabilities) -> list[ReadyStep]:
     """Return the steps that are asked for; nothing runs."""
     cold = preset.cold and not request.warm and machine.lack("cold") is None
     return [
@@ -49,7 +49,7 @@ class PublishedStudy(Study[StudyHead, StepLine]):
 
     @staticmethod
     def begin(
-        home: Path, name: str, request: Request, machine: Here, opening: Opening = NEW
+        home: Path, name: str, request: Request, machine: Capabilities, opening: Opening = NEW
     ) -> "PublishedStudy":
         """Return a new one below `home`, or the one to go on with."""
         steps = None if request.steps is None else list(request.steps)

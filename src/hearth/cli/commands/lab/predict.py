@@ -54,7 +54,7 @@ _MOST = 1 << 16
 
 
 @dataclass(frozen=True)
-class Asked:
+class PredictRequest:
     """What to predict for; each field is the option of that name."""
 
     executors: int | None
@@ -101,7 +101,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(options: Namespace) -> int:
     """Predict and show."""
-    prediction = _partitionings(options.run, from_namespace(Asked, options), options.debug)
+    prediction = _partitionings(options.run, from_namespace(PredictRequest, options), options.debug)
     if options.json:
         print(json.dumps(to_json(prediction), indent=2))
         return 0
@@ -110,7 +110,7 @@ def run(options: Namespace) -> int:
     return 0
 
 
-def _partitionings(source: str, request: Asked, debug: bool) -> PredictedPartitionings:
+def _partitionings(source: str, request: PredictRequest, debug: bool) -> PredictedPartitionings:
     for name in ("executors", "cores", "nodes"):
         value = getattr(request, name)
         if value is not None and not 1 <= value <= _MOST:
@@ -163,7 +163,7 @@ def _machine(
     return MachineSize.allowed(this_machine), nodes, []
 
 
-def _placed(request: Asked, analysis: Analysis, machine: MachineSize, nodes: Nodes) -> Placed:
+def _placed(request: PredictRequest, analysis: Analysis, machine: MachineSize, nodes: Nodes) -> Placed:
     """Return where the run was, and where it is predicted for."""
     if request.nodes is not None and request.nodes > nodes.number:
         raise UserError(
@@ -173,7 +173,7 @@ def _placed(request: Asked, analysis: Analysis, machine: MachineSize, nodes: Nod
     return placed(ran(analysis, nodes), request.bind, request.nodes, machine, nodes)
 
 
-def _cells(request: Asked, work: RecordedWork, moved: Placed, nodes: Nodes) -> list[Cell]:
+def _cells(request: PredictRequest, work: RecordedWork, moved: Placed, nodes: Nodes) -> list[Cell]:
     machine = moved.move.machine
     heaps_gb = work.cell.workers * work.cell.memory_per_worker_gb * moved.move.share
     fixed = None if request.memory is None else parse_mb(request.memory, "--memory") / 1024

@@ -40,7 +40,7 @@ from hearth.report.terminal.study import (
 )
 from hearth.studies.engine.progress import continued_with
 from hearth.studies.engine.store import STUDY, Opening, kept_words
-from hearth.studies.published.needs import Here
+from hearth.studies.published.needs import Capabilities
 from hearth.studies.published.preset import Preset, Request, names, preset
 from hearth.studies.published.study import PublishedStudy, ReadyStep, ready
 
@@ -114,7 +114,7 @@ def run(options: Namespace) -> int:
     chosen = None if options.steps is None else tuple(s.strip() for s in options.steps.split(","))
     one, request = preset(options.name), from_namespace(Request, options, steps=chosen)
     _check(request)
-    machine = Here.of(topology(debug=options.debug))
+    machine = Capabilities.of(topology(debug=options.debug))
     steps = ready(one, request, machine)
     if options.action == "show":
         print(_json(one) if options.json else "\n".join(show_preset(one, steps, screen)))
@@ -144,7 +144,7 @@ def _check(request: Request) -> None:
             )
 
 
-def _show_missing(one: Preset, request: Request, machine: Here, steps: list[ReadyStep]) -> None:
+def _show_missing(one: Preset, request: Request, machine: Capabilities, steps: list[ReadyStep]) -> None:
     """Show what cannot run here, and why; raise UserError if no step can."""
     missing = show_missing(one, steps, Screen.of(sys.stderr))
     if one.cold and not request.warm and (why := machine.lack("cold")) is not None:
