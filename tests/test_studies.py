@@ -112,22 +112,31 @@ def test_what_a_machine_lacks_is_said_with_its_number(two_nodes: Path) -> None:
     assert {reason for one in found for reason in one.missing} == {
         "needs 4 NUMA nodes with CPUs and memory, and 2 may be used"
     }
-    (first, *_) = ready(preset("baig-sweep"), Request(), Capabilities({**TWO, "memory_mb": 8 << 10}, MET))
+    (first, *_) = ready(
+        preset("baig-sweep"), Request(), Capabilities({**TWO, "memory_mb": 8 << 10}, MET)
+    )
     assert first.missing == ["its data of 47 GB exceed the memory of 8 GB: --scale 0.08"]
 
 
 def test_heaps_are_the_studys_scaled_and_a_machine_that_is_too_small_for_them_says_so() -> None:
     whole, small = (
-        ready(preset("chiba-kmeans"), Request(scale), Capabilities(TWO, MET))[0] for scale in (1.0, 0.01)
+        ready(preset("chiba-kmeans"), Request(scale), Capabilities(TWO, MET))[0]
+        for scale in (1.0, 0.01)
     )
     heaps = [one.command[one.command.index("--memory") + 1] for one in (whole, small)]
     assert heaps == ["49152m", "1024m"] and not whole.missing
-    (tight,) = ready(preset("chiba-kmeans"), Request(), Capabilities({**TWO, "memory_mb": 96 << 10}, MET))
+    (tight,) = ready(
+        preset("chiba-kmeans"), Request(), Capabilities({**TWO, "memory_mb": 96 << 10}, MET)
+    )
     limit = "64 GB, two thirds of the memory"
     assert tight.missing == [f"its heaps of 96 GB exceed {limit}: --scale 0.6"]
-    (fits,) = ready(preset("chiba-kmeans"), Request(0.6), Capabilities({**TWO, "memory_mb": 96 << 10}, MET))
+    (fits,) = ready(
+        preset("chiba-kmeans"), Request(0.6), Capabilities({**TWO, "memory_mb": 96 << 10}, MET)
+    )
     assert not fits.missing
-    (least,) = ready(preset("chiba-kmeans"), Request(0.02), Capabilities({**TWO, "memory_mb": 2560}, MET))
+    (least,) = ready(
+        preset("chiba-kmeans"), Request(0.02), Capabilities({**TWO, "memory_mb": 2560}, MET)
+    )
     assert least.missing == [
         "its heaps of 2 GB exceed 1.7 GB, two thirds of the memory: at no --scale are they below "
         "2 GB: use a machine with more memory"

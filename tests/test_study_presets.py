@@ -60,7 +60,9 @@ def described(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
             return answered(verb, words, json.dumps(request))
 
         monkeypatch.setattr(jvm, "call", call)
-        monkeypatch.setattr(command.Capabilities, "of", lambda of: Capabilities(numbers_of(of), Met()))
+        monkeypatch.setattr(
+            command.Capabilities, "of", lambda of: Capabilities(numbers_of(of), Met())
+        )
 
     monkeypatch.setenv("HEARTH_STATE", str(tmp_path / "state"))
     monkeypatch.setenv("HEARTH_DATA", str(tmp_path / "data"))

@@ -12,7 +12,7 @@ from hearth.analysis import metrics
 from hearth.analysis.analysis import analyse
 from hearth.analysis.counter_samples import Count
 from hearth.analysis.document import Analysis
-from hearth.base.codec import to_json, typed
+from hearth.base.codec import to_json
 from hearth.record.counters import PERF_METRICS, peak_bandwidth
 from hearth.record.probes.base import Roots, SampledProcess
 from hearth.record.probes.counters import CountersProbe

@@ -60,9 +60,7 @@ def line(arm: str, repetition: int, *seconds: float | None, serial: bool = False
     return replace(whole, seconds=None, failure="; ".join(said)) if said else whole
 
 
-def said(
-    *lines: Trial, head: ColocationHead = HEAD, known: PriorCurves | None = None
-) -> Colocated:
+def said(*lines: Trial, head: ColocationHead = HEAD, known: PriorCurves | None = None) -> Colocated:
     place = Colocation(Path("/nowhere/x/y"), head)
     place.trials = list(lines)
     found = None if known is None else predicted(known, [(1, 1)], head.settings.objective)
@@ -218,9 +216,7 @@ def test_predicted_is_held_against_measured() -> None:
 
 def test_runs_of_each_alone_tell_what_a_share_costs_with_an_interval() -> None:
     def alone(name: str, units: int, repetition: int, seconds: float) -> Trial:
-        return a_round(
-            name, f"alone on {units}", repetition, None, [ran(0, 0, seconds, seconds)]
-        )
+        return a_round(name, f"alone on {units}", repetition, None, [ran(0, 0, seconds, seconds)])
 
     lines = [alone("a.py", 2, -1, 99)]
     for r, base in enumerate((10.0, 11.0, 10.5)):

@@ -211,13 +211,11 @@ def test_comparisons_and_characterisations_are_in_the_same_listing(
     alone.keep(Trial(Turn("job.py", "native", 0), 1.0))
     asked = [
         TargetQuestion(
-            ApplicationTarget(read_line(["job.py"])), Question("smt", "Threads", "a paper")
+            ApplicationTarget(read_line(["job.py"])),
+            Question("smt", "Threads", "a paper", unanswerable="one core"),
         )
     ]
-    settings = CharacterisationSettings(1, 0, 1)
-    unanswerable = [replace(one, question=replace(one.question, unanswerable="one core")) for one
-                    in asked]  # fmt: skip
-    whole = Characterisation.begin(state, "job.py", unanswerable, settings)
+    whole = Characterisation.begin(state, "job.py", asked, CharacterisationSettings(1, 0, 1))
     (state / "studies" / "compare" / "damaged").mkdir()
     done = hearth("runs")
     _, *rows = done.stdout.splitlines()

@@ -281,7 +281,9 @@ def test_where_runs_scatter_too_much_nothing_is_kept_and_it_is_said(tmp_path: Pa
 def _loaded(kept: Tune, own: float, others: float = 0.0) -> Tune:
     """The tune, with other programs' share of the CPUs during its runs."""
     kept.trials = [
-        replace(line, measures={"other_load": own if tune.configuration_of(line) == CURRENT else others})
+        replace(
+            line, measures={"other_load": own if tune.configuration_of(line) == CURRENT else others}
+        )
         for line in kept.trials
     ]
     return kept

@@ -39,9 +39,9 @@ def _options(parser: ArgumentParser, name: str) -> Iterator[tuple[str, str]]:
 
 
 def elsewhere(word: str, nearest_own: str | None) -> str | None:
-    """Return what to say of an option that a command does not have; nearest_own: the nearest that it has.
+    """Return what to say of an option that a command does not have.
 
-    None where no command has one of this name or like it.
+    nearest_own: the nearest that it has. None where no command has one of this name or like it.
     """
     name = word.partition("=")[0]
     if name in REPLACED:

@@ -258,7 +258,9 @@ def _refuse_late_dry_run(split: SplitLine, marked: str) -> None:
 
 def _with_options_behind(split: SplitLine, known: Mapping[str, bool]) -> SplitLine:
     """Return the line of a workload, the command's own options taken from behind its name."""
-    commands_own = {name: takes for name, takes in known.items() if name not in (*_PLANNING, *_EVERYWHERE)}
+    commands_own = {
+        name: takes for name, takes in known.items() if name not in (*_PLANNING, *_EVERYWHERE)
+    }
     words, left = take_options(split.application[1:], commands_own)
     application = [split.application[0], *left]
     return replace(split, hearth=[*split.hearth, *words], application=application)

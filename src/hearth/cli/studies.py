@@ -67,7 +67,11 @@ def with_kept_words(
 
 
 def show_result(
-    document: object, as_json: bool, html: Path | None, kept: str = "", runs: Sequence[Analysis] = ()
+    document: object,
+    as_json: bool,
+    html: Path | None,
+    kept: str = "",
+    runs: Sequence[Analysis] = (),
 ) -> None:
     """Print the document of a study, and write it as a page with these runs.
 

@@ -95,7 +95,9 @@ def profile(
     with claimed(paths.state_home(), name, record) as directory, plain_path(directory) as plain:
         gc_log = local_log_name(directory.name, "%p")
         instrumented = observed(submission.launch, submission.settings, master, plain, gc_log)
-        instrumented = replace(instrumented, launch=handed_over(instrumented.launch, line, paths.state_home()))
+        instrumented = replace(
+            instrumented, launch=handed_over(instrumented.launch, line, paths.state_home())
+        )
         head = _head(instrumented, submission, line, arm, debug)
         if flame:
             head = replace(head, flame=_jcmd(), flame_agent=async_profiler())

@@ -68,10 +68,10 @@ from hearth.studies.compare.study import run as run_study
 from hearth.studies.compare.verdict import compared
 from hearth.studies.engine.arms import (
     AS_IS,
-    Arm,
     DEFAULT,
     DEFAULT_NATIVE,
     FIXED,
+    Arm,
     arms_named,
     fixing_arms,
     profile_words,
@@ -81,8 +81,8 @@ from hearth.studies.engine.arms import (
     version_arms,
     workload_words,
 )
-from hearth.studies.engine.runner import check_cold
 from hearth.studies.engine.progress import Quiet, StudyProgress, continued_with
+from hearth.studies.engine.runner import check_cold
 from hearth.studies.engine.statistics import LOOKS
 from hearth.studies.engine.store import COMPARE, Opening
 from hearth.studies.engine.target import Target, WorkloadTarget, target_of, tuned_as
@@ -221,7 +221,9 @@ def _fixes(options: CompareCommand, names: list[str]) -> list[Arm]:
     if options.keep:
         raise UserError("--keep: not accepted with fixed:NAME: hearth doctor --fix NAME keeps it")
     requested = options.line.asked
-    request = PlanRequest(workload=requested.workload, executors=requested.executors, cores=requested.cores)
+    request = PlanRequest(
+        workload=requested.workload, executors=requested.executors, cores=requested.cores
+    )
     switch = Switch.of(paths.state_home())
     with read_machine(None, request, options.debug) as machine:
         return fixing_arms(
@@ -316,7 +318,9 @@ def _list(options: CompareCommand, redaction: Redaction, arms: list[Arm]) -> Non
 def _compare(options: CompareCommand, planned: PlannedTarget, arms: list[Arm]) -> int:
     if not is_application(options.line.application[0]):
         planning = options.line.asked.to_words()
-        arms = [replace(one, words=(*planning, *one.words)) if one.is_planned else one for one in arms]
+        arms = [
+            replace(one, words=(*planning, *one.words)) if one.is_planned else one for one in arms
+        ]
     if options.dry_run:
         _list(options, planned.redaction, arms)
         return 0

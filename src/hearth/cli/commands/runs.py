@@ -200,7 +200,9 @@ def _chosen(runs: list[str], older_than: str | None) -> list[Record | Path]:
     home = paths.state_home()
     if older_than is None:
         named = [find_run_or_study(home, name) for name in runs]
-        chosen = [read_record(directory) if kind is None else directory for kind, directory in named]
+        chosen = [
+            read_record(directory) if kind is None else directory for kind, directory in named
+        ]
         for one in chosen:
             if isinstance(one, Record) and one.running:
                 pid = one.head.owner.pid

@@ -88,7 +88,9 @@ def stream_rows(found: BenchResult) -> list[list[str]]:
             results = _measured(found.cases_of(job.application, arm.name))
             streams = [result["streaming"] for result in results if "streaming" in result]
             if streams:
-                times = [one["processing_ms"] for one in streams if "median" in one["processing_ms"]]
+                times = [
+                    one["processing_ms"] for one in streams if "median" in one["processing_ms"]
+                ]
                 delays = [one["scheduling_delay_ms"] for one in streams]
                 shown.append([
                     job.application,

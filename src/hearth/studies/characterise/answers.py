@@ -352,7 +352,9 @@ def _rates(
     """Return the processing time of a batch, delay, and whether it kept up, by events a second."""
     streams = [_stream(arm, trials) for arm in arms]
     kept_up = [s.rate for s in streams if s.kept_up]
-    most = f"it kept up at {max(kept_up):,} events/s" if kept_up else "it kept up at none of the rates"
+    most = (
+        f"it kept up at {max(kept_up):,} events/s" if kept_up else "it kept up at none of the rates"
+    )
     times = ", ".join(f"{s.processing_ms:.0f} ms at {s.rate:,}/s" for s in streams)
     sentence = f"A batch takes {times} (medians); {most}."
     return MeasuredAnswer(sentence, streams=streams)

@@ -124,7 +124,9 @@ def questions(machine: Surroundings, keys: Sequence[str]) -> list[Question]:
 def _kinds(machine: Surroundings) -> Question:
     question = Question("kinds", "Does streaming use the machine like batch?", "Awan 2016")
     if machine.job is None:
-        return _not(question, "it needs one of hearth's workloads: hearth lab characterise word-count")
+        return _not(
+            question, "it needs one of hearth's workloads: hearth lab characterise word-count"
+        )
     batch = {stream: job for job, stream in COUNTERPARTS.items()} | {j: j for j in COUNTERPARTS}
     if machine.job.name not in batch:
         pairs = ", ".join(COUNTERPARTS)
@@ -176,7 +178,9 @@ def _cores(machine: Surroundings) -> Question:
     if len(cores) < 2:
         return _not(question, "only one core may be used here")
     numbers = sorted({*(1 << n for n in range(len(cores).bit_length())), len(cores)})
-    return replace(question, arms=tuple(_restricted(counted(n, "core"), cores[:n]) for n in numbers))
+    return replace(
+        question, arms=tuple(_restricted(counted(n, "core"), cores[:n]) for n in numbers)
+    )
 
 
 def _smt(machine: Surroundings) -> Question:
@@ -241,7 +245,9 @@ def _bandwidth(machine: Surroundings) -> Question:
 
 
 def _executors(machine: Surroundings) -> Question:
-    question = Question("executors", "How many executors for the same cores and memory?", "Awan 2016")
+    question = Question(
+        "executors", "How many executors for the same cores and memory?", "Awan 2016"
+    )
     cpus = len(machine.cpus)
     counts, notes = _even_counts(cpus)
     if len(counts) < 2:

@@ -162,9 +162,7 @@ class Colocated:
     rounds: list[ShownRound] = field(default_factory=list)
 
 
-def known_alone(
-    head: ColocationHead, lines: Sequence[Trial], shared: Shared
-) -> PriorCurves | None:
+def known_alone(head: ColocationHead, lines: Sequence[Trial], shared: Shared) -> PriorCurves | None:
     """Return what each application's runs alone show; None if there were none.
 
     The slowdown on a share is over pairs of runs of one repetition, with their interval.
@@ -175,11 +173,20 @@ def known_alone(
         times: dict[int, dict[int, float]] = {}
         for line in lines:
             is_measured = line.turn.subject == member.name and line.turn.counts
-            if is_measured and line.arm.startswith(ALONE) and line.runs and line.runs[0].trial.seconds:
+            if (
+                is_measured
+                and line.arm.startswith(ALONE)
+                and line.runs
+                and line.runs[0].trial.seconds
+            ):
                 units = int(line.arm.removeprefix(ALONE))
                 times.setdefault(units, {})[line.repetition] = line.runs[0].trial.seconds
         base = times.get(whole, {})
-        slow = {str(n): of for n, is_measured in times.items() if (of := _paired(is_measured, base)) is not None}
+        slow = {
+            str(n): of
+            for n, is_measured in times.items()
+            if (of := _paired(is_measured, base)) is not None
+        }
         if not base or not slow:
             return None
         alone_s = statistics.median(base.values())

@@ -218,9 +218,9 @@ def _other_plans(trials: Sequence[Trial]) -> list[ValidityWarning]:
     return [
         ValidityWarning(
             "other-plan",
-            f"{name} did not run with the same executors each time ({of_arm[0]}, and later {of_arm[1]}), "
-            "for example because another application started or ended: compare again on an idle "
-            "machine",
+            f"{name} did not run with the same executors each time ({of_arm[0]}, and later "
+            f"{of_arm[1]}), for example because another application started or ended: compare "
+            "again on an idle machine",
         )
         for name, of_arm in plans.items()
         if len(of_arm) > 1

@@ -283,7 +283,14 @@ def profile_words(arm: Arm, line: SubmitLine) -> list[str]:
     planning = [*line.asked.to_words(), *arm.words] if planned else []
     confs = [word for key, value in arm.conf for word in ("--conf", f"{key}={value}")]
     application = marked_application(arm.application or line.application)
-    return [*planning, *named, *without_master.option_words, *properties_words(arm), *confs, *application]
+    return [
+        *planning,
+        *named,
+        *without_master.option_words,
+        *properties_words(arm),
+        *confs,
+        *application,
+    ]
 
 
 def workload_words(arm: Arm) -> list[str]:

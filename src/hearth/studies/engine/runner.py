@@ -37,8 +37,8 @@ def run_arm(
 ) -> Trial:
     """Return one run with its measures.
 
-    log: the name of its log, which stays where it failed. others: the arms of the study, which may change
-    the machine. Raises UserError where the machine is not as in the runs before.
+    log: the name of its log, which stays where it failed. others: the arms of the study, which may
+    change the machine. Raises UserError where the machine is not as in the runs before.
     """
     trial = run_on_record(study, target, arm, turn, log, cold=cold)
     if trial.failure is not None:

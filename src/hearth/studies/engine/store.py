@@ -244,8 +244,8 @@ class Study(ABC, Generic[Head, Line]):
         """Make a new one, or go on with that of `opening.resume`.
 
         name: what its id is made of. head: of an id. identity: what must be the same for it to go
-        on; None for what the head says. Raises UserError where it cannot be written, or was asked for
-        in another way.
+        on; None for what the head says. Raises UserError where it cannot be written, or was asked
+        for in another way.
         """
         if opening.resume is not None:
             directory = to_resume(cls.kind, state_home, opening.resume)
@@ -328,7 +328,9 @@ class Study(ABC, Generic[Head, Line]):
         """
         if self._first is None:
             there = [records_home(self.state_home) / name for name in self.records() if name]
-            self._first = next((read_record(directory) for directory in there if directory.is_dir()), record)
+            self._first = next(
+                (read_record(directory) for directory in there if directory.is_dir()), record
+            )
         refuse_unlike(self._first, record, besides)
 
 
@@ -337,9 +339,7 @@ def kept_words(kind: StudyKind, state_home: Path, number: str) -> list[str]:
     directory = to_resume(kind, state_home, number)
     name, option = directory.name, f"--resume {directory.name}"
     if not (directory / _COMMAND).is_file():
-        raise UserError(
-            f"--resume: the command of {name} was not kept: type it, with {option}"
-        )
+        raise UserError(f"--resume: the command of {name} was not kept: type it, with {option}")
     return read_typed(directory / _COMMAND, TypedCommand, REMEDY).again(name, option)
 
 

@@ -148,7 +148,9 @@ def target_of(line: SubmitLine, verb: str) -> tuple[Target, Job | None]:
     all_targets = targets(line)
     if len(all_targets) != 1:
         names = ", ".join(target.name for target, _ in all_targets[:3])
-        raise UserError(f"'{name}' is {len(all_targets)} workloads: {verb} one of them, such as {names}")
+        raise UserError(
+            f"'{name}' is {len(all_targets)} workloads: {verb} one of them, such as {names}"
+        )
     return all_targets[0]
 
 

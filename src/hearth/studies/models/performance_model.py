@@ -200,7 +200,9 @@ def switching(parameters: Array, machine: MachineSize, cells: Sequence[Cell]) ->
 _SWITCHING_ANYWAY = 0.1
 
 
-def agreeing(parameters: Array, machine: MachineSize, measured: Mapping[Cell, ModelEvidence]) -> Array:
+def agreeing(
+    parameters: Array, machine: MachineSize, measured: Mapping[Cell, ModelEvidence]
+) -> Array:
     """Return how well each imagined application agrees with what was measured; sums to 1.
 
     Zero is no evidence, for a short run may not collect at all. Of switches only how they change

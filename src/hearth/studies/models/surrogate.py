@@ -161,7 +161,9 @@ class _Prior:
         measured_ones = [one.log_seconds is not None for one in tables[1:]]
         self._number, self._noise = sizes[0], noise
         self._table = np.repeat(np.arange(len(tables)), sizes)
-        measured = [np.arange(starts[at], starts[at + 1]) for at, yes in enumerate(measured_ones, 1) if yes]
+        measured = [
+            np.arange(starts[at], starts[at + 1]) for at, yes in enumerate(measured_ones, 1) if yes
+        ]
         self._at: Indices = np.concatenate([*measured, np.array(tried, dtype=np.intp)])
         self._of = self._table[self._at]
         known = [one.log_seconds for one in tables[1:] if one.log_seconds is not None]
@@ -207,7 +209,10 @@ class _Prior:
         gain, surprise = solved[:, :-1], solved[:, -1]
         # The target's own rows are the last: their part is its likelihood given the others.
         of_target = self._of[rows] == 0
-        evidence = -0.5 * surprise[of_target] @ surprise[of_target] - np.log(np.diag(root)[of_target]).sum()
+        evidence = (
+            -0.5 * surprise[of_target] @ surprise[of_target]
+            - np.log(np.diag(root)[of_target]).sum()
+        )
         return _Posterior(
             self._mean + gain.T @ surprise, variance - (gain**2).sum(axis=0), float(evidence)
         )

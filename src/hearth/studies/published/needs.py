@@ -10,9 +10,9 @@ from hearth.base.sizes import show_bytes
 from hearth.machine.topology import Topology
 from hearth.record.probes import survey
 from hearth.record.probes.base import Roots
-from hearth.studies.engine.runner import cannot_drop_caches
 from hearth.studies.engine import kernel_settings
 from hearth.studies.engine.arms import cannot_switch, no_docker
+from hearth.studies.engine.runner import cannot_drop_caches
 from hearth.studies.published.preset import Step, data_bytes, heap_mb
 
 _COUNTED = re.compile(r"(?<!\d)(\d+) ([a-z]+)")

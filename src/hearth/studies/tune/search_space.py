@@ -123,7 +123,9 @@ def space(
     configurations, refused = builder.answered(wanted)
     configurations = list(_once([*configurations, *builder.unbound(configurations)]))
     offered = builder.offered(vary)
-    beside = _nearest(configurations[0], builder.beside(configurations, offered), MOST - len(configurations))
+    beside = _nearest(
+        configurations[0], builder.beside(configurations, offered), MOST - len(configurations)
+    )
     more, unfit = builder.answered(beside)
     configurations = list(_once([*configurations, *more]))
     current = builder.current()
@@ -230,7 +232,9 @@ class _Builder:
             for values in _combinations(vary)
         ]
 
-    def answered(self, wanted: Sequence[Configuration]) -> tuple[list[Configuration], list[Refused]]:
+    def answered(
+        self, wanted: Sequence[Configuration]
+    ) -> tuple[list[Configuration], list[Refused]]:
         """Return those that the planner says fit, with what it says of them; and the others."""
         answers = plans([self.request(one) for one in wanted], self.debug) if wanted else []
         if wanted and not wanted[0].cores and isinstance(answers[0], UserError):
@@ -248,10 +252,14 @@ class _Builder:
         offered = [key for key in (SHUFFLE_PARTITIONS, STORAGE_SHARE)
                  if key not in vary and key not in self.settings]  # fmt: skip
         return (
-            [*offered, EXECUTOR_MEMORY] if self.free_memory and EXECUTOR_MEMORY not in vary else offered
+            [*offered, EXECUTOR_MEMORY]
+            if self.free_memory and EXECUTOR_MEMORY not in vary
+            else offered
         )
 
-    def beside(self, planned: Sequence[Configuration], offered: Sequence[str]) -> list[Configuration]:
+    def beside(
+        self, planned: Sequence[Configuration], offered: Sequence[str]
+    ) -> list[Configuration]:
         """Return bound executors or one JVM with the plan's collector, one setting changed each."""
         base = [
             one for one in planned

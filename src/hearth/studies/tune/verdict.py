@@ -4,6 +4,7 @@ from hearth.analysis.findings import OTHER_LOAD_SHARE
 from hearth.base.absent import Absent, Measured
 from hearth.base.sizes import show_mb
 from hearth.studies.engine.loss_classes import loss_class
+from hearth.studies.engine.trial import Trial
 from hearth.studies.engine.validity import busy_runs
 from hearth.studies.models import search
 from hearth.studies.models.space import Configuration, Interval
@@ -17,7 +18,6 @@ from hearth.studies.tune.result import (
     TunedSpace,
     TunedTrial,
 )
-from hearth.studies.engine.trial import Trial
 from hearth.studies.tune.study import Tune, configuration_of, search_trial
 
 #: A measure explains a difference where it differs by more than this share.
@@ -187,7 +187,9 @@ def _why(tune: Tune, now: search.Outlook) -> list[str]:
         return []
     notes = []
     if best.cell != users.cell or bool(best.executors) != bool(users.executors):
-        notes.append(f"{best.shown} with {_heap(best)}, instead of {users.shown} with {_heap(users)}")
+        notes.append(
+            f"{best.shown} with {_heap(best)}, instead of {users.shown} with {_heap(users)}"
+        )
     elif best.choices != users.choices:
         notes.append(f"{best.shown} instead of {users.shown}")
     first = {configuration_of(trial): trial.measures or {} for trial in reversed(tune.trials)

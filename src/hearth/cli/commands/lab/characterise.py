@@ -160,9 +160,7 @@ def _check(line: SubmitLine, spark: Mapping[str, str]) -> None:
         raise UserError(f"--master: set by each question: leave out '{master}'")
 
 
-def _questions(
-    options: CharacteriseCommand, spark: Mapping[str, str]
-) -> list[TargetQuestion]:
+def _questions(options: CharacteriseCommand, spark: Mapping[str, str]) -> list[TargetQuestion]:
     """Return the questions of each target, from the command line and this machine."""
     line = options.line
     keys = KEYS if options.questions is None else [k.strip() for k in options.questions.split(",")]
@@ -189,7 +187,9 @@ def _begun(
     opening = Opening(redaction, options.resume, options.typed)
     answerable = [one.question.key for one in target_questions if one.question.unanswerable is None]
     sustained = sustained_gb_s() if "bandwidth" in answerable else None
-    return Characterisation.begin(paths.state_home(), name, target_questions, settings, opening, sustained)
+    return Characterisation.begin(
+        paths.state_home(), name, target_questions, settings, opening, sustained
+    )
 
 
 def _listed(asked: list[TargetQuestion], settings: CharacterisationSettings) -> list[str]:

@@ -175,6 +175,8 @@ def _show_results(folder: Path) -> bool:
         wrong = [difference(answer[name], rows) for answer in answers]
         differences = [sentence for sentence in wrong if sentence is not None]
         good = good and not differences
-        verdict = f"DIFFERENT: {differences[0]}" if differences else f"equal in all {len(answers)} runs"
+        verdict = (
+            f"DIFFERENT: {differences[0]}" if differences else f"equal in all {len(answers)} runs"
+        )
         print(f"  {name:<6} {len(rows):>5} rows  {verdict}")
     return good

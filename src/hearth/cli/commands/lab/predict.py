@@ -163,7 +163,9 @@ def _machine(
     return MachineSize.allowed(this_machine), nodes, []
 
 
-def _placed(request: PredictRequest, analysis: Analysis, machine: MachineSize, nodes: Nodes) -> Placed:
+def _placed(
+    request: PredictRequest, analysis: Analysis, machine: MachineSize, nodes: Nodes
+) -> Placed:
     """Return where the run was, and where it is predicted for."""
     if request.nodes is not None and request.nodes > nodes.number:
         raise UserError(

@@ -148,7 +148,9 @@ def _check_names(job: catalogue.Job, words: Sequence[str]) -> None:
     for word in left:
         name, equals, _ = word.partition("=")
         if name.startswith("--") and name not in known:
-            run_options = [option for option, having in commands_with().items() if "lab run" in having]
+            run_options = [
+                option for option, having in commands_with().items() if "lab run" in having
+            ]
             hint = elsewhere(name, nearest(name, [*known, *run_options]))
             those = f"it has {', '.join(known) or 'none'}"
             raise UserError(f"{name}: {job.name} has no such parameter: {hint or those}")

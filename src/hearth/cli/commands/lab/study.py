@@ -144,7 +144,9 @@ def _check(request: Request) -> None:
             )
 
 
-def _show_missing(one: Preset, request: Request, machine: Capabilities, steps: list[ReadyStep]) -> None:
+def _show_missing(
+    one: Preset, request: Request, machine: Capabilities, steps: list[ReadyStep]
+) -> None:
     """Show what cannot run here, and why; raise UserError if no step can."""
     missing = show_missing(one, steps, Screen.of(sys.stderr))
     if one.cold and not request.warm and (why := machine.lack("cold")) is not None:
