@@ -176,9 +176,9 @@ class Heard(StudyProgress):
         super().__init__()
         self.said: list[str] = []
 
-    def run(self, *told: Any) -> None:
+    def run(self, *told: Any) -> Trial:
         self.said.append(self.question)
-        super().run(*told)
+        return super().run(*told)
 
 
 def test_the_best_so_far_is_named_with_the_time_that_it_took(tmp_path: Path) -> None:
