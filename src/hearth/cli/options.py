@@ -222,7 +222,7 @@ def read_planning_words(words: Iterable[str], what: str) -> SubmitOptions:
     """Return the options that the words of a file stand for; what: names it in an error."""
     parser = _Refusing(add_help=False, allow_abbrev=False, prog=what)
     add_submit_options(parser)
-    return submit_line(SplitLine(), parser.parse_args(list(words))).asked
+    return submit_line(SplitLine(), parser.parse_args(list(words))).planning
 
 
 def from_namespace(kind: type[T], given: Namespace, **more: object) -> T:

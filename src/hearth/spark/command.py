@@ -113,10 +113,10 @@ def sized_by_master(options: SubmitOptions, master: str | None) -> SubmitOptions
 
 def passed_through(spark_submit: Path, line: SubmitLine, reason: str) -> Launch:
     """Return spark-submit with what the user typed, less hearth's own options."""
-    idle = replace(line.asked, reserve_cpus=None).to_words()
+    idle = replace(line.planning, reserve_cpus=None).to_words()
     ignored = f", so {' '.join(idle)} has no effect" if idle else ""
     note = f"{reason}: hearth only passes through the command{ignored}"
-    prefix = restricted(line.asked)
+    prefix = restricted(line.planning)
     return Launch(spark_submit, line.options, line.application, {}, [note], prefix)
 
 
@@ -152,7 +152,7 @@ def composed(
     if path:
         options.append(Option("--driver-class-path", path))
     bound = ["taskset", "--cpu-list", plan.driver.cpus] if plan.driver.bound else []
-    prefix = bound or restricted(line.asked)
+    prefix = bound or restricted(line.planning)
     return Launch(spark_submit, options, line.application, {}, notes, prefix)
 
 

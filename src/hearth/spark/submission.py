@@ -77,7 +77,7 @@ def prepare(
 
     settings: the user's, of `read_settings`. Raises UserError.
     """
-    leave_reserved(line.asked)
+    leave_reserved(line.planning)
     master = user_master(line, settings, os.environ)
     remote = user_remote(line, settings, os.environ)
     reason = command.pass_through_reason(line, master, remote)
@@ -90,7 +90,7 @@ def prepare(
 
 def plan_of(line: SubmitLine, settings: Mapping[str, str], debug: bool = False) -> Plan | None:
     """Return the plan by which a line would run; None where hearth does not plan it."""
-    leave_reserved(line.asked)
+    leave_reserved(line.planning)
     master = user_master(line, settings, os.environ)
     remote = user_remote(line, settings, os.environ)
     if command.pass_through_reason(line, master, remote) is not None:
@@ -106,7 +106,7 @@ def _checked(
     paths.check_spark(paths.spark_home())
     _check(line, settings)
     check_local_dirs(settings, os.environ)
-    line = replace(line, asked=command.sized_by_master(line.asked, master))
+    line = replace(line, planning=command.sized_by_master(line.planning, master))
     return _with_variables(*_with_engine(line, settings))
 
 
@@ -121,7 +121,7 @@ def _planned(
     plan, inherited = _plan(line, settings, occasion)
     check_application(line.application[0])
     show_plan(plan)
-    additions = _additions(line.asked, settings, plan)
+    additions = _additions(line.planning, settings, plan)
     jar = paths.hearth_jar() if plan.needs_jar else None
     # `local[n]` starts from plain Spark's archive, which has the classes of tasks as well.
     first = jar if plan.master.startswith("local-numa") else None
@@ -210,7 +210,7 @@ def _with_engine(
     line: SubmitLine, settings: Mapping[str, str]
 ) -> tuple[SubmitLine, Mapping[str, str]]:
     """Add the plugin of the native engine that the user asks for to line and settings."""
-    loaded = with_engine(line.asked.engine, dict(settings))
+    loaded = with_engine(line.planning.engine, dict(settings))
     if loaded == settings:
         return line, settings
     return line.adding(Option("--conf", f"{PLUGINS}={loaded[PLUGINS]}")), loaded
@@ -224,10 +224,10 @@ def _plan(
     # Spark looks there first and would ignore the plan's directory.
     if os.environ.get("SPARK_LOCAL_DIRS"):
         conf["spark.local.dir"] = os.environ["SPARK_LOCAL_DIRS"]
-    if line.asked.when_full is not None:
-        conf[_WHEN_FULL] = line.asked.when_full
+    if line.planning.when_full is not None:
+        conf[_WHEN_FULL] = line.planning.when_full
     line, named = _with_named_files(line, conf)
-    request = line.asked.plan_request(conf, python=line.is_python).document()
+    request = line.planning.plan_request(conf, python=line.is_python).document()
     if occasion.dry_run:
         return _saying(planned(request, occasion.debug), named), ()
     name = Redaction.of(settings).text(settings.get("spark.app.name") or line.application[0])
@@ -238,13 +238,13 @@ def _plan(
 
 def _with_named_files(line: SubmitLine, conf: Mapping[str, str]) -> tuple[SubmitLine, list[Reason]]:
     """Add the size of the input that the arguments name, unless the user gives it; say why."""
-    if line.asked.input is not None or "spark.hearth.input" in conf:
+    if line.planning.input is not None or "spark.hearth.input" in conf:
         return line, []
     size = named_files.large_input(line.application[1:])
     if size is None:
         return line, []
-    options = replace(line.asked, input=f"{size}b")
-    return replace(line, asked=options), [named_files.reason(size)]
+    options = replace(line.planning, input=f"{size}b")
+    return replace(line, planning=options), [named_files.reason(size)]
 
 
 def _saying(plan: Plan, more: list[Reason]) -> Plan:
@@ -253,7 +253,7 @@ def _saying(plan: Plan, more: list[Reason]) -> Plan:
 
 def _notes(line: SubmitLine, plan: Plan) -> list[str]:
     named = [f"input {r.value}: {r.because}" for r in plan.reasons if r.decision == "input"]
-    return [*named, *_idle(line.asked, plan), *late_options(line.application)]
+    return [*named, *_idle(line.planning, plan), *late_options(line.application)]
 
 
 def _idle(options: SubmitOptions, plan: Plan) -> list[str]:

@@ -220,7 +220,7 @@ def _fixes(options: CompareCommand, names: list[str]) -> list[Arm]:
     """Return the machine as it is, and with findings of the doctor's fixed."""
     if options.keep:
         raise UserError("--keep: not accepted with fixed:NAME: hearth doctor --fix NAME keeps it")
-    requested = options.line.asked
+    requested = options.line.planning
     request = PlanRequest(
         workload=requested.workload, executors=requested.executors, cores=requested.cores
     )
@@ -250,7 +250,7 @@ def _versions(options: CompareCommand, settings: Mapping[str, str]) -> int:
 def _tuned(line: SubmitLine, settings: Mapping[str, str]) -> Arm:
     """Return the arm of what `hearth tune` found."""
     for name in ("--executors", "--cores"):
-        if name in line.asked.given:
+        if name in line.planning.given:
             raise UserError(
                 f"{name}: conflicts with the arm tuned, which sets it: leave one of them out"
             )
@@ -267,13 +267,13 @@ def _planned(options: CompareCommand, settings: Mapping[str, str]) -> PlannedTar
     if job is None:
         return PlannedTarget(target, line, settings)
     assert isinstance(target, WorkloadTarget)
-    given = {*line.asked.given, *(["--keep"] if options.keep else [])}
+    given = {*line.planning.given, *(["--keep"] if options.keep else [])}
     for option in ("--input", "--workload", "--keep"):
         if option in given:
             raise UserError(f"{option}: not accepted for a workload: leave it out")
     kind, size = runner.KINDS[job.family], f"{target.input_bytes}b"
-    requested = replace(line.asked, workload=kind, input=size)
-    return PlannedTarget(target, replace(line, asked=requested), settings)
+    requested = replace(line.planning, workload=kind, input=size)
+    return PlannedTarget(target, replace(line, planning=requested), settings)
 
 
 def _check(options: CompareCommand, settings: Mapping[str, str], arms: list[Arm]) -> None:
@@ -317,7 +317,7 @@ def _list(options: CompareCommand, redaction: Redaction, arms: list[Arm]) -> Non
 
 def _compare(options: CompareCommand, planned: PlannedTarget, arms: list[Arm]) -> int:
     if not is_application(options.line.application[0]):
-        planning = options.line.asked.to_words()
+        planning = options.line.planning.to_words()
         arms = [
             replace(one, words=(*planning, *one.words)) if one.is_planned else one for one in arms
         ]
@@ -343,7 +343,7 @@ def _begun(options: CompareCommand, planned: PlannedTarget, arms: list[Arm]) -> 
     """Begin or resume the comparison."""
     line, runs, certain = options.line, options.runs, options.until_certain
     vs = ["--vs", *options.vs] if options.vs else []
-    words = [*line.asked.to_words(), *line.application, *vs]
+    words = [*line.planning.to_words(), *line.application, *vs]
     settings = ComparisonSettings(
         warmup=runs.warmup,
         seed=runs.seed,
@@ -372,7 +372,7 @@ def _keep(line: SubmitLine, result: Compared, arms: list[Arm]) -> None:
     config: ComparedConfig = {
         "arm": arm.name,
         "master": arm.master or line.last("--master"),
-        "words": [] if arm.master else [*line.asked.to_words(), *arm.words],
+        "words": [] if arm.master else [*line.planning.to_words(), *arm.words],
         "comparison": result.id,
         "sentence": verdict.sentence,
     }

@@ -171,7 +171,7 @@ def _with_kept_compared(line: SubmitLine) -> SubmitLine:
         f"{config['sentence']} (--no-kept ignores it)",
         file=sys.stderr,
     )
-    line = replace(line, asked=line.asked.or_else(words))
+    line = replace(line, planning=line.planning.or_else(words))
     master = config["master"]
     return line if master is None else line.adding(Option("--master", master))
 
@@ -187,9 +187,11 @@ def with_tuned(line: SubmitLine, settings: Mapping[str, str]) -> tuple[SubmitLin
             f"--tuned: no tuning result for '{name}' on this machine: "
             f"run 'hearth tune {name}' first"
         )
-    given = [name for name in ("executors", "cores") if f"--{name}" in line.asked.given]
+    given = [name for name in ("executors", "cores") if f"--{name}" in line.planning.given]
     given += ["master"] if line.has("--master") else []
-    requested = replace(line.asked, bind=line.asked.bind or ("none" if config["unbound"] else None))
+    requested = replace(
+        line.planning, bind=line.planning.bind or ("none" if config["unbound"] else None)
+    )
     if not given:
         requested = replace(requested, executors=config["executors"], cores=config["cores"])
         if config["master"] is not None:
@@ -206,7 +208,7 @@ def with_tuned(line: SubmitLine, settings: Mapping[str, str]) -> tuple[SubmitLin
         file=sys.stderr,
     )
     line = line.adding(*(Option("--conf", f"{key}={value}") for key, value in added.items()))
-    return replace(line, asked=requested), {**settings, **added}
+    return replace(line, planning=requested), {**settings, **added}
 
 
 def shown_plan(line: SubmitLine, settings: Mapping[str, str]) -> Callable[[Plan], None]:
@@ -215,7 +217,7 @@ def shown_plan(line: SubmitLine, settings: Mapping[str, str]) -> Callable[[Plan]
 
     settings: the user's own.
     """
-    unbound = line.asked.bind == "none" or settings.get(BINDING) == "off"
+    unbound = line.planning.bind == "none" or settings.get(BINDING) == "off"
 
     def show(plan: Plan) -> None:
         lines = show_plan_briefly(plan, plan_command(line), unbound=unbound)
@@ -230,7 +232,7 @@ def shown_plan(line: SubmitLine, settings: Mapping[str, str]) -> Callable[[Plan]
 
 def plan_command(line: SubmitLine) -> str:
     """Return the `hearth plan` that plans as this line does, without what its files set."""
-    given = line.asked.given
+    given = line.planning.given
     words = [w for name in OF_A_PLAN if name in given for w in (name, str(given[name]))]
     words += ["--python"] if line.is_python else []
     confs = Redaction.of({}).words([w for o in line.options if o.name == "--conf"

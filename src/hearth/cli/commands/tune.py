@@ -131,7 +131,7 @@ def run(options: TuneCommand) -> int:
     _load_with_one_thread()
     if not options.line.application:
         raise UserError("nothing to tune: name a workload, a jar or a Python file")
-    leave_reserved(options.line.asked)
+    leave_reserved(options.line.planning)
     return _tune(options)
 
 
@@ -195,7 +195,7 @@ def _begun(
     from hearth.studies.tune.study import Tune  # loads numpy, limited by now
 
     redaction, typed_line = Redaction.of(settings), options.line
-    words = [*typed_line.asked.to_words(), *typed_line.option_words, *typed_line.application]
+    words = [*typed_line.planning.to_words(), *typed_line.option_words, *typed_line.application]
     command = [*redaction.words(words), *options.vary]
     opening = Opening(redaction, options.resume, options.typed)
     return Tune.begin(
@@ -210,11 +210,11 @@ def _target(line: SubmitLine) -> tuple[Target, SubmitLine]:
     if job is None:
         return target, line
     for option in ("--memory", "--docker", "--hosts", "--input", "--workload"):
-        if option in line.asked.given:
+        if option in line.planning.given:
             raise UserError(f"{option}: not accepted for a workload: leave it out")
 
-    requested = replace(line.asked, workload=runner.KINDS[job.family])
-    return target, replace(line, asked=requested)
+    requested = replace(line.planning, workload=runner.KINDS[job.family])
+    return target, replace(line, planning=requested)
 
 
 def _space(

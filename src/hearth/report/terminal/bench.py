@@ -61,11 +61,11 @@ def _measured(cases: Sequence[Trial]) -> list[CaseResult]:
     return [one.result for one in cases if one.counted_s is not None and one.result is not None]
 
 
-def _master(asked: str, results: Sequence[CaseResult]) -> str:
+def _master(requested: str, results: Sequence[CaseResult]) -> str:
     """Return the requested master, with the one that the plan chose: `local-numa (local[2])`."""
     became = ", ".join(sorted({result["spark"]["master"] for result in results}))
-    planned = asked.startswith("local-numa") and became != asked
-    return f"{asked} ({became})" if planned else asked
+    planned = requested.startswith("local-numa") and became != requested
+    return f"{requested} ({became})" if planned else requested
 
 
 def _answer(results: Sequence[CaseResult], failures: Sequence[str]) -> str:

@@ -39,20 +39,20 @@ _MOST_APPLICATIONS = 64
 class ColocatedApplication:
     """An application that takes part. name: no other has it. settings: the user's own.
 
-    asked: what it is planned with: the user's options, and what is known of a workload.
+    planning: what it is planned with: the user's options, and what is known of a workload.
     """
 
     name: str
     target: Target
     line: SubmitLine
-    asked: SubmitOptions
+    planning: SubmitOptions
     settings: dict[str, str]
 
     @property
     def command(self) -> list[str]:
         """The command line as typed, without secrets."""
         line = self.line
-        words = [*line.asked.to_words(), *line.option_words, *line.application]
+        words = [*line.planning.to_words(), *line.option_words, *line.application]
         return list(Redaction.of(self.settings).words(words))
 
 
@@ -96,7 +96,7 @@ def _application(line: SubmitLine) -> ColocatedApplication:
     target, job = target_of(line, "name")
     if job is not None:
         _refuse_hints(line)
-        options = replace(line.asked, workload=runner.KINDS[job.family])
+        options = replace(line.planning, workload=runner.KINDS[job.family])
         return ColocatedApplication(target.name, target, line, options, settings)
     master = user_master(line, settings, os.environ)
     if master is not None and not master.startswith("local-numa"):
@@ -105,13 +105,13 @@ def _application(line: SubmitLine) -> ColocatedApplication:
             "or give local-numa[NxM]"
         )
     return ColocatedApplication(
-        target.name, target, line, sized_by_master(line.asked, master), settings
+        target.name, target, line, sized_by_master(line.planning, master), settings
     )
 
 
 def _refuse_hints(line: SubmitLine) -> None:
     for option in ("--hosts", "--input", "--workload", "--when-full"):
-        if option in line.asked.given:
+        if option in line.planning.given:
             name = line.application[0]
             raise UserError(f"{option}: {name}: a workload is run without it: leave it out")
 
@@ -128,8 +128,8 @@ def _with_data(application: ColocatedApplication) -> ColocatedApplication:
         return application
     data = cases.data_of(application.target.offer, application.target.case)
     size = sum(int(datasets.manifest(directory)["bytes"]) for directory in data.values())
-    options = replace(application.asked, input=f"{size}b" if size else None)
-    return replace(application, asked=options)
+    options = replace(application.planning, input=f"{size}b" if size else None)
+    return replace(application, planning=options)
 
 
 def alone(application: ColocatedApplication, name: str, limit_s: float) -> Arm:
@@ -141,7 +141,7 @@ def _own(application: ColocatedApplication) -> tuple[str, ...]:
     """Return a workload's planning options, which an application's line has itself."""
     if not isinstance(application.target, WorkloadTarget):
         return ()
-    return tuple(application.line.asked.to_words())
+    return tuple(application.line.planning.to_words())
 
 
 def on_share(
@@ -202,7 +202,7 @@ def _sized(
 ) -> _Sized:
     """Return the plan on the CPUs of `like` (by default the share), with the share's memory."""
     plan = _planned(application, like if like is not None else share)
-    options, settings = application.asked, application.settings
+    options, settings = application.planning, application.settings
     if options.memory is not None or any(key in settings for key in _HEAPS):
         return _Sized(plan)
     others = sorted({*units.all} - {*share})
@@ -233,7 +233,7 @@ def _planned(
     python = application.line.is_python
     with _allowed(cpus):
         try:
-            request = application.asked.plan_request(conf, python=python, occupied=occupied)
+            request = application.planning.plan_request(conf, python=python, occupied=occupied)
             return _answered(json.dumps(request.document()), tuple(cpus))
         except UserError as error:
             raise UserError(f"{application.name} on CPUs {show_ids(cpus)}: {error}") from error

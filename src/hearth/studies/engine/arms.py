@@ -280,7 +280,7 @@ def profile_words(arm: Arm, line: SubmitLine) -> list[str]:
     master = arm.master or line.last("--master")
     named = ["--master", master] if master is not None else []
     planned = master is None or master.startswith("local-numa")
-    planning = [*line.asked.to_words(), *arm.words] if planned else []
+    planning = [*line.planning.to_words(), *arm.words] if planned else []
     confs = [word for key, value in arm.conf for word in ("--conf", f"{key}={value}")]
     application = marked_application(arm.application or line.application)
     return [

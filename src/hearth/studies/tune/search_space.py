@@ -166,7 +166,7 @@ class _Builder:
         topology: Topology,
         debug: bool,
     ) -> None:
-        options = self.asked = line.asked
+        options = self.planning = line.planning
         self.settings, self.master = settings, master
         self.python, self.debug = line.is_python, debug
         self.topology = topology
@@ -196,10 +196,10 @@ class _Builder:
     @property
     def fixed(self) -> list[str]:
         """The part of the space that the user fixed."""
-        values = {"executors": self.executors, "cores": self.cores, "memory": self.asked.memory}
+        values = {"executors": self.executors, "cores": self.cores, "memory": self.planning.memory}
         fixed = [f"{name} {value}" for name, value in values.items() if value is not None]
-        fixed += ["--docker"] if self.asked.docker else []
-        fixed += [f"--bind {self.asked.bind}"] if self.asked.bind else []
+        fixed += ["--docker"] if self.planning.docker else []
+        fixed += [f"--bind {self.planning.bind}"] if self.planning.bind else []
         keys = (JAVA_OPTIONS, DRIVERS_JAVA_OPTIONS)
         return [*fixed, *(c for key in keys if (c := self._collector_of(key)) is not None)]
 
@@ -283,7 +283,7 @@ class _Builder:
 
     def current(self) -> Configuration | None:
         """Return the user's own configuration as typed; None where that is the plan."""
-        if self.numa or _FIXING & self.asked.given.keys():
+        if self.numa or _FIXING & self.planning.given.keys():
             return None
         master = self.master or "local[*]"
         cores = re.fullmatch(r"local(?:\[(\*|\d+)(?:,\d+)?\])?", master)
@@ -300,7 +300,7 @@ class _Builder:
 
     def request(self, one: Configuration) -> dict[str, Any]:
         options = replace(
-            self.asked,
+            self.planning,
             executors=one.executors or self.executors,
             cores=one.cores if one.executors else self.cores,
         )
@@ -329,7 +329,7 @@ class _Builder:
 
     def _is_unbound(self) -> bool:
         off = self.settings.get("spark.hearth.binding", "").strip().lower() == "off"
-        return self.asked.bind == "none" or off
+        return self.planning.bind == "none" or off
 
     def _binding(self, plan: Plan) -> str:
         """Return the widest place of an executor."""

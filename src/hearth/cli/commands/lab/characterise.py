@@ -127,14 +127,18 @@ def run(options: CharacteriseCommand) -> int:
     """Run and show the answers; return 1 if a run failed, for scripts."""
     if not options.line.application:
         raise UserError("nothing to run: give a suite, a workload, a jar or a Python file")
-    leave_reserved(options.line.asked)
+    leave_reserved(options.line.planning)
     spark = read_settings(options.line)
     _check(options.line, spark)
     if options.cold:
         check_cold()
     questions = _questions(options, spark)
     runs = options.runs
-    words = [*options.line.asked.to_words(), *options.line.option_words, *options.line.application]
+    words = [
+        *options.line.planning.to_words(),
+        *options.line.option_words,
+        *options.line.application,
+    ]
     command = Redaction.of(spark).words(words)
     settings = CharacterisationSettings(
         runs.repeat, runs.warmup, runs.seed, options.cold, list(command)
@@ -192,12 +196,14 @@ def _begun(
     )
 
 
-def _listed(asked: list[TargetQuestion], settings: CharacterisationSettings) -> list[str]:
+def _listed(
+    target_questions: list[TargetQuestion], settings: CharacterisationSettings
+) -> list[str]:
     """List what would run, and what this machine cannot answer."""
     lines = []
-    for name in dict.fromkeys(one.target.name for one in asked):
-        of_target = [one.question for one in asked if one.target.name == name]
+    for name in dict.fromkeys(one.target.name for one in target_questions):
+        of_target = [one.question for one in target_questions if one.target.name == name]
         lines += [name, *show_questions(of_target, Screen.of()), ""]
     each = f"{settings.warmup} warm-up, {settings.repeat} measured"
-    number = sum(len(one.turns(settings)) for one in asked)
+    number = sum(len(one.turns(settings)) for one in target_questions)
     return [*lines, f"{counted(number, 'run')}; of each arm: {each}"]
