@@ -1,11 +1,10 @@
 """Published or measured tables of times and speedups, read from CSV."""
 
+import csv
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-
-from rows import number_above_0, read_rows
 
 from hearth.base.errors import UserError
 from hearth.studies.models.space import Cell
@@ -41,6 +40,35 @@ class Table:
         return self.workload == other.workload and not set(
             zip(self.cells, self.seconds, strict=True)
         ).isdisjoint(zip(other.cells, other.seconds, strict=True))
+
+
+def read_rows(file: Path, columns: Sequence[str]) -> Iterator[tuple[dict[str, str], str]]:
+    """Yield the values of each row by column, and where it stands: 'FILE:LINE'.
+
+    Raises UserError for what is not such a file.
+    """
+    try:
+        with file.open(encoding="utf-8-sig", newline="") as stream:
+            reader = csv.DictReader(stream, strict=True)
+            for row in reader:
+                yield {name: row[name] or "" for name in columns}, f"{file}:{reader.line_num}"
+    except KeyError as missing:
+        needs = ",".join(columns)
+        raise UserError(f"{file}: no column {missing.args[0]}: a table needs {needs}") from missing
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise UserError(f"{file}: not a readable CSV file: {error}") from error
+
+
+def number_above_0(text: str, name: str, where: str, most: float) -> float:
+    """Return the number; raise UserError for none, and for one not between 0 and the most."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < most:
+        limits = f"a number above 0 and below {most:g}"
+        raise UserError(f"{where}: {name} '{text}' is not {limits}: correct the row")
+    return value
 
 
 def read_tables(file: Path) -> list[Table]:
