@@ -15,9 +15,10 @@ from typing import Any
 
 from harness import Benchmark
 from results import Row, table
+from tables import read_speedups
 
-from hearth.studies.models.binding import leave_one_out
-from hearth.studies.models.scaling import Steps, read_speedups
+from hearth.studies.models.binding import NORMAL_90, PUBLISHED, BindingGain
+from hearth.studies.models.scaling import Steps
 from hearth.studies.models.schedule_simulation import Move, RecordedWork, StageWork, part, predict
 from hearth.studies.models.space import Cell, MachineSize
 
@@ -33,11 +34,14 @@ PER_NODE = {
 
 def bound() -> list[dict[str, Any]]:
     """Each published gain from the others."""
-    return [
-        {"kind": "binding", "workload": name, "measured": measured, "low": round(low, 4),
-         "predicted": round(value, 4), "high": round(high, 4)}
-        for name, measured, low, value, high in leave_one_out()
-    ]  # fmt: skip
+    found = []
+    for name, measured in PUBLISHED.items():
+        worth = BindingGain.of([one for other, one in PUBLISHED.items() if other != name])
+        reach = NORMAL_90 * worth.deviation
+        low, middle, high = (round(math.exp(worth.mean + at * reach), 4) for at in (-1, 0, 1))
+        found.append({"kind": "binding", "workload": name, "measured": measured,
+                      "low": low, "predicted": middle, "high": high})  # fmt: skip
+    return found
 
 
 def cell(workload: str, nodes: int) -> Cell:

@@ -140,7 +140,7 @@ def trials(task: search.Task, table: Table, noise: float, seed: int) -> Iterator
         limit = math.inf
         if step.role == "search" and step.before is not None:
             of_best = [one.value for one in made if one.index == step.before.best and one.value]
-            limit = search.BEYOND_HOPE * max(of_best)
+            limit = search.EARLY_STOP_FACTOR * max(of_best)
         made.append(search.SearchTrial(step.index, min(seconds, limit), seconds > limit))
         tried, step = step.index, search.next_step(task, made)
         now = step.before if isinstance(step, search.SearchStep) else search.outlook(task, made)

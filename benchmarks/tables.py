@@ -1,10 +1,12 @@
-"""Published or measured tables of completion time over configurations, read from CSV."""
+"""Published or measured tables of times and speedups, read from CSV."""
 
+import csv
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from hearth.base.errors import UserError
-from hearth.studies.models.rows import number_above_0, read_rows
 from hearth.studies.models.space import Cell
 
 COLUMNS = (
@@ -14,6 +16,10 @@ COLUMNS = (
 _FEWEST = 2
 #: Of any number; nothing that is measured comes near it.
 _MOST = 1e12
+_STEPS = ("workload", "from_binding", "to_binding", "speedup")
+#: So many nodes, bound to them: 4B.
+_BOUND = re.compile(r"([1-9][0-9]{0,2})B")
+_MOST_SPEEDUP = 1000
 
 
 @dataclass(frozen=True)
@@ -34,6 +40,35 @@ class Table:
         return self.workload == other.workload and not set(
             zip(self.cells, self.seconds, strict=True)
         ).isdisjoint(zip(other.cells, other.seconds, strict=True))
+
+
+def read_rows(file: Path, columns: Sequence[str]) -> Iterator[tuple[dict[str, str], str]]:
+    """Yield the values of each row by column, and where it stands: 'FILE:LINE'.
+
+    Raises UserError for what is not such a file.
+    """
+    try:
+        with file.open(encoding="utf-8-sig", newline="") as stream:
+            reader = csv.DictReader(stream, strict=True)
+            for row in reader:
+                yield {name: row[name] or "" for name in columns}, f"{file}:{reader.line_num}"
+    except KeyError as missing:
+        needs = ",".join(columns)
+        raise UserError(f"{file}: no column {missing.args[0]}: a table needs {needs}") from missing
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise UserError(f"{file}: not a readable CSV file: {error}") from error
+
+
+def number_above_0(text: str, name: str, where: str, most: float) -> float:
+    """Return the number; raise UserError for none, and for one not between 0 and the most."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < most:
+        limits = f"a number above 0 and below {most:g}"
+        raise UserError(f"{where}: {name} '{text}' is not {limits}: correct the row")
+    return value
 
 
 def read_tables(file: Path) -> list[Table]:
@@ -83,3 +118,35 @@ def _whole(text: str, name: str, where: str) -> int:
     if value != int(value):
         raise UserError(f"{where}: {name} '{text}' is not a whole number: correct the row")
     return int(value)
+
+
+def read_speedups(file: Path) -> dict[str, dict[int, float]]:
+    """Return each workload's times relative to one node, from speedups between bound runs (1B, 2B).
+
+    Raises UserError for a table without the columns, or from which a time does not follow.
+    """
+    steps: dict[str, dict[tuple[int, int], float]] = {}
+    for row, where in read_rows(file, _STEPS):
+        start, end = (_BOUND.fullmatch(row[name]) for name in ("from_binding", "to_binding"))
+        speedup = number_above_0(row["speedup"], "speedup", where, _MOST_SPEEDUP)
+        if not (start and end):
+            continue  # not bound
+        own, step = steps.setdefault(row["workload"], {}), (int(start[1]), int(end[1]))
+        if step in own:
+            row_is = f"{row['workload']} from {step[0]} to {step[1]} nodes"
+            raise UserError(f"{where}: {row_is} appears twice: keep one row for each step")
+        own[step] = speedup
+    return {workload: _times(own) for workload, own in steps.items()}
+
+
+def _times(steps: Mapping[tuple[int, int], float]) -> dict[int, float]:
+    times = {1: 1.0}
+    known = 0
+    while known < len(times):  # a row may need the time of a later one
+        known = len(times)
+        for (start, end), speedup in steps.items():
+            if start in times and end not in times:
+                times[end] = times[start] / speedup
+            elif end in times and start not in times:
+                times[start] = times[end] * speedup
+    return times

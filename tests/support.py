@@ -15,11 +15,12 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from hearth.base.codec import parse, raw_lines
+from hearth.base.codec import parse, raw_lines, typed
 from hearth.base.ids import show_ids
 from hearth.base.json_schema import schema_of
 from hearth.cli.commands.schema import DOCUMENTS
 from hearth.spark.cds import class_path, driver_flags
+from hearth.studies.engine.trial import Trial
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -94,6 +95,12 @@ def hearth(
 def _own(state: Path, more: Mapping[str, str]) -> dict[str, str]:
     inherited = {name: value for name, value in os.environ.items() if name not in ELSEWHERE}
     return {**inherited, "HEARTH_STATE": str(state), "NO_COLOR": "1", **more}
+
+
+def a_trial(run: Mapping[str, Any], subject: str = "a") -> Trial:
+    """A run of a study, of its JSON with the arm and the repetition beside the rest."""
+    turn = {"subject": subject, "arm": run["arm"], "repetition": run["repetition"]}
+    return typed({"turn": turn, **run}, Trial)
 
 
 def validator(name: str) -> Draft202012Validator:

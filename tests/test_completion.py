@@ -71,8 +71,7 @@ def test_a_tab_in_a_real_bash_completes_commands_options_values_and_files(
     (tmp_path / "big box.tar.gz").touch()
     (tmp_path / "state" / "records" / "20261121-101500-shop-1a2b").mkdir(parents=True)
     (tmp_path / "state" / "studies" / "tune" / "20250101-000000-old-77ff").mkdir(parents=True)
-    (tmp_path / "state" / "studies" / "bench").mkdir()
-    (tmp_path / "state" / "studies" / "bench" / "20270101-000000-osu-11aa.jsonl").touch()
+    (tmp_path / "state" / "studies" / "bench" / "20270101-000000-osu-11aa").mkdir(parents=True)
     shown = typed(tmp_path, hearth("completion", "bash").stdout, keys)
     assert words in shown, shown
 

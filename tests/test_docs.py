@@ -59,11 +59,13 @@ def test_a_command_line_that_is_shown_can_be_typed(document: str, line: str) -> 
     elif program == "make":
         assert re.search(rf"^{rest[0]}:", (ROOT / "Makefile").read_text(), re.MULTILINE)
     elif program in _SPARK:
-        assert read_line([word for word in rest if word not in ("-e", "-f")]).asked.to_words() == []
+        assert (
+            read_line([word for word in rest if word not in ("-e", "-f")]).planning.to_words() == []
+        )
     elif program == "start-history-server.sh":
         assert rest == []
     elif program in ("start-connect-server.sh", "start-thriftserver.sh"):
-        assert read_line(rest).asked.to_words() == []
+        assert read_line(rest).planning.to_words() == []
     else:
         assert program in _OTHERS, line
 

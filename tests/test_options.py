@@ -97,7 +97,7 @@ def test_options_come_back_from_their_words() -> None:
     from hearth.cli.options import read_line, read_planning_words
 
     typed = "--docker --memory=4g --executors 0 --when-full wait"
-    asked = read_line([*typed.split(), "a.py"]).asked
+    asked = read_line([*typed.split(), "a.py"]).planning
     assert asked.to_words() == ["--executors", "0", "--memory", "4g", "--docker", "--when-full",
                                 "wait"]  # fmt: skip
     assert read_planning_words(asked.to_words(), "here") == asked

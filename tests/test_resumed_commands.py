@@ -60,16 +60,6 @@ def test_the_id_alone_reads_as_the_command_that_began_it(state: Path, verb: str)
     assert getattr(again, of) == getattr(typed, of)
 
 
-def test_the_last_is_the_last_that_a_command_began_not_a_part_of_another_study(state: Path) -> None:
-    kept(state, COMPARE, ["job.py"])
-    later = COMPARE.home(state) / "20270101-000000-of-a-characterisation-9f15"
-    later.mkdir()
-    (later / COMPARE.head).write_text("{}")
-    assert read("compare", "--resume", "last").line.application == ("job.py",)
-    found = COMPARE.find(state, "last")
-    assert found is not None and found.name == NUMBER
-
-
 def test_what_is_typed_beside_the_id_stands_before_the_application(state: Path) -> None:
     kept(state, COMPARE, ["--arms", "native,plan", "old.py", "--vs", "new.py"])
     again = read("compare", "--resume", NUMBER, "--budget", "10m", "--json")
@@ -125,7 +115,7 @@ def test_an_unknown_id_and_a_study_without_its_command_are_refused_by_name(state
         read("tune", "--resume", "zzzz")
     kept(state, TUNE, ["job.py"])
     (TUNE.home(state) / NUMBER / "command.json").unlink()
-    with pytest.raises(UserError, match="or type the command, with --resume 2026"):
+    with pytest.raises(UserError, match="type it, with --resume 2026"):
         read("tune", "--resume", NUMBER)
 
 

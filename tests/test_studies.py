@@ -18,9 +18,8 @@ from hearth.cli.commands import split_command
 from hearth.cli.commands.lab import study as command
 from hearth.cli.main import command_parser, main
 from hearth.machine.topology import Topology
-from hearth.studies.characterise.study import CharacterisationRuns
 from hearth.studies.listing import list_studies
-from hearth.studies.published.needs import Here, numbers_of
+from hearth.studies.published.needs import Capabilities, numbers_of
 from hearth.studies.published.preset import Request, names, preset, words
 from hearth.studies.published.result import _arm
 from hearth.studies.published.study import ready
@@ -56,9 +55,9 @@ def parses(line: list[str]) -> None:
 @pytest.fixture
 def two_nodes(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """A machine of two nodes that meets every other need; the state directory."""
-    here = Here(TWO, MET)
+    here = Capabilities(TWO, MET)
     monkeypatch.setattr(command, "topology", lambda debug: None)
-    monkeypatch.setattr(command.Here, "of", lambda machine: here)
+    monkeypatch.setattr(command.Capabilities, "of", lambda machine: here)
     monkeypatch.setenv("HEARTH_STATE", str(tmp_path / "state"))
     return tmp_path / "state"
 
@@ -109,26 +108,35 @@ def test_the_numbers_of_a_machine_are_of_the_part_that_may_be_used() -> None:
 
 
 def test_what_a_machine_lacks_is_said_with_its_number(two_nodes: Path) -> None:
-    found = ready(preset("baig-pairs"), Request(0.01), Here(TWO, MET))
+    found = ready(preset("baig-pairs"), Request(0.01), Capabilities(TWO, MET))
     assert {reason for one in found for reason in one.missing} == {
         "needs 4 NUMA nodes with CPUs and memory, and 2 may be used"
     }
-    (first, *_) = ready(preset("baig-sweep"), Request(), Here({**TWO, "memory_mb": 8 << 10}, MET))
+    (first, *_) = ready(
+        preset("baig-sweep"), Request(), Capabilities({**TWO, "memory_mb": 8 << 10}, MET)
+    )
     assert first.missing == ["its data of 47 GB exceed the memory of 8 GB: --scale 0.08"]
 
 
 def test_heaps_are_the_studys_scaled_and_a_machine_that_is_too_small_for_them_says_so() -> None:
     whole, small = (
-        ready(preset("chiba-kmeans"), Request(scale), Here(TWO, MET))[0] for scale in (1.0, 0.01)
+        ready(preset("chiba-kmeans"), Request(scale), Capabilities(TWO, MET))[0]
+        for scale in (1.0, 0.01)
     )
     heaps = [one.command[one.command.index("--memory") + 1] for one in (whole, small)]
     assert heaps == ["49152m", "1024m"] and not whole.missing
-    (tight,) = ready(preset("chiba-kmeans"), Request(), Here({**TWO, "memory_mb": 96 << 10}, MET))
+    (tight,) = ready(
+        preset("chiba-kmeans"), Request(), Capabilities({**TWO, "memory_mb": 96 << 10}, MET)
+    )
     limit = "64 GB, two thirds of the memory"
     assert tight.missing == [f"its heaps of 96 GB exceed {limit}: --scale 0.6"]
-    (fits,) = ready(preset("chiba-kmeans"), Request(0.6), Here({**TWO, "memory_mb": 96 << 10}, MET))
+    (fits,) = ready(
+        preset("chiba-kmeans"), Request(0.6), Capabilities({**TWO, "memory_mb": 96 << 10}, MET)
+    )
     assert not fits.missing
-    (least,) = ready(preset("chiba-kmeans"), Request(0.02), Here({**TWO, "memory_mb": 2560}, MET))
+    (least,) = ready(
+        preset("chiba-kmeans"), Request(0.02), Capabilities({**TWO, "memory_mb": 2560}, MET)
+    )
     assert least.missing == [
         "its heaps of 2 GB exceed 1.7 GB, two thirds of the memory: at no --scale are they below "
         "2 GB: use a machine with more memory"
@@ -259,13 +267,11 @@ def test_a_command_that_says_why_it_runs_nothing_fails_its_step_with_these_words
 
 
 def test_the_page_cache_is_dropped_where_the_study_did_so_unless_it_is_to_stay_warm() -> None:
-    here = Here(TWO, {"cold": lambda: None})
+    here = Capabilities(TWO, {"cold": lambda: None})
     ways = [ready(preset("baig-sweep"), Request(0.01, warm=warm), here) for warm in (False, True)]
     assert [["--cold" in one.command for one in way] for way in ways] == [[True] * 3, [False] * 3]
-    refused = Here(TWO, {"cold": lambda: "only root can"})
+    refused = Capabilities(TWO, {"cold": lambda: "only root can"})
     assert "--cold" not in ready(preset("baig-sweep"), Request(0.01), refused)[0].command
-    target: Any = SimpleNamespace(name="a", timed="all of it")
-    assert CharacterisationRuns(repeat=1, warmup=0, seed=1, cold=True).of(target).cold
 
 
 def test_jobs_of_a_series_may_have_parameters_and_settings_of_their_own() -> None:
@@ -308,7 +314,7 @@ def test_each_command_of_the_page_can_be_typed_and_names_steps_that_there_are() 
             parses(line[1:])
             if "--steps" in line:
                 steps = tuple(line[-1].split(","))
-                ready(found, replace(Request(0.001), steps=steps), Here(EIGHT, MET))
+                ready(found, replace(Request(0.001), steps=steps), Capabilities(EIGHT, MET))
 
 
 def test_a_figure_of_an_answer_stands_in_the_benchmarks_that_it_names() -> None:

@@ -21,11 +21,10 @@ from hearth.studies.bench import study as bench
 from hearth.studies.characterise import surroundings
 from hearth.studies.colocate import applications
 from hearth.studies.colocate import study as colocate
-from hearth.studies.colocate.study import MemberRun, RoundLine
 from hearth.studies.compare import study as compare
 from hearth.studies.engine import arms, kernel_settings
-from hearth.studies.engine.trial import Trial
-from hearth.studies.published.needs import Here, numbers_of
+from hearth.studies.engine.trial import ConcurrentRun, Trial
+from hearth.studies.published.needs import Capabilities, numbers_of
 from hearth.studies.published.preset import Preset, names, preset
 from hearth.workloads import catalogue
 from support import ROOT
@@ -61,7 +60,9 @@ def described(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
             return answered(verb, words, json.dumps(request))
 
         monkeypatch.setattr(jvm, "call", call)
-        monkeypatch.setattr(command.Here, "of", lambda of: Here(numbers_of(of), Met()))
+        monkeypatch.setattr(
+            command.Capabilities, "of", lambda of: Capabilities(numbers_of(of), Met())
+        )
 
     monkeypatch.setenv("HEARTH_STATE", str(tmp_path / "state"))
     monkeypatch.setenv("HEARTH_DATA", str(tmp_path / "data"))
@@ -73,7 +74,7 @@ def described(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
     monkeypatch.setattr(arms, "no_docker", lambda: None)
     monkeypatch.setattr(arms, "cannot_switch", lambda setting=None: None)
     monkeypatch.setattr(catalogue, "ask", checked(catalogue.ask))
-    monkeypatch.setattr(compare, "_run_arm", compared)
+    monkeypatch.setattr(compare, "run_arm", compared)
     monkeypatch.setattr(bench, "_trial", timed)
     monkeypatch.setattr(colocate, "_round", together)
     monkeypatch.setattr(colocate_command, "with_data", lambda applications: applications)
@@ -93,7 +94,7 @@ def checked(ask: Any) -> Any:
     return lambda verb, *words: None if verb == "check" else ask(verb, *words)
 
 
-def compared(comparison: Any, ways: Any, target: Any, turn: Any) -> Trial:
+def compared(study: Any, target: Any, arm: Any, turn: Any, log: str, **_: Any) -> Trial:
     return Trial(turn, seconds=1.0, measures=MEASURES, streaming=STREAM)  # type: ignore[arg-type]
 
 
@@ -102,10 +103,11 @@ def timed(offer: Any, series: Any, entry: Any, turn: Any) -> Trial:
     return Trial(turn, seconds=1.0, result={**result, "seconds": 1.0})
 
 
-def together(place: Any, turn: Any, members: Any, split: Any) -> RoundLine:
+def together(place: Any, turn: Any, members: Any, split: Any) -> Trial:
     begun, ended = 20 * 60.0, 30 * 60.0  # of a loop, between its ramps
-    runs = [MemberRun(at, begun, ended, "r", 600.0, measures=MEASURES) for at, _, _ in members]
-    return RoundLine(turn.subject, turn.arm, turn.repetition, split, runs, machine=MACHINE)
+    alone = Trial(turn, 600.0, record="r", measures=MEASURES)  # type: ignore[arg-type]
+    runs = [ConcurrentRun(at, begun, ended, alone) for at, _, _ in members]
+    return Trial(turn, ended, runs=runs, split=split, machine=MACHINE)  # type: ignore[arg-type]
 
 
 def steps_of(found: Preset) -> str:

@@ -64,7 +64,7 @@ def command(words: str, plan: Plan = PLAN, conf: Path | None = None) -> list[str
 def test_what_follows_the_application_is_never_touched() -> None:
     tail = "app.py --executors 3 --master yarn --conf x=y --dry-run -- --memory"
     line = read_line(shlex.split(f"--executors 2 -- {tail}"))
-    assert line.asked.to_words() == ["--executors", "2"]
+    assert line.planning.to_words() == ["--executors", "2"]
     assert shlex.join(line.application) == tail
     assert line.options == ()
 
@@ -73,7 +73,7 @@ def test_hearths_options_may_stand_among_those_of_spark_submit() -> None:
     line = read_line(
         shlex.split("--name n --workload sql -v --conf a=b --memory=4g -c c=d app.jar")
     )
-    assert line.asked.to_words() == ["--workload", "sql", "--memory", "4g"]
+    assert line.planning.to_words() == ["--workload", "sql", "--memory", "4g"]
     assert [(o.name, o.value) for o in line.options] == [
         ("--name", "n"),
         ("-v", None),
@@ -87,7 +87,7 @@ def test_a_value_that_looks_like_an_option_stays_a_value() -> None:
     line = read_line(
         ["--driver-java-options", "--add-opens=a/b=ALL", "--name", "--dry-run", "a.py"]
     )
-    assert line.asked.to_words() == []
+    assert line.planning.to_words() == []
     assert line.last("--name") == "--dry-run"
 
 

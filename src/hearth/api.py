@@ -120,9 +120,9 @@ class Run:
         return f"<hearth lab run {self.id}: {self.state}>"
 
     def _repr_html_(self) -> str:
-        found = [(one.severity, one.sentence, one.next_step) for one in self.findings]
+        rows = [(one.severity, one.sentence, one.next_step) for one in self.findings]
         head = ["severity", "finding", "next step"]
-        return html_table(f"{self.id}: {self.state}, {show_seconds(self.wall_s)}", head, found)
+        return html_table(f"{self.id}: {self.state}, {show_seconds(self.wall_s)}", head, rows)
 
 
 def load_run(name: str = LAST) -> Run:
@@ -147,8 +147,8 @@ class RunningApplication:
 
 def status() -> Rows[RunningApplication]:
     """Return the applications of this user that run under `local-numa`, as `hearth status`."""
-    found, _ = read_applications(paths.state_home())
-    return Rows([_running(each) for each in found if each.alive])
+    applications, _ = read_applications(paths.state_home())
+    return Rows([_running(each) for each in applications if each.alive])
 
 
 def _running(application: Application) -> RunningApplication:

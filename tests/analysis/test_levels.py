@@ -10,7 +10,7 @@ from made_record import make_record, write
 
 from hearth.analysis.analysis import analyse
 from hearth.analysis.document import Analysis
-from hearth.base.codec import to_json, typed
+from hearth.base.codec import to_json
 from hearth.record.counters import PERF_METRICS, peak_bandwidth
 from hearth.record.probes.base import Roots, SampledProcess
 from hearth.record.probes.counters import CountersProbe
@@ -18,8 +18,7 @@ from hearth.studies.characterise.answers import answered
 from hearth.studies.compare.result import ComparisonHead, ComparisonSettings, ListedArm
 from hearth.studies.compare.verdict import compared
 from hearth.studies.engine.measures import measured
-from hearth.studies.engine.trial import TrialLine
-from support import fake_perf, probed, program, validate
+from support import a_trial, fake_perf, probed, program, validate
 
 ARM = "memory share of the back end's stalls"
 #: A second of an Ivy Bridge, 1,000 cycles, so that a count is a share in thousandths.
@@ -138,7 +137,7 @@ def asked(key: str, ways: dict[str, dict[str, Any]]) -> dict[str, Any]:
         known = {name: value for name, value in of.items() if isinstance(value, int | float)}
         line = {"arm": name, "repetition": 0, "seconds": 10.0, "measures": known}
         line |= {"streaming": stream} if key == "rates" else {}
-        trials.append(typed(line, TrialLine).trial("a"))
+        trials.append(a_trial(line))
     return dict(to_json(answered(key, compared(head, trials), trials)))
 
 

@@ -4,12 +4,12 @@ from typing import Any
 
 import pytest
 
-from hearth.base.codec import to_json, typed
+from hearth.base.codec import to_json
 from hearth.studies.characterise.answers import answered
 from hearth.studies.compare.result import ComparisonHead, ComparisonSettings, ListedArm
 from hearth.studies.compare.verdict import compared
 from hearth.studies.engine.loss_classes import loss_class
-from hearth.studies.engine.trial import TrialLine
+from support import a_trial
 
 _ABSENT = {"absent": "perf is not installed"}
 
@@ -28,7 +28,7 @@ def answer(key: str, times: dict[str, list[float]], **more: Any) -> dict[str, An
     head = ComparisonHead(
         "x", "a", "2026-01-01", arms[0], [ListedArm(arm) for arm in arms], settings
     )
-    trials = [typed(run, TrialLine).trial("a") for run in runs]
+    trials = [a_trial(run) for run in runs]
     return dict(to_json(answered(key, compared(head, trials), trials)))
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from hearth.studies.characterise.study import Characterisation
 from support import (
     PATIENCE_S,
     ROOT,
@@ -103,16 +104,12 @@ def test_a_step_of_a_published_study_runs_its_workload_in_every_way_and_checks_a
     validate("study", study)
     (step,) = study["steps"]
     assert (step["state"], set(step["readings"])) == ("ran", {"1x2", "2x1"})
-    assert (state / "studies" / "characterise" / step["study"]).is_dir()
-
-    (comparison,) = (state / "studies" / "compare").iterdir()
-    timed = json.loads((comparison / "comparison.json").read_text())["settings"]["timed"]
-    assert timed == "the job's own phases, without the start of Spark"
-    runs = [json.loads(line) for line in (comparison / "runs.jsonl").read_text().splitlines()]
-    assert {run["arm"]: run["answer"] for run in runs} == {"1x2": "checked", "2x1": "checked"}
-    for run in runs:
-        record = state / "records" / run["record"]
-        assert run["seconds"] < json.loads((record / "end.json").read_text())["wall_s"]
+    kept = Characterisation.read(state / "studies" / "characterise" / step["study"])
+    (question,) = kept.head.questions
+    assert question.comparison is not None
+    assert question.comparison.settings.timed == "the job's own phases, without the start of Spark"
+    assert {run.arm: run.answer for run in kept.trials} == {"1x2": "checked", "2x1": "checked"}
+    assert all(run.seconds < run.wall_s for run in kept.trials if run.seconds and run.wall_s)
 
 
 def test_a_dry_run_lists_the_ways_and_the_reasons_and_runs_nothing(tmp_path: Path) -> None:
@@ -178,7 +175,7 @@ def test_what_no_longer_fits_into_the_budget_is_listed_and_not_run(tmp_path: Pat
     document = json.loads(hearth(state, "lab", "characterise", *words, str(program)).stdout)
     executors, sweep = document["questions"]
     assert {len(arm["seconds"]) for arm in executors["comparison"]["arms"]} == {1}
-    assert sweep["reason"] == "the budget ran out before it: give a longer --budget"
+    assert says(sweep["reason"], "give a longer --budget with --resume")
 
 
 def test_what_ran_before_a_kill_or_ctrl_c_is_reported_and_nothing_runs_on(tmp_path: Path) -> None:

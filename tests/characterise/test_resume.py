@@ -8,7 +8,8 @@ from hearth.base.codec import to_json
 from hearth.record.schema import Launched
 from hearth.record.store import RecordWriter
 from hearth.studies.characterise.questions import Question
-from hearth.studies.characterise.study import AskedTarget, Characterisation, CharacterisationRuns
+from hearth.studies.characterise.result import CharacterisationSettings
+from hearth.studies.characterise.study import Characterisation, TargetQuestion
 from hearth.studies.engine.arms import Arm
 from hearth.studies.engine.store import Opening
 from hearth.studies.engine.trial import Trial, Turn
@@ -31,19 +32,12 @@ class Quick:
         return Trial(turn, seconds=1.0, record=record.name)
 
 
-def asked(target: Quick) -> list[AskedTarget]:
-    arms = [Arm("1x2"), Arm("2x1")]
-    keys = ("executors", "smt")
-    return [AskedTarget(target, [Question(key, key, "a paper", arms) for key in keys])]
+def asked(target: Quick) -> list[TargetQuestion]:
+    arms = (Arm("1x2"), Arm("2x1"))
+    return [TargetQuestion(target, Question(key, key, "a paper", arms)) for key in ("cores", "smt")]
 
 
-ONCE = CharacterisationRuns(repeat=2, warmup=0, seed=1)
-
-
-def again(
-    state: Path, number: str, what: list[AskedTarget], settings: CharacterisationRuns = ONCE
-) -> Characterisation:
-    return Characterisation.begin(state, "quick", what, settings, Opening(resume=number))
+ONCE = CharacterisationSettings(repeat=2, warmup=0, seed=1)
 
 
 def test_it_runs_what_is_missing_and_nothing_twice(
@@ -52,13 +46,14 @@ def test_it_runs_what_is_missing_and_nothing_twice(
     first = Quick(interrupted=6)
     begun = Characterisation.begin(tmp_path, "quick", asked(first), ONCE)
     with pytest.raises(KeyboardInterrupt):
-        begun.run(asked(first), ONCE)
+        begun.run(asked(first))
     then = Quick()
-    resumed = again(tmp_path, begun.directory.name, asked(then))
-    assert not resumed.run(asked(then), ONCE)
+    opening = Opening(resume=begun.head.id)
+    resumed = Characterisation.begin(tmp_path, "quick", asked(then), ONCE, opening)
+    assert not resumed.run(asked(then))
     assert len(first.runs) == 6 and len(then.runs) == 2
     assert "hearth: 8/8  quick, smt: " in capsys.readouterr().err
     questions = to_json(resumed.characterised())["questions"]
     seconds = [[arm["seconds"] for arm in q["comparison"]["arms"]] for q in questions]
     assert seconds == [[[1.0, 1.0], [1.0, 1.0]]] * 2
-    assert len(list((tmp_path / "studies" / "compare").iterdir())) == 2
+    assert len(Characterisation.read(begun.directory).trials) == 8

@@ -52,21 +52,21 @@ def test_two_applications_ran_at_the_same_time_each_on_its_own_cpus(colocated) -
     state, document, _ = colocated
     validate("colocation", document)
     assert [one["name"] for one in document["applications"]] == ["tiny.py", "pause.py"]
-    (journal,) = state.glob("studies/colocate/*/rounds.jsonl")
-    rounds = {one["arm"]: one for one in map(json.loads, journal.read_text().splitlines())}
+    (journal,) = state.glob("studies/colocate/*/trials.jsonl")
+    rounds = {one["turn"]["arm"]: one for one in map(json.loads, journal.read_text().splitlines())}
     assert rounds.keys() == {"split", "serial"}
     both = sorted(rounds["split"]["runs"], key=lambda run: run["member"])
     assert max(run["start_s"] for run in both) < min(run["end_s"] for run in both)
     first, second = sorted(rounds["serial"]["runs"], key=lambda run: run["member"])
     assert first["end_s"] <= second["start_s"]
     for run, share in zip(both, cpus("1-1"), strict=True):
-        kept = state / "records" / run["record"]
+        kept = state / "records" / run["trial"]["record"]
         machine = json.loads((kept / "machine.json").read_text())
         assert set(parse_ids(machine["allowed"]["cpus"])) == share, "what the kernel allowed it"
         plan = json.loads((kept / "record.json").read_text())["plan"]
         assert set(parse_ids(plan["executors"][0]["cpus"])) == share
-    heaps = [heap(state, run["record"]) for run in both]
-    alone = [heap(state, run["record"]) for run in (first, second)]
+    heaps = [heap(state, run["trial"]["record"]) for run in both]
+    alone = [heap(state, run["trial"]["record"]) for run in (first, second)]
     assert max(heaps) < min(alone), "memory is divided too"
 
 
@@ -189,9 +189,9 @@ def test_two_colocations_at_once_have_rounds_and_records_of_their_own(two_at_onc
     assert len({one["id"] for one in documents}) == 2
     assert [arm["rounds"] for arm in documents[1]["arms"]] == [1, 1]
     names = [
-        run["record"]
+        run["trial"]["record"]
         for one in documents
-        for line in (state / "studies" / "colocate" / one["id"] / "rounds.jsonl")
+        for line in (state / "studies" / "colocate" / one["id"] / "trials.jsonl")
         .read_text()
         .splitlines()
         for run in json.loads(line)["runs"]
@@ -204,7 +204,7 @@ def test_no_secret_of_an_application_is_shown_or_kept(two_at_once) -> None:
     assert "hunter2" not in said and "fails.py" in said
     assert "*********(redacted)" in document["applications"][0]["command"]
     files = [file for file in state.rglob("*") if file.is_file()]
-    assert any(file.name == "rounds.jsonl" for file in files)
+    assert any(file.name == "trials.jsonl" for file in files)
     assert [str(file) for file in files if b"hunter2" in file.read_bytes()] == []
 
 

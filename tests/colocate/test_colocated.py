@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,7 +12,6 @@ from hearth.base.codec import to_json
 from hearth.record.store import write_document
 from hearth.report.kinds import show_document
 from hearth.report.terminal.screen import Screen
-from hearth.studies.colocate.concurrent_runs import STOPPED
 from hearth.studies.colocate.machine_counts import WORDS
 from hearth.studies.colocate.prediction import read_colocated, shared_of
 from hearth.studies.colocate.result import Colocated, colocated, known_alone, predicted
@@ -21,10 +21,9 @@ from hearth.studies.colocate.study import (
     ColocationSettings,
     KnownCurve,
     Member,
-    MemberRun,
     PriorCurves,
-    RoundLine,
 )
+from hearth.studies.engine.trial import ConcurrentRun, Trial, Turn
 from hearth.studies.models.colocation import Estimate, Shared
 from support import validate
 
@@ -36,30 +35,41 @@ HEAD = ColocationHead(
 )  # fmt: skip
 
 
-def line(arm: str, repetition: int, *seconds: float | None, serial: bool = False) -> RoundLine:
+def ran(member: int, start: float, end: float, seconds: float | None, **more: Any) -> ConcurrentRun:
+    trial = Trial(Turn("a", "b", 0), seconds, record=f"r{end}", **more)
+    return ConcurrentRun(member, start, end, trial)
+
+
+def a_round(
+    subject: str, arm: str, repetition: int, split: str | None, runs: list[ConcurrentRun]
+) -> Trial:
+    seconds = max(run.end_s for run in runs)
+    return Trial(Turn(subject, arm, repetition), seconds, runs=runs, split=split)
+
+
+def line(arm: str, repetition: int, *seconds: float | None, serial: bool = False) -> Trial:
     """A round in which each took these seconds; None: it failed after two."""
     runs, start = [], 0.0
     for at, took in enumerate(seconds):
         end = start + (took or 2.0)
         failure = None if took else "ended with 1: boom"
-        runs.append(MemberRun(at, start, end, f"r{at}", took, failure, measures={"gc_share": 0.1}))
+        runs.append(ran(at, start, end, took, failure=failure, measures={"gc_share": 0.1}))
         start = end if serial else 0.0
     said = [f"{HEAD.members[at].name}: boom" for at, took in enumerate(seconds) if not took]
-    return RoundLine(HEAD.title, arm, repetition, "1-1", runs, "; ".join(said) or None)
+    whole = a_round(HEAD.title, arm, repetition, "1-1", runs)
+    return replace(whole, seconds=None, failure="; ".join(said)) if said else whole
 
 
-def said(
-    *lines: RoundLine, head: ColocationHead = HEAD, known: PriorCurves | None = None
-) -> Colocated:
+def said(*lines: Trial, head: ColocationHead = HEAD, known: PriorCurves | None = None) -> Colocated:
     place = Colocation(Path("/nowhere/x/y"), head)
-    place.lines = list(lines)
+    place.trials = list(lines)
     found = None if known is None else predicted(known, [(1, 1)], head.settings.objective)
     document = colocated(place, found, "1-1")
     validate("colocation", json.loads(json.dumps(to_json(document))))
     return document
 
 
-def serial(repetition: int, *seconds: float | None) -> RoundLine:
+def serial(repetition: int, *seconds: float | None) -> Trial:
     return line("serial", repetition, *seconds, serial=True)
 
 
@@ -90,8 +100,8 @@ def test_the_last_repetition_of_each_way_is_shown_run_by_run() -> None:
 
 
 def test_the_picture_of_a_round_has_the_seconds_of_the_tables() -> None:
-    late = [MemberRun(0, 1.0, 24.0, "r", 20.0), MemberRun(1, 24.0, 60.0, "r", 30.0)]
-    one = said(RoundLine(HEAD.title, "serial", 0, "1-1", late), line("split", 0, 15, 25))
+    late = [ran(0, 1.0, 24.0, 20.0), ran(1, 24.0, 60.0, 30.0)]
+    one = said(a_round(HEAD.title, "serial", 0, "1-1", late), line("split", 0, 15, 25))
     alone = next(found for found in one.rounds if found.arm == "serial")
     assert [(run.start_s, run.end_s) for run in alone.runs] == [(0, 20), (20, 50)]
     assert one.arms[2].all_end_s == [50]
@@ -164,9 +174,9 @@ def test_by_each_objective_another_way_may_be_best() -> None:
 def test_of_a_loop_the_runs_that_end_in_the_middle_count() -> None:
     head = replace(HEAD, settings=replace(SETTINGS, loop=[100.0, 20.0]))
     ends = [(10.0, 9.0), (30.0, 19.0), (52.0, 21.0), (90.0, 38.0)]
-    runs = [MemberRun(0, end - s, end, f"r{end}", s) for end, s in ends]
-    runs += [MemberRun(1, 0, 50, "r", 50.0), MemberRun(1, 50, 100, None, None, STOPPED, True)]
-    looped = RoundLine(HEAD.title, "split", 0, "1-1", runs)
+    runs = [ran(0, end - s, end, s) for end, s in ends]
+    runs += [ran(1, 0, 50, 50.0), ran(1, 50, 100, None, stopped_s=100.0)]
+    looped = a_round(HEAD.title, "split", 0, "1-1", runs)
     one = said(looped, serial(0, 10, 25), head=head)
     a, b = one.arms[0].members
     assert (a.seconds, a.per_hour, b.seconds) == ([20], 180, [50]), "19 and 21 of the middle"
@@ -205,9 +215,8 @@ def test_predicted_is_held_against_measured() -> None:
 
 
 def test_runs_of_each_alone_tell_what_a_share_costs_with_an_interval() -> None:
-    def alone(name: str, units: int, repetition: int, seconds: float) -> RoundLine:
-        run = MemberRun(0, 0, seconds, "r", seconds)
-        return RoundLine(name, f"alone on {units}", repetition, None, [run])
+    def alone(name: str, units: int, repetition: int, seconds: float) -> Trial:
+        return a_round(name, f"alone on {units}", repetition, None, [ran(0, 0, seconds, seconds)])
 
     lines = [alone("a.py", 2, -1, 99)]
     for r, base in enumerate((10.0, 11.0, 10.5)):
@@ -235,7 +244,7 @@ def test_a_journal_that_a_kill_cut_short_is_read_up_to_there(tmp_path: Path) -> 
     write_document(folder / "colocation.json", to_json(replace(HEAD, settings=replace(
         SETTINGS, split="1-1"))))  # fmt: skip
     texts = [json.dumps(to_json(one)) for one in (line("split", 0, 20, 30), serial(0, 10, 20))]
-    (folder / "rounds.jsonl").write_text(f"{texts[0]}\n{texts[1]}\n" + texts[0][:40])
+    (folder / "trials.jsonl").write_text(f"{texts[0]}\n{texts[1]}\n" + texts[0][:40])
     found = read_colocated(folder)
     assert found.split == "1-1" and found.prediction is None
     assert found.arms[0].throughput and found.arms[0].throughput.value == pytest.approx(7 / 6)
@@ -244,8 +253,9 @@ def test_a_journal_that_a_kill_cut_short_is_read_up_to_there(tmp_path: Path) -> 
 def test_other_programs_are_warned_of_by_what_ran_alone() -> None:
     """While two run, each is among the other programs of the other's record."""
 
-    def loaded(line: RoundLine, share: float) -> RoundLine:
-        runs = [replace(run, measures={"other_load": share}) for run in line.runs]
+    def loaded(line: Trial, share: float) -> Trial:
+        measures = {"other_load": share}
+        runs = [replace(r, trial=replace(r.trial, measures=measures)) for r in line.runs or ()]
         return replace(line, runs=runs)
 
     quiet = said(loaded(line("split", 0, 20, 30), 0.5), loaded(serial(0, 10, 20), 0.05))

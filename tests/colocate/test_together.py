@@ -17,7 +17,7 @@ from hearth.base.absent import Absent
 from hearth.base.errors import UserError
 from hearth.base.processes import is_alive, start_ticks
 from hearth.record.probes.base import Roots
-from hearth.studies.colocate.concurrent_runs import STOPPED, Lane, Loop, together
+from hearth.studies.colocate.concurrent_runs import Lane, Loop, together
 from hearth.studies.colocate.machine_counts import Counting, KernelCounts
 from hearth.studies.colocate.partition import Units
 from hearth.studies.engine.trial import Trial, Turn
@@ -49,7 +49,7 @@ def test_what_runs_together_overlaps_and_each_has_its_own_cpus() -> None:
         return Trial(Turn("a", "split", 0), seconds=1.0, plan=str(os.sched_getaffinity(0)))
 
     ran = together([lane(placed, "a", own[:1]), lane(placed, "b", own[-1:]), lane(placed, "c")])
-    assert sorted((one.lane, one.trial.plan) for one in ran) == [
+    assert sorted((one.member, one.trial.plan) for one in ran) == [
         (0, str({own[0]})), (1, str({own[-1]})), (2, str(set(own))),
     ]  # fmt: skip
     assert max(one.start_s for one in ran) < min(one.end_s for one in ran)
@@ -67,7 +67,7 @@ def test_one_that_fails_is_reported_and_the_other_goes_on() -> None:
         os.kill(os.getpid(), signal.SIGKILL)
 
     lanes = [lane(sleeps(0.4), "good"), lane(refused, "r"), lane(broken, "b"), lane(killed, "k")]
-    found = {one.lane: one.trial for one in together(lanes)}
+    found = {one.member: one.trial for one in together(lanes)}
     assert found[0].seconds == 1.0 and found[0].failure is None
     assert found[1].failure == "--memory: '1k' is too little: give more"
     assert found[2].failure == "internal error in hearth: KeyError: 'x'"
@@ -82,15 +82,15 @@ def test_a_loop_starts_each_again_until_the_time_is_over() -> None:
     loop = Loop(length_s=2.0, ramp_s=0.5)
     ran = together([lane(sleeps(0.25), "short"), lane(sleeps(30), "long"), lane(fails_later, "f")],
                    loop)  # fmt: skip
-    short = [one for one in ran if one.lane == 0]
-    whole = [one.trial.seconds for one in short if one.trial.failure is None]
+    short = [one for one in ran if one.member == 0]
+    whole = [one.trial.seconds for one in short if one.trial.stopped_s is None]
     assert 2 <= len(whole) <= 7, "again and again; on a busy machine less often"
     assert whole == [1.0 + number for number in range(len(whole))], "numbered in turn"
     assert all(b.start_s >= a.end_s for a, b in itertools.pairwise(short))
-    (long,) = [one for one in ran if one.lane == 1]
-    assert long.trial.stopped and long.trial.failure == STOPPED
+    (long,) = [one for one in ran if one.member == 1]
+    assert long.trial.stopped_s is not None and long.trial.failure is None
     assert long.trial.seconds is None and 2.0 <= long.end_s < 25
-    assert [one.trial.failure for one in ran if one.lane == 2] == [None, "no"]
+    assert [one.trial.failure for one in ran if one.member == 2] == [None, "no"]
     assert [loop.counts(s) for s in (0.4, 0.5, 1.5, 1.6)] == [False, True, True, False]
 
 

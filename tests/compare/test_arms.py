@@ -22,7 +22,7 @@ from hearth.spark.saved_configs import (
     kept_tuned,
 )
 from hearth.studies.engine.arms import (
-    chosen,
+    arms_named,
     kernel_setting,
     no_docker,
     profile_words,
@@ -33,7 +33,7 @@ from support import ROOT
 
 def test_native_is_the_users_own_line_on_local_without_what_only_a_plan_takes() -> None:
     line = read_line(["--executors", "2", "--master", "local-numa", "--conf", "a=b", "x.py", "7"])
-    native, bound = chosen(["native", "bound"])
+    native, bound = arms_named(["native", "bound"])
     assert profile_words(native, line) == [
         "--master", "local[*]", "--conf", "a=b", "x.py", "7",
     ]  # fmt: skip
@@ -53,13 +53,13 @@ def test_a_docker_command_that_cannot_be_started_is_not_said_to_be_missing(
 
 def test_unbound_is_the_same_plan_with_one_word_more() -> None:
     line = read_line(["--executors", "2", "x.py"])
-    unbound, _ = chosen(["unbound", "native"])
+    unbound, _ = arms_named(["unbound", "native"])
     assert profile_words(unbound, line) == ["--executors", "2", "--bind", "none", "x.py"]
 
 
 def test_package_is_the_same_plan_bound_to_packages() -> None:
     line = read_line(["--executors", "2", "x.py"])
-    _, package = chosen(["bound", "package"])
+    _, package = arms_named(["bound", "package"])
     assert profile_words(package, line) == ["--executors", "2", "--bind", "package", "x.py"]
 
 
@@ -109,14 +109,14 @@ def test_tuned_is_skipped_by_name_where_nothing_was_tuned(tmp_path: Path) -> Non
 
 
 def test_balanced_is_skipped_by_name_where_the_kernel_cannot_balance(tmp_path: Path) -> None:
-    _, balanced = chosen(["native", "balanced"], tmp_path / "numa_balancing")
+    _, balanced = arms_named(["native", "balanced"], tmp_path / "numa_balancing")
     assert balanced.skipped == f"this kernel has no {tmp_path / 'numa_balancing'}"
 
 
 def test_balanced_switches_it_on_and_unbound_off_where_the_kernel_can(tmp_path: Path) -> None:
     setting = tmp_path / "numa_balancing"
     setting.write_text("1\n")
-    arms = chosen(["native", "unbound", "balanced", "bound"], setting)
+    arms = arms_named(["native", "unbound", "balanced", "bound"], setting)
     assert [arm.balancing for arm in arms] == [None, "0", "1", None]
 
 
@@ -130,7 +130,7 @@ def test_balanced_switches_it_on_and_unbound_off_where_the_kernel_can(tmp_path: 
 )
 def test_arms_that_make_no_comparison_are_refused(names: list[str], word: str) -> None:
     with pytest.raises(UserError, match=word):
-        chosen(names)
+        arms_named(names)
 
 
 def test_a_kernel_setting_is_put_back_after_an_error(tmp_path: Path) -> None:

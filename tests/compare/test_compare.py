@@ -111,7 +111,7 @@ def test_submit_uses_what_was_kept_and_says_so_unless_told_not_to(tmp_path: Path
 def test_a_kept_plan_is_run_as_it_was_compared(tmp_path: Path) -> None:
     state, application = tmp_path / "state", str(APPS / "tiny.py")
     config = {"arm": "unbound", "comparison": "c", "sentence": "Partition."}
-    config |= {"master": None, "words": ["--executors", "2", "--cores", "1", "--unbound"]}
+    config |= {"master": None, "words": ["--executors", "2", "--cores", "1", "--bind", "none"]}
     keep_compared(state, read_line([application]), config)
     dry = hearth(state, "submit", "--dry-run", application)
     assert "using 'unbound', the winner of comparison c: Partition." in dry.stderr

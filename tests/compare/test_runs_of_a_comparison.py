@@ -14,7 +14,7 @@ from hearth.report.kinds import show_document
 from hearth.report.terminal.screen import Screen
 from hearth.studies.compare import result as documents
 from hearth.studies.compare.result import ComparisonSettings, ListedArm
-from hearth.studies.compare.study import Comparison, run
+from hearth.studies.compare.study import Comparison, compare, run
 from hearth.studies.compare.verdict import compared
 from hearth.studies.engine.arms import Arm
 from hearth.studies.engine.store import Opening
@@ -56,17 +56,12 @@ class Quick:
 
 
 def quick_comparison(
-    state: Path, target: Quick, warmup: int, repeat: int, *, against_baseline: bool = True
+    state: Path, target: Quick, warmup: int, repeat: int, *, independent: bool = False
 ) -> Comparison:
     arms = [Arm("native"), Arm("bound")]
     settings = ComparisonSettings(warmup, seed=1, command=["quick"], repeat=repeat)
     comparison = Comparison.begin(state, "quick", arms, settings)
-    run(
-        comparison,
-        arms,
-        target,
-        against_baseline=against_baseline,
-    )
+    compare(comparison, comparison.head, "quick", arms, target, independent=independent)
     return Comparison.read(comparison.directory)
 
 
@@ -95,12 +90,12 @@ def test_an_arm_that_fails_is_run_no_more_and_its_failed_run_has_no_time(tmp_pat
     assert "bound failed and was not run again: ended with 1: out of memory" in verdict.why
 
 
-@pytest.mark.parametrize(("against_baseline", "later"), [(True, 0), (False, 2)])
+@pytest.mark.parametrize(("independent", "later"), [(False, 0), (True, 2)])
 def test_without_its_first_arm_a_verdict_ends_and_a_question_goes_on(
-    tmp_path: Path, against_baseline: bool, later: int
+    tmp_path: Path, independent: bool, later: int
 ) -> None:
     quick = Quick(failing="native")
-    done = quick_comparison(tmp_path, quick, 0, 5, against_baseline=against_baseline)
+    done = quick_comparison(tmp_path, quick, 0, 5, independent=independent)
     (failed,) = [t.repetition for t in done.trials if t.failure]
     assert failed == 2
     assert sum(t.repetition > failed for t in done.trials) == later
@@ -162,7 +157,7 @@ def cut_short(tmp_path: Path) -> Comparison:
     with pytest.raises(KeyboardInterrupt):
         run(comparison, ARMS, Interrupted())
     with comparison.journal.file.open("a") as journal:
-        journal.write('{"arm": "nat')
+        journal.write('{"turn": {"arm": "nat')
     return comparison
 
 

@@ -15,7 +15,7 @@ from hearth.studies.compare.study import Comparison
 from hearth.studies.compare.verdict import compared
 from hearth.studies.engine.schedule import Repetitions, StopRule, StudyDesign, conduct
 from hearth.studies.engine.store import Journal
-from hearth.studies.engine.trial import Trial, TrialLine, Turn
+from hearth.studies.engine.trial import Trial, Turn
 
 THREE = StudyDesign({"job": ["a", "b", "c"]}, repeat=4, warmup=1)
 
@@ -56,16 +56,16 @@ def test_each_repetition_runs_each_arm_once_after_the_warm_ups_in_an_order_of_th
 def test_a_study_cut_short_anywhere_goes_on_where_it_was_and_runs_nothing_twice(
     tmp_path: Path, cut: int
 ) -> None:
-    journal = Journal(tmp_path / "runs.jsonl")
+    journal = Journal(tmp_path / "trials.jsonl")
     for trial in made(THREE)[:cut]:
-        journal.keep(TrialLine.of(trial))
+        journal.keep(trial)
     with journal.file.open("a") as file:
         file.write('{"arm": "a", "repet')
     journal.cut_torn_line()
-    earlier = [line.trial("job") for line in journal.read(TrialLine)]
+    earlier = journal.read(Trial)
     for trial in made(THREE, earlier=earlier):
-        journal.keep(TrialLine.of(trial))
-    kept = [line.trial("job") for line in journal.read(TrialLine)]
+        journal.keep(trial)
+    kept = journal.read(Trial)
     assert turns(kept) == THREE.turns()
 
 
@@ -73,13 +73,13 @@ def test_a_study_cut_short_anywhere_goes_on_where_it_was_and_runs_nothing_twice(
 def test_what_a_kill_in_the_first_run_left_takes_the_next_result(
     tmp_path: Path, torn: bytes | None
 ) -> None:
-    journal = Journal(tmp_path / "runs.jsonl")
+    journal = Journal(tmp_path / "trials.jsonl")
     if torn is not None:
         journal.file.write_bytes(torn)
     journal.cut_torn_line()
     first = made(THREE)[0]
-    journal.keep(TrialLine.of(first))
-    assert [line.trial("job") for line in journal.read(TrialLine)] == [first]
+    journal.keep(first)
+    assert journal.read(Trial) == [first]
 
 
 def test_an_arm_that_failed_is_run_no_more_and_the_others_go_on() -> None:
@@ -156,12 +156,10 @@ def test_an_interrupt_leaves_what_ran_before_it() -> None:
 
 
 def test_a_journal_is_its_owners_alone_and_holds_no_secret(tmp_path: Path) -> None:
-    journal = Journal(tmp_path / "new" / "runs.jsonl", Redaction.of({}))
-    journal.begin({"what": "a"})
+    journal = Journal(tmp_path / "trials.jsonl", Redaction.of({}))
     why = "ended with 1: no login with spark.my.password=hush42"
-    journal.keep(TrialLine.of(Trial(Turn("job", "a", 0), failure=why)))
+    journal.keep(Trial(Turn("job", "a", 0), failure=why))
     assert stat.S_IMODE(journal.file.stat().st_mode) == 0o600
-    assert stat.S_IMODE(journal.file.parent.stat().st_mode) == 0o700
     assert "hush42" not in journal.file.read_text()
     assert "no login with" in journal.file.read_text()
 
@@ -169,11 +167,11 @@ def test_a_journal_is_its_owners_alone_and_holds_no_secret(tmp_path: Path) -> No
 def test_damaged_lines_of_a_journal_are_named_by_number_and_left_out(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    whole = [json.dumps(to_json(TrialLine.of(trial))) for trial in made(THREE)[:3]]
-    file = tmp_path / "runs.jsonl"
+    whole = [json.dumps(to_json(trial)) for trial in made(THREE)[:3]]
+    file = tmp_path / "trials.jsonl"
     file.write_text("\n".join([whole[0], whole[1][:9], '{"arm": 7}', whole[2], whole[0][:5]]))
-    lines = Journal(file).read(TrialLine)
-    assert [line.arm for line in lines] == [json.loads(whole[n])["arm"] for n in (0, 2)]
+    lines = Journal(file).read(Trial)
+    assert [line.arm for line in lines] == [json.loads(whole[n])["turn"]["arm"] for n in (0, 2)]
     said = capsys.readouterr().err.splitlines()
     assert [line.partition(": line ")[2][:16] for line in said] == [
         "2 is left out: i",
@@ -182,23 +180,7 @@ def test_damaged_lines_of_a_journal_are_named_by_number_and_left_out(
     file.unlink()
     file.mkdir()
     with pytest.raises(UserError, match="cannot be read: it is not a file"):
-        Journal(file).read(TrialLine)
-
-
-def test_a_comparison_of_an_earlier_hearth_is_read_and_says_what_it_said(tmp_path: Path) -> None:
-    head = {"id": "c", "application": "a.py", "started": "2026-11-01T00:00:00+00:00",
-            "baseline": "native", "arms": [{"name": "native"}, {"name": "bound"}],
-            "settings": {"warmup": 1, "seed": 1, "cold": False, "command": ["a.py"]}}  # fmt: skip
-    runs = [
-        {"arm": arm, "repetition": n, "record": "r", "seconds": s + n / 100, "measures": {}}
-        for n in range(-1, 4) for arm, s in (("native", 10.0), ("bound", 8.0))
-    ]  # fmt: skip
-    (tmp_path / "comparison.json").write_text(json.dumps(head))
-    (tmp_path / "runs.jsonl").write_text("".join(json.dumps(run) + "\n" for run in runs))
-    found = Comparison.read(tmp_path)
-    said = to_json(compared(found.head, found.trials))
-    assert said["arms"][1]["ratio"]["pairs"] == 4
-    assert said["settings"] == head["settings"]
+        Journal(file).read(Trial)
 
 
 def test_executors_that_change_between_the_runs_of_an_arm_are_a_reason_to_doubt(
@@ -215,8 +197,8 @@ def test_executors_that_change_between_the_runs_of_an_arm_are_a_reason_to_doubt(
             if n < 2
             else "partitioned; 2 on CPUs 2-3, 512 MiB"
         )
-        comparison.keep(TrialLine("native", n, None, 1.0, plan="native"))
-        comparison.keep(TrialLine("bound", n, None, 1.0, plan=plan))
+        comparison.keep(Trial(Turn("a.py", "native", n), 1.0, plan="native"))
+        comparison.keep(Trial(Turn("a.py", "bound", n), 1.0, plan=plan))
     found = Comparison.read(tmp_path)
     (warning,) = to_json(compared(found.head, found.trials))["warnings"]
     assert warning["kind"] == "other-plan"

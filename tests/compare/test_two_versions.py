@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from hearth.cli.options import read_line
-from hearth.studies.engine.arms import profile_words, versions
+from hearth.studies.engine.arms import profile_words, version_arms
 from support import Command, says
 
 
@@ -19,7 +19,7 @@ def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_each_version_runs_as_the_plan_says_with_the_arguments_of_the_first() -> None:
     line = read_line(["--executors", "2", "old.py", "--day", "1"])
-    arms = versions("plan", ["old.py", "--day", "1"], ["new.py", "--day", "1"])
+    arms = version_arms("plan", ["old.py", "--day", "1"], ["new.py", "--day", "1"])
     assert [arm.name for arm in arms] == ["old.py", "new.py"]
     words = [profile_words(arm, line) for arm in arms]
     assert [one[:2] for one in words] == [["--executors", "2"]] * 2
@@ -36,7 +36,7 @@ def test_each_version_runs_as_the_plan_says_with_the_arguments_of_the_first() ->
 def test_versions_of_one_name_are_told_apart(
     one: list[str], other: list[str], names: list[str]
 ) -> None:
-    assert [arm.name for arm in versions("native", one, other)] == names
+    assert [arm.name for arm in version_arms("native", one, other)] == names
 
 
 @pytest.mark.usefixtures("programs")

@@ -1,6 +1,5 @@
 """What a comparison says, on runs whose answer is known by arithmetic."""
 
-import re
 from typing import Any
 
 import pytest
@@ -11,8 +10,7 @@ from hearth.report.terminal.screen import Screen
 from hearth.studies.compare import verdict
 from hearth.studies.compare.result import Compared, ComparisonHead
 from hearth.studies.engine.statistics import EQUAL_WITHIN, LOOKS, Ratio, against
-from hearth.studies.engine.trial import TrialLine
-from support import validate
+from support import a_trial, check_golden, validate
 
 _MEASURES = {"gc_share": 0.2, "remote_share": 0.5, "involuntary": 1000.0, "voluntary": 2000.0,
              "cpu_s": 50.0, "cpi": {"absent": "perf is not installed"}}  # fmt: skip
@@ -35,83 +33,57 @@ def runs(arm: str, seconds: list[float], **measures: Any) -> list[dict[str, Any]
 
 
 def compared(named: dict[str, Any], found: list[dict[str, Any]]) -> dict[str, Any]:
-    trials = [typed(run, TrialLine).trial("a") for run in found]
+    trials = [a_trial(run) for run in found]
     return dict(to_json(verdict.compared(typed(named, ComparisonHead), trials)))
 
 
 def certain(named: dict[str, Any], found: list[dict[str, Any]]) -> bool:
-    return verdict.certain(
-        typed(named, ComparisonHead), [typed(run, TrialLine).trial("a") for run in found]
-    )
+    return verdict.certain(typed(named, ComparisonHead), [a_trial(run) for run in found])
 
 
 _NATIVE = [10.0, 10.2, 9.8, 10.1, 9.9]
 
 
-def test_a_plan_that_is_faster_in_every_pair_is_to_be_bound_and_the_measure_that_moved_is_named():
-    bound = runs("bound", [8.0, 8.1, 7.9, 8.2, 7.8], gc_share=0.05)
-    said = compared(head("native", "bound"), [*runs("native", _NATIVE), *bound])
-    arm = said["arms"][1]
-    assert arm["ratio"]["value"] == pytest.approx(0.8, abs=1e-4)
-    assert arm["ratio"]["low"] >= 7.8 / 10.2
-    assert arm["ratio"]["high"] <= 8.2 / 9.8
-    assert said["verdict"]["choice"] == "bound"
-    assert said["verdict"]["sentence"].startswith("Bind: bound takes 0.80 of native's time")
-    moved = "GC share of task time fell from 20.0% to 5.0% (native to bound)"
-    assert moved in said["verdict"]["why"]
-    assert not any("remote" in why or "another node" in why for why in said["verdict"]["why"])
+_FASTER, _SLOWER = [8.0, 8.2, 7.9, 8.1, 8.0], [12.0, 12.2, 11.8, 12.1, 11.9]
+_NOISY = [10.0, 16.0, 9.0]
+#: What is said of some arms, the first of them the baseline: their seconds, and what was measured
+#: in the runs of the last.
+CASES: dict[str, tuple[dict[str, list[float]], dict[str, Any]]] = {
+    "bound is faster, with less garbage collection": (
+        {"native": _NATIVE, "bound": [8.0, 8.1, 7.9, 8.2, 7.8]}, {"gc_share": 0.05}),
+    "bound is slower, with more context switches": (
+        {"native": _NATIVE, "bound": _SLOWER}, {"involuntary": 9000.0}),
+    "native is slower than a bound baseline": ({"bound": _NATIVE, "native": _SLOWER}, {}),
+    "native is faster than a bound baseline": ({"bound": _NATIVE, "native": _FASTER}, {}),
+    "the plan of one JVM is faster": ({"native": _NATIVE, "plan": _FASTER}, {}),
+    "the plan of one JVM is not": ({"native": _NATIVE, "plan": [10.0, 10.2, 9.9, 10.1, 10.0]}, {}),
+    "a fix is faster": ({"as-is": _NATIVE, "fixed:turbo": _FASTER}, {}),
+    "a fix is slower": ({"as-is": _NATIVE, "fixed:turbo": _SLOWER}, {}),
+    "containers win, also over unbound executors": (
+        {"native": _NATIVE, "unbound": [9.0, 9.2, 8.9, 9.1, 9.0], "docker": _FASTER}, {}),
+    "partitioning pays, binding is not shown to": (
+        {"native": _NATIVE, "unbound": _FASTER, "bound": [7.9, 8.3, 7.9, 8.2, 7.9]}, {}),
+    "binding pays beside partitioning": (
+        {"native": _NATIVE, "unbound": [9.0, 9.2, 8.9, 9.1, 9.0],
+         "bound": [7.9, 8.1, 8.0, 8.0, 8.1]}, {}),
+    "a difference within the noise": (
+        {"native": _NATIVE, "bound": [9.0, 11.2, 9.1, 10.9, 9.6]}, {}),
+    "a large difference that is not shown": ({"native": _NOISY, "plan": [5.0, 6.0, 9.5]}, {}),
+    "no reasonable number of runs decides": (
+        {"native": [10.0, 16.0, 7.0], "plan": [9.0, 9.5, 15.0]}, {}),
+    "too few runs for an interval": ({"native": [10.0, 10.0], "bound": [5.0, 5.0]}, {}),
+}  # fmt: skip
 
 
-def test_a_plan_that_is_slower_is_not_to_be_bound():
-    bound = runs("bound", [12.0, 12.2, 11.8, 12.1, 11.9], involuntary=9000.0)
-    said = compared(head("native", "bound"), [*runs("native", _NATIVE), *bound])
-    assert said["verdict"]["choice"] == "native"
-    assert said["verdict"]["sentence"].startswith("Do not bind")
-    rose = "involuntary context switches rose from 1,000 to 9,000 (native to bound)"
-    assert rose in said["verdict"]["why"]
-
-
-def test_the_advice_is_that_of_the_baseline_where_no_arm_is_faster():
-    native = runs("native", [12.0, 12.2, 11.8, 12.1, 11.9])
-    said = compared(head("bound", "native"), [*runs("bound", _NATIVE), *native])
-    assert said["verdict"]["choice"] == "bound"
-    assert said["verdict"]["sentence"].startswith("Bind: no arm is shown to be faster than bound")
-    faster = runs("native", [8.0, 8.2, 7.9, 8.1, 8.0])
-    said = compared(head("bound", "native"), [*runs("bound", _NATIVE), *faster])
-    assert said["verdict"]["sentence"].startswith("Do not bind: native takes 0.80 of bound's time")
-
-
-def test_a_native_plan_is_used_where_it_is_faster_and_else_local_stays():
-    faster = runs("plan", [8.0, 8.2, 7.9, 8.1, 8.0])
-    said = compared(head("native", "plan"), [*runs("native", _NATIVE), *faster])
-    assert said["verdict"]["choice"] == "plan"
-    assert said["verdict"]["sentence"].startswith("Use the plan (hearth submit): plan takes 0.80")
-    same = runs("plan", [10.0, 10.2, 9.9, 10.1, 10.0])
-    said = compared(head("native", "plan"), [*runs("native", _NATIVE), *same])
-    assert said["verdict"]["choice"] == "native"
-    assert said["verdict"]["sentence"].startswith("Stay with local[*]: no arm is shown")
-
-
-def test_a_fix_that_is_faster_is_to_be_made_and_else_the_machine_stays_as_it_is():
-    faster = runs("fixed:turbo", [8.0, 8.2, 7.9, 8.1, 8.0])
-    said = compared(head("as-is", "fixed:turbo"), [*runs("as-is", _NATIVE), *faster])
-    assert said["verdict"]["sentence"].startswith("Fix it (hearth doctor --fix turbo): fixed:turbo")
-    slower = runs("fixed:turbo", [12.0, 12.2, 11.8, 12.1, 11.9])
-    said = compared(head("as-is", "fixed:turbo"), [*runs("as-is", _NATIVE), *slower])
-    assert said["verdict"]["sentence"].startswith("Leave the machine as it is: no arm is shown")
-
-
-def test_containers_that_win_are_held_against_the_unbound_executors_too():
-    unbound = runs("unbound", [9.0, 9.2, 8.9, 9.1, 9.0])
-    docker = runs("docker", [8.0, 8.2, 7.9, 8.1, 8.0])
-    said = compared(
-        head("native", "unbound", "docker"), [*runs("native", _NATIVE), *unbound, *docker]
-    )
-    assert said["verdict"]["sentence"].startswith("Bind, with containers: docker takes 0.80")
-    assert said["verdict"]["why"][0].startswith("docker against unbound: 0.89 of its time")
-    assert said["verdict"]["why"][0].endswith(
-        "the binding itself pays, in addition to the partitioning"
-    )
+def test_each_case_has_its_verdict_and_its_reasons() -> None:
+    shown = []
+    for what, (arms, measured) in CASES.items():
+        *others, last = arms
+        found = [run for name in others for run in runs(name, arms[name])]
+        said = compared(head(*arms), [*found, *runs(last, arms[last], **measured)])["verdict"]
+        shown += [f"{what}:", f"  {said['choice']}: {said['sentence']}"]
+        shown += [f"  - {why}" for why in said["why"]]
+    check_golden("verdicts.txt", "\n".join([*shown, ""]))
 
 
 def test_runs_beside_other_programs_are_warned_of_and_quiet_ones_are_not() -> None:
@@ -127,35 +99,6 @@ def test_runs_beside_other_programs_are_warned_of_and_quiet_ones_are_not() -> No
         assert "other-load" not in [
             w["kind"] for w in compared(head("native", "bound"), [*quiet, *bound])["warnings"]
         ]
-
-
-def test_a_difference_within_the_noise_is_no_reason_to_bind():
-    bound = runs("bound", [9.0, 11.2, 9.1, 10.9, 9.6])
-    said = compared(head("native", "bound"), [*runs("native", _NATIVE), *bound])
-    assert said["arms"][1]["against"] == "undecided"
-    assert said["verdict"]["choice"] is None
-    assert said["verdict"]["sentence"].startswith("Undecided: bound looks 1% faster than native")
-
-
-def test_a_large_difference_that_is_not_shown_is_undecided_and_no_reason_to_stay():
-    native, plan = [10.0, 16.0, 9.0], [5.0, 6.0, 9.5]
-    said = compared(head("native", "plan"), [*runs("native", native), *runs("plan", plan)])
-    sentence = said["verdict"]["sentence"]
-    assert said["verdict"]["choice"] is None
-    assert sentence.startswith("Undecided: plan looks 42% faster than native, but the 95% interval")
-    assert sentence.endswith("of 3 pairs includes 1.")
-    assert "Stay with" not in sentence
-    (more,) = said["verdict"]["why"]
-    assert re.search(r"plan: with this scatter, about \d+ repetitions .*\(--repeat \d+\)", more)
-
-
-def test_what_no_reasonable_number_of_runs_decides_is_called_too_noisy():
-    native, plan = [10.0, 16.0, 7.0], [9.0, 9.5, 15.0]
-    said = compared(head("native", "plan"), [*runs("native", native), *runs("plan", plan)])
-    (more,) = said["verdict"]["why"]
-    assert more.startswith("plan: too noisy to decide")
-    assert "--wait-quiet" in more
-    assert "--repeat" not in more
 
 
 def _using(arm: str, seconds: list[float], cpu: list[float]) -> list[dict[str, Any]]:
@@ -224,27 +167,6 @@ def test_page_faults_and_tlb_misses_stand_beside_the_times_with_a_ratio_and_an_i
     assert "page faults without reading a disk bound 1,000 0.25 [0.25, 0.25]" in shown
 
 
-def test_partitioning_that_pays_without_binding_is_told_apart_from_binding():
-    unbound = runs("unbound", [8.0, 8.2, 7.9, 8.1, 8.0])
-    bound = runs("bound", [7.9, 8.3, 7.9, 8.2, 7.9])
-    said = compared(
-        head("native", "unbound", "bound"), [*runs("native", _NATIVE), *unbound, *bound]
-    )
-    assert said["verdict"]["choice"] == "bound"
-    shown = "the partitioning pays; that the binding does is not shown"
-    assert shown in said["verdict"]["why"][0]
-
-
-def test_binding_that_pays_beside_partitioning_is_said():
-    unbound = runs("unbound", [9.0, 9.2, 8.9, 9.1, 9.0])
-    bound = runs("bound", [7.9, 8.1, 8.0, 8.0, 8.1])
-    said = compared(
-        head("native", "unbound", "bound"), [*runs("native", _NATIVE), *unbound, *bound]
-    )
-    assert said["verdict"]["choice"] == "bound"
-    assert "the binding itself pays" in said["verdict"]["why"][0]
-
-
 def test_warm_ups_and_failures_do_not_count_and_a_failure_is_told():
     warm = [{"arm": "bound", "repetition": -1, "seconds": 99.0, "measures": _MEASURES}]
     failed = [{"arm": "bound", "repetition": 5, "failure": "ended with 1: out of memory"}]
@@ -275,15 +197,12 @@ def test_that_every_warm_up_failed_is_said():
     assert "native failed and was not run again: ended with 1: full" in said["verdict"]["why"]
 
 
-def test_too_few_runs_give_a_ratio_without_an_interval_and_no_claim():
+def test_too_few_runs_give_a_ratio_without_an_interval():
     said = compared(
         head("native", "bound"), [*runs("native", [10.0, 10.0]), *runs("bound", [5.0, 5.0])]
     )
     assert said["arms"][1]["ratio"] == {"value": pytest.approx(0.5), "pairs": 2}
     assert said["arms"][1]["against"] == "undecided"
-    assert said["verdict"]["choice"] is None
-    few = "bound looks 50% faster than native, but 2 pairs are too few for an interval: at least 3"
-    assert few in said["verdict"]["sentence"]
 
 
 def test_a_skipped_arm_stays_in_the_table_with_its_reason():

@@ -408,21 +408,27 @@ def test_damaged_caches_are_made_again(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 COMPARISON = json.loads((ROOT / "fixtures" / "documents" / "comparison.json").read_text())
-COMPARISON_RUNS = [
-    {"arm": arm["name"], "repetition": number - 1, "record": "r", "seconds": seconds,
-     "measures": arm["measures"]}
-    for arm in COMPARISON["arms"]
-    for number, seconds in enumerate(arm["seconds"])
-]  # fmt: skip
 
 
-@pytest.mark.parametrize("name", ["comparison.json", "runs.jsonl"])
+def runs_of(comparison: dict[str, Any], subject: str) -> bytes:
+    """The journal of a comparison's runs."""
+    return b"".join(
+        json.dumps({
+            "turn": {"subject": subject, "arm": arm["name"], "repetition": number - 1},
+            "record": "r", "seconds": seconds, "measures": arm.get("measures", {}),
+        }).encode() + b"\n"
+        for arm in comparison["arms"]
+        for number, seconds in enumerate(arm["seconds"])
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["comparison.json", "trials.jsonl"])
 def test_a_damaged_comparison_is_named_or_read_without_the_damaged_runs(
     tmp_path: Path, name: str
 ) -> None:
     files = {
         "comparison.json": json.dumps(COMPARISON).encode(),
-        "runs.jsonl": b"".join(json.dumps(run).encode() + b"\n" for run in COMPARISON_RUNS),
+        "trials.jsonl": runs_of(COMPARISON, "a"),
     }
     for other, whole in files.items():
         (tmp_path / other).write_bytes(whole)
@@ -434,39 +440,26 @@ def test_a_damaged_comparison_is_named_or_read_without_the_damaged_runs(
         show_document(said, SCREEN)
         page([], said)
 
-    try_all(tmp_path / name, files[name], of_lines if name == "runs.jsonl" else of_json, read)
+    try_all(tmp_path / name, files[name], of_lines if name == "trials.jsonl" else of_json, read)
 
 
-@pytest.mark.parametrize("name", ["characterisation.json", "questions.jsonl", "runs.jsonl"])
+@pytest.mark.parametrize("name", ["characterisation.json", "trials.jsonl"])
 def test_a_damaged_characterisation_is_named_or_read_without_the_damaged_lines(
     tmp_path: Path, name: str
 ) -> None:
     whole = json.loads((ROOT / "fixtures" / "documents" / "characterisation.json").read_text())
-    files: dict[Path, bytes] = {}
-    keys = ("subject", "key", "title", "source", "notes", "reason")
-    lines = []
-    for question in whole["questions"]:
-        answer = {key: question[key] for key in keys if key in question}
+    journal = b""
+    for number, question in enumerate(whole["questions"]):
+        question |= {"application": question["subject"], "subject": f"subject {number}"}
         if "comparison" in question:
-            of = question["comparison"]
-            answer["comparison"] = of["id"]
-            place = tmp_path / "studies" / "compare" / of["id"]
-            runs = [
-                {"arm": arm["name"], "repetition": number, "record": "r", "seconds": seconds,
-                 "measures": arm.get("measures", {})}
-                for arm in of["arms"]
-                for number, seconds in enumerate(arm["seconds"])
-            ]  # fmt: skip
-            files[place / "comparison.json"] = json.dumps(of).encode()
-            files[place / "runs.jsonl"] = b"".join(json.dumps(r).encode() + b"\n" for r in runs)
-        lines.append(json.dumps(answer).encode() + b"\n")
+            journal += runs_of(question["comparison"], question["subject"])
+        elif "reason" in question:
+            question["unanswerable"] = question["reason"]
+    files = {"characterisation.json": json.dumps(whole).encode(), "trials.jsonl": journal}
     here = tmp_path / "studies" / "characterise" / "c"
-    files[here / "characterisation.json"] = json.dumps(whole).encode()
-    files[here / "questions.jsonl"] = b"".join(lines)
+    here.mkdir(parents=True)
     for file, content in files.items():
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_bytes(content)
-    file = next(file for file in files if file.name == name)
+        (here / file).write_bytes(content)
 
     def read() -> None:
         found = Characterisation.read(here).characterised()
@@ -474,20 +467,25 @@ def test_a_damaged_characterisation_is_named_or_read_without_the_damaged_lines(
         show_document(found, SCREEN)
         page([], found)
 
-    try_all(file, files[file], of_lines if name.endswith("l") else of_json, read)
+    try_all(here / name, files[name], of_lines if name.endswith("l") else of_json, read)
 
 
-def test_a_damaged_series_is_named_or_read_without_the_damaged_cases(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["series.json", "trials.jsonl"])
+def test_a_damaged_series_is_named_or_read_without_the_damaged_cases(
+    tmp_path: Path, name: str
+) -> None:
     whole = json.loads((ROOT / "fixtures" / "documents" / "bench-result.json").read_text())
-    lines = [whole["series"], *whole["cases"]]
-    file = tmp_path / "r.jsonl"
+    cases = b"".join(json.dumps(case).encode() + b"\n" for case in whole["cases"])
+    files = {"series.json": json.dumps(whole["series"]).encode(), "trials.jsonl": cases}
+    for file, content in files.items():
+        (tmp_path / file).write_bytes(content)
 
     def read() -> None:
-        results = series.read(file)
+        results = series.Results.read(tmp_path)
         show_document(bench_result(results), SCREEN)
         is_good(results)
 
-    try_all(file, b"".join(json.dumps(line).encode() + b"\n" for line in lines), of_lines, read)
+    try_all(tmp_path / name, files[name], of_lines if name.endswith("l") else of_json, read)
 
 
 def test_a_damaged_manifest_or_result_is_named(tmp_path: Path) -> None:

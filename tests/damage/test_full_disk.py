@@ -19,7 +19,7 @@ from hearth.spark.run_files import write_plan
 from hearth.studies.compare.result import ComparisonSettings
 from hearth.studies.compare.study import Comparison
 from hearth.studies.engine.arms import Arm
-from hearth.studies.engine.trial import TrialLine
+from hearth.studies.engine.trial import Trial, Turn
 from support import Command, command, confs, driver_settings, environment, json_lines, require
 
 #: Fills the disk with hearth's state, works on, and ends with a code of its own.
@@ -121,13 +121,13 @@ def test_runs_of_a_comparison_count_that_a_full_disk_does_not_take(
 ) -> None:
     settings = ComparisonSettings(warmup=0, seed=1)
     kept = Comparison.begin(small, "job", [Arm("native"), Arm("bound")], settings)
-    run = TrialLine("native", 0, seconds=1.0, plan="x" * 300)
+    run = Trial(Turn("job", "native", 0), seconds=1.0, plan="x" * 300)
     full = fill(small)
     for _ in range(20):
         kept.keep(run)
     assert "could not take this result: No space left on device" in capsys.readouterr().err
     full.unlink()
-    kept.keep(replace(run, arm="bound"))
+    kept.keep(replace(run, turn=Turn("job", "bound", 0)))
     assert len(kept.trials) == 21
     again = Comparison.read(kept.directory).trials
     assert again[-1].arm == "bound"

@@ -27,9 +27,8 @@ from hearth.report.terminal.screen import Screen
 from hearth.spark.saved_configs import machine_key
 from hearth.studies.compare.result import ComparisonSettings
 from hearth.studies.compare.study import Comparison, run
-from hearth.studies.engine import arms as ways
-from hearth.studies.engine.arms import Arm
-from hearth.studies.engine.trial import Trial, TrialLine, Turn
+from hearth.studies.engine.arms import Arm, fixing_arms, setting_words
+from hearth.studies.engine.trial import Trial, Turn
 from support import ROOT, Command, eventually, require
 
 CHECK = "memory-maps"
@@ -175,14 +174,14 @@ def test_a_fix_is_an_arm_and_what_cannot_be_switched_is_skipped_with_the_reason(
 ) -> None:
     names = ["as-is", "fixed:memory-maps", "fixed:turbo", "fixed:uneven-nodes"]
     machine = replace(machine, topology=CASES["uneven-nodes"].wrong.machine(root).topology)
-    found = ways.fixes(
+    found = fixing_arms(
         names, lambda name: switch.plan(name, changes_of(name, machine), persist=False)
     )
     assert [arm.name for arm in found] == names
     assert found[0] == Arm("as-is")
     assert found[1].fix is not None and found[1].skipped is None
     said = "/proc/sys/vm/max_map_count set to 262144 for its runs, 65530 before"
-    assert ways.setting_words(found[1]) == said
+    assert setting_words(found[1]) == said
     assert (found[2].skipped or "").startswith("there is nothing to fix in turbo: there is no /sys")
     assert "hearth cannot change uneven-nodes itself: " in (found[3].skipped or "")
     assert (found[3].skipped or "").endswith(", and a reboot")
@@ -199,7 +198,7 @@ def test_a_fix_is_an_arm_and_what_cannot_be_switched_is_skipped_with_the_reason(
 )
 def test_arms_that_do_not_tell_what_a_fix_is_worth_are_refused(names: str, said: str) -> None:
     with pytest.raises(UserError, match=said):
-        ways.fixes(names.split(","), lambda name: Switched(name, "", [], []))
+        fixing_arms(names.split(","), lambda name: Switched(name, "", [], []))
 
 
 def test_a_fix_is_kept_by_the_doctor_and_not_by_compare(refused: Callable[..., str]) -> None:
@@ -245,7 +244,7 @@ def kept(state: Path, seconds: list[float], application: str = "job.py") -> Comp
     comparison = Comparison.begin(state, application, both, settings)
     for n, pair in enumerate(zip(AS_IS, seconds, strict=True)):
         for arm, took in zip(("as-is", "fixed:memory-maps"), pair, strict=True):
-            comparison.keep(TrialLine(arm, n, None, took))
+            comparison.keep(Trial(Turn(application, arm, n), took))
     return comparison
 
 

@@ -24,15 +24,15 @@ from hearth.record.store import (
 )
 from hearth.spark.machine_reading import MachineReading
 from hearth.studies.characterise.questions import Question
-from hearth.studies.characterise.result import QuestionLine
-from hearth.studies.characterise.study import AskedTarget, Characterisation, CharacterisationRuns
+from hearth.studies.characterise.result import CharacterisationSettings
+from hearth.studies.characterise.study import Characterisation, TargetQuestion
 from hearth.studies.compare.result import ComparisonSettings
 from hearth.studies.compare.study import Comparison
 from hearth.studies.engine.arms import Arm
 from hearth.studies.engine.store import Opening
 from hearth.studies.engine.target import ApplicationTarget
-from hearth.studies.engine.trial import TrialLine
-from hearth.studies.listing import find_kept, list_studies
+from hearth.studies.engine.trial import Trial, Turn
+from hearth.studies.listing import find_run_or_study, list_studies
 from support import ROOT, Command, json_lines, require
 
 LONG_GONE = {"pid": 1, "start_ticks": 1}
@@ -208,20 +208,18 @@ def test_comparisons_and_characterisations_are_in_the_same_listing(
     made(state, "job")
     arms = [Arm("native"), Arm("bound")]
     alone = Comparison.begin(state, "job.py", arms, ComparisonSettings(0, 1))
-    alone.keep(TrialLine("native", 0, None, 1.0))
+    alone.keep(Trial(Turn("job.py", "native", 0), 1.0))
     asked = [
-        AskedTarget(
-            ApplicationTarget(read_line(["job.py"])), [Question("smt", "Threads", "a paper")]
+        TargetQuestion(
+            ApplicationTarget(read_line(["job.py"])),
+            Question("smt", "Threads", "a paper", unanswerable="one core"),
         )
     ]
-    whole = Characterisation.begin(state, "job.py", asked, CharacterisationRuns(1, 0, 1))
-    part = Comparison.begin(state, "part.py", arms, ComparisonSettings(0, 1))
-    line = QuestionLine("job.py", "smt", "Threads", "a paper", [], part.head.id)
-    whole.keep(line)
+    whole = Characterisation.begin(state, "job.py", asked, CharacterisationSettings(1, 0, 1))
     (state / "studies" / "compare" / "damaged").mkdir()
     done = hearth("runs")
     _, *rows = done.stdout.splitlines()
-    assert len(rows) == 3, "a comparison of a characterisation is listed there"
+    assert len(rows) == 3
     (comparison,) = [row for row in rows if alone.head.id in row]
     assert "comparison: native, bound" in comparison and "1 run " in comparison
     assert any(whole.directory.name in row and "characterisation: smt" in row for row in rows)
@@ -243,15 +241,15 @@ def test_one_rule_for_ids_finds_runs_and_studies_alike(hearth: Command, tmp_path
     # One letter more than it has in common with the other.
     beginning = next(kept[0][:n] for n in range(1, 99) if not kept[1].startswith(kept[0][:n]))
     for name in (kept[0], kept[0][-4:], beginning):
-        kind, directory = find_kept(state, name)
+        kind, directory = find_run_or_study(state, name)
         assert kind is not None and (kind.name, directory.name) == ("comparison", kept[0])
         assert again(name) == kept[0]
-    assert find_kept(state, run[-4:]) == find_kept(state, "last")
+    assert find_run_or_study(state, run[-4:]) == find_run_or_study(state, "last")
     assert Comparison.begin(state, "job.py", arms, settings, Opening(resume="last")).head.id == max(
         kept
     )
     with pytest.raises(UserError, match="matches 3 runs and studies: choose from"):
-        find_kept(state, run[:4])
+        find_run_or_study(state, run[:4])
     assert "no run of native has ended" in hearth("runs", "show", kept[0][-4:]).stdout
     assert "no run of native has ended" in hearth("report", kept[0][-4:]).stdout
     refused = hearth("runs", "export", kept[0][-4:])

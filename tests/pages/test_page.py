@@ -22,10 +22,10 @@ from hearth.doctor.rules import RULES
 from hearth.report.html.axis import axis
 from hearth.report.html.page import page
 from hearth.report.html.run import WORDS
-from hearth.studies.bench.result import BenchResult, JobSummary
+from hearth.studies.bench.result import BenchResult
 from hearth.studies.characterise.result import Characterised
 from hearth.studies.colocate.result import Colocated, Predicted
-from hearth.studies.compare.result import PairedRatio
+from hearth.studies.compare.result import ComparedArm, PairedRatio
 from hearth.studies.models.colocation import Curve, Estimate, predict
 from support import ROOT, eventually, require
 
@@ -441,16 +441,18 @@ def test_a_series_shows_the_seconds_of_each_run_and_why_a_job_has_none(
 ) -> None:
     document = json.loads((ROOT / "fixtures" / "documents" / "bench-result.json").read_text())
     series = typed(document, BenchResult)
-    lost = JobSummary("k-means", "local-numa", 1, "ended with 1: OutOfMemoryError")
-    series = replace(series, rows=[*series.rows, lost])
+    job = series.jobs[0]
+    lost = ComparedArm("local-numa", [], failures=["ended with 1: OutOfMemoryError"])
+    failed = replace(job, application="k-means", arms=[lost])
+    series = replace(series, jobs=[job, failed])
     html = page([constructed.analysis()], series)
     shown, complaints = opened(browser, tmp_path / "s.html", html, viewport=viewport)
     assert_sound(shown, complaints)
-    counted = [case for case in series.cases if case.trial.counted_s is not None]
+    counted = [trial for trial in series.cases if trial.counted_s is not None]
     assert shown.locator("#series .point").count() == len(counted) > 0
     said = shown.locator("#series").inner_text()
-    assert f"{series.rows[0].label}: seconds of each run, from zero" in said
-    assert "k-means under local-numa: not available: ended with 1: OutOfMemoryError" in said
+    assert f"{job.application}: seconds of each run, from zero" in said
+    assert "k-means under local-numa: not available: failed: ended with 1: OutOfMemoryError" in said
 
 
 def test_a_colocation_shows_what_was_predicted_and_measured_on_one_scale(

@@ -13,8 +13,7 @@ import pytest
 from hearth.analysis.analysis import analyse_event_log
 from hearth.analysis.export import export
 from hearth.base.private_files import open_private, ours, private_directory, write_private
-from hearth.cli.options import read_line
-from hearth.cli.pages import write_html
+from hearth.cli.options import read_line, write_html
 from hearth.machine import class_data as archive
 from hearth.record.schema import Launched
 from hearth.record.store import RecordWriter, new_directory, write_document
@@ -24,7 +23,7 @@ from hearth.spark.saved_configs import keep_compared
 from hearth.studies.compare.result import ComparisonSettings
 from hearth.studies.compare.study import Comparison
 from hearth.studies.engine.arms import Arm
-from hearth.studies.engine.trial import TrialLine
+from hearth.studies.engine.trial import Trial, Turn
 from support import ROOT, Command, require
 
 OTHER = 65534  # nobody
@@ -54,7 +53,7 @@ def test_records_plans_choices_comparisons_and_pages_are_private_under_any_umask
     write_plan({"mode": "native"}, state)
     keep_compared(state, read_line(["job.py"]), {"arm": "bound"})
     comparison = Comparison.begin(state, "app", [Arm("native")], ComparisonSettings(0, 1))
-    comparison.keep(TrialLine("native", 0, None, 1.0))
+    comparison.keep(Trial(Turn("app", "native", 0), 1.0))
     write_html(state / "page.html", page())
     assert len(list(state.rglob("*"))) > 15
     assert open_to_others(tmp_path / "not") == []

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import get_args
 
 import pytest
+from tables import read_speedups
 
 from hearth.base.errors import UserError
 from hearth.studies.models.colocation import (
@@ -20,7 +21,6 @@ from hearth.studies.models.colocation import (
     splits,
     unbound,
 )
-from hearth.studies.models.scaling import read_speedups
 
 #: Sums of 1 / slowdown by hand on 1-3, 2-2 and 3-1 nodes, from table VII of Baig 2018. No study
 #: published the throughput of pairs against one after the other.

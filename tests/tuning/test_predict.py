@@ -1,4 +1,4 @@
-"""`hearth lab predict`: a run's time under other partitionings, and a workload's on more nodes."""
+"""`hearth lab predict`: a run's time under other partitionings."""
 
 import json
 import re
@@ -6,15 +6,16 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from placement_prediction import bound
+from tables import read_speedups
 
 from hearth.analysis.analysis import analyse_event_log
 from hearth.base.errors import UserError
 from hearth.cli.main import main
 from hearth.studies.models.binding import PUBLISHED as BOUND
 from hearth.studies.models.binding import BindingGain, Nodes, change, cost
-from hearth.studies.models.binding import leave_one_out as bound_one_out
 from hearth.studies.models.placement import RecordedBinding, placed, ran
-from hearth.studies.models.scaling import PUBLISHED, Steps, leave_one_out, read_speedups, scaled
+from hearth.studies.models.scaling import PUBLISHED, Steps
 from hearth.studies.models.schedule_simulation import (
     MODEL_ERROR,
     Move,
@@ -31,7 +32,6 @@ from support import ROOT, Command, validate
 
 LOGS = ROOT / "fixtures" / "eventlogs"
 EIGHT = ["--from", str(LOGS / "skew.jsonl"), "--machine", "1 node of 64 GB, 8 cores"]
-SPEEDUPS = "workload,from_binding,to_binding,speedup\n"
 MACHINE = MachineSize(threads=16, cores=16, memory_gb=64)
 
 
@@ -149,19 +149,8 @@ def test_partitionings_whose_heaps_do_not_fit_are_left_out(
 
 
 def test_no_change_has_no_sign_of_a_loss_or_gain(capsys: pytest.CaptureFixture[str]) -> None:
-    assert (
-        main(
-            [
-                "lab",
-                "predict",
-                "--from",
-                str(LOGS / "skew.jsonl"),
-                "--machine",
-                "1 node of 8 GB, 2 cores",
-            ]
-        )
-        == 0
-    )
+    machine = ["--machine", "1 node of 8 GB, 2 cores"]
+    assert main(["lab", "predict", "--from", str(LOGS / "skew.jsonl"), *machine]) == 0
     assert not re.search(r"-0%", capsys.readouterr().out)
 
 
@@ -180,9 +169,6 @@ def test_no_change_has_no_sign_of_a_loss_or_gain(capsys: pytest.CaptureFixture[s
         ),
         (["--from", str(LOGS / "skew.jsonl"), "--nodes", "99"], "--nodes: 99 is more than the"),
         (["--from", "x", "--nodes", "0"], "--nodes: 0 is not between 1 and"),
-        (["--scaling", "x.csv", "--bind", "node"], "--bind: needs --from"),
-        (["--scaling", "no.csv"], "no.csv: No such file or directory: give a readable CSV file"),
-        (["--scaling", "x.csv", "--cores", "2"], "--cores: needs --from"),
     ],
 )
 def test_what_cannot_be_predicted_is_refused_by_name(
@@ -216,10 +202,9 @@ def test_memory_on_fewer_other_nodes_costs_less() -> None:
 
 
 def test_what_binding_was_worth_is_foretold_from_other_workloads() -> None:
-    rows = bound_one_out()
-    errors = [abs(value / measured - 1) for _, measured, _, value, _ in rows]
-    assert max(errors) < 0.13
-    assert sum(low <= measured <= high for _, measured, low, _, high in rows) >= 4
+    rows = bound()
+    assert max(abs(row["predicted"] / row["measured"] - 1) for row in rows) < 0.13
+    assert sum(row["low"] <= row["measured"] <= row["high"] for row in rows) >= 4
 
 
 def test_more_nodes_are_foretold_from_other_workloads_within_the_interval(shared: Path) -> None:
@@ -268,44 +253,3 @@ def test_the_nodes_that_a_run_was_bound_to_are_read_from_its_executors() -> None
     assert ran(numa, FOUR).binding == "node" and "were not seen" in (ran(numa, FOUR).note or "")
     with pytest.raises(UserError, match="from 8 to 2: how work scales was published for up to 4"):
         placed(RecordedBinding("node", 8), None, 2, MACHINE, Nodes((4, 4), 4, 16))
-
-
-def test_the_published_scaling_over_nodes_is_foretold(shared: Path) -> None:
-    table = read_speedups(shared / "data" / "power8" / "table7_speedups.csv")
-    found = leave_one_out(table)
-    assert {(one.workload, one.nodes) for one in found} == {
-        (name, nodes) for name in ("SVM", "SQL", "PageRank") for nodes in (3, 4)
-    }
-    assert max(abs(one.error) for one in found if one.nodes == 3) <= 0.06
-    assert max(abs(one.error) for one in found if one.nodes == 4) <= 0.05
-
-
-def test_a_workloads_own_times_on_more_nodes_are_never_used() -> None:
-    table = {"a": {1: 1.0, 2: 0.6, 4: 0.4}, "b": {1: 1.0, 2: 0.5, 4: 0.25}}
-    other = {**table, "a": {1: 1.0, 2: 0.6, 4: 99.0}}
-    predicted = [leave_one_out(each)[0].predicted for each in (table, other)]
-    assert predicted[0] == predicted[1] == pytest.approx(0.3)
-    with pytest.raises(UserError, match="the step from 2 to 3 nodes is not known"):
-        scaled({1: 1.0, 2: 0.6}, [table["b"]], 3)
-
-
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("workload,speedup\n", "no column from_binding, to_binding"),
-        (f"{SPEEDUPS}a,1B,2B,-1\n", "speedups.csv:2: speedup -1 is not above 0 and below 1000"),
-        (f"{SPEEDUPS}a,1B,2B\n", "speedups.csv:2: speedup is empty"),
-        (f"{SPEEDUPS}a,1B\n", "speedups.csv:2: to_binding is empty"),
-        (f"{SPEEDUPS}a,1B,2B,1.5,9\n", "speedups.csv:2: the row has more values than"),
-        (f"{SPEEDUPS}a,1B,2B,1.5\na,1B,2B,1.9\n", "csv:3: a from 1 to 2 nodes appears twice"),
-        (f"{SPEEDUPS}a,1B,\u00b2B,1.5\n", "has no times on 3 or more nodes"),
-        (f"{SPEEDUPS}a,1B,2B,1.5\n", "has no times on 3 or more nodes"),
-    ],
-)
-def test_a_table_of_speedups_that_cannot_be_used_is_refused(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, said: str
-) -> None:
-    file = tmp_path / "speedups.csv"
-    file.write_text(text)
-    assert main(["lab", "predict", "--scaling", str(file)]) == 2
-    assert said in capsys.readouterr().err

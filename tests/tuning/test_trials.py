@@ -34,7 +34,7 @@ from hearth.studies.engine.arms import Arm, profile_words
 from hearth.studies.engine.progress import StudyProgress
 from hearth.studies.engine.store import Opening
 from hearth.studies.engine.target import tuned_as
-from hearth.studies.engine.trial import Trial, Turn
+from hearth.studies.engine.trial import Choice, Trial, Turn
 from hearth.studies.listing import list_studies
 from hearth.studies.models.performance_model import ModelEvidence
 from hearth.studies.models.search import SearchStep, SearchTrial, Task, next_step, outlook
@@ -177,15 +177,15 @@ class Heard(StudyProgress):
         super().__init__()
         self.said: list[str] = []
 
-    def run(self, *told: Any) -> None:
+    def run(self, *told: Any) -> Trial:
         self.said.append(self.question)
-        super().run(*told)
+        return super().run(*told)
 
 
 def test_the_best_so_far_is_named_with_the_time_that_it_took(tmp_path: Path) -> None:
     heard, kept = Heard(), begin(tmp_path)
     tune.run(kept, Quick(shape((8, 2)), noise=0.1), {}, heard)
-    first, own = kept.lines[0].seconds, kept.lines[1].seconds
+    first, own = kept.trials[0].seconds, kept.trials[1].seconds
     assert first is not None and own is not None
     assert heard.said[1] == f"best so far {first:.2f} s (4x8 ParallelGC); as typed"
     assert f"best so far {min(first, own):.2f} s" in heard.said[2]
@@ -281,9 +281,11 @@ def test_where_runs_scatter_too_much_nothing_is_kept_and_it_is_said(tmp_path: Pa
 
 def _loaded(kept: Tune, own: float, others: float = 0.0) -> Tune:
     """The tune, with other programs' share of the CPUs during its runs."""
-    kept.lines = [
-        replace(line, measures={"other_load": own if line.configuration == CURRENT else others})
-        for line in kept.lines
+    kept.trials = [
+        replace(
+            line, measures={"other_load": own if tune.configuration_of(line) == CURRENT else others}
+        )
+        for line in kept.trials
     ]
     return kept
 
@@ -358,15 +360,15 @@ def test_after_kill_9_no_finished_trial_is_lost_or_made_again(tmp_path: Path) ->
     assert process.exitcode == -signal.SIGKILL
     (directory,) = (tmp_path / "studies" / "tune").iterdir()
     with (directory / "trials.jsonl").open("a") as journal:
-        journal.write('{"configuration": 3, "ro')
-    before = read_tune(directory).lines
+        journal.write('{"turn": {"ar')
+    before = read_tune(directory).trials
     assert len(before) == 3
     again = Quick(shape((8, 2)))
     resumed = begin(tmp_path, resume=directory.name)
     tune.run(resumed, again, {}, StudyProgress())
     whole = read_tune(directory)
-    assert whole.lines[:3] == before
-    assert len(whole.lines) == 3 + len(again.arms)
+    assert whole.trials[:3] == before
+    assert len(whole.trials) == 3 + len(again.arms)
     apart = made(tmp_path / "apart", Quick(shape((8, 2))))
     assert shown(to_json(tuned(whole))) == shown(apart), (
         "it goes on as if it had never been cut short"
@@ -375,10 +377,10 @@ def test_after_kill_9_no_finished_trial_is_lost_or_made_again(tmp_path: Path) ->
 
 def test_a_first_line_that_a_kill_cut_short_does_not_swallow_the_next_trial(tmp_path: Path) -> None:
     begun = begin(tmp_path)
-    begun.journal.file.write_text('{"configuration": 3, "ro')
+    begun.journal.file.write_text('{"turn": {"ar')
     resumed = begin(tmp_path, resume=begun.head.id)
     tune.run(resumed, Quick(shape((8, 2))), {}, StudyProgress())
-    assert len(read_tune(begun.directory).lines) == len(resumed.lines)
+    assert len(read_tune(begun.directory).trials) == len(resumed.trials)
 
 
 def test_progress_names_each_trial_that_beats_all_before(
@@ -387,7 +389,7 @@ def test_progress_names_each_trial_that_beats_all_before(
     begun = begin(tmp_path)
     tune.run(begun, Quick(shape((8, 2))), {}, StudyProgress())
     told = re.findall(r"^hearth: best so far: (.*), (.*)$", capsys.readouterr().err, re.MULTILINE)
-    ended = [(line.configuration, line.seconds) for line in begun.lines if line.seconds]
+    ended = [(tune.configuration_of(one), one.seconds) for one in begun.trials if one.seconds]
     best = [
         (WAYS[way].shown, show_seconds(seconds, 2))
         for at, (way, seconds) in enumerate(ended)
@@ -621,7 +623,9 @@ def test_a_setting_that_a_trial_shows_to_have_nothing_to_act_on_is_not_tried(
 
     assert max(tried(seen)) >= len(few) > max(tried(idle))
     head = begin(tmp_path, replace(SPACE, offered=[key])).head
-    line = tune.TuneLine(0, "search", None, seconds=1.0, measures={"sql_shuffle_mb": 0.0})
+    line = Trial(
+        Turn("a", "a", 0), 1.0, measures={"sql_shuffle_mb": 0.0}, choice=Choice(0, "search")
+    )
     assert tune.search_trial(head, line).idle == {key}
     some = replace(line, measures={"sql_shuffle_mb": 5.0})
     assert tune.search_trial(head, some).idle == frozenset()
@@ -845,7 +849,7 @@ def test_ctrl_c_says_how_to_go_on_and_going_on_ends_the_tune(
     monkeypatch.setattr(command, "_target", lambda options: (then, SubmitLine()))
     assert main(["tune", "--resume", number]) == 0
     assert len(first.arms) == 3
-    assert len(read_tune(tmp_path / "state" / "studies" / "tune" / number).lines) == 3 + len(
+    assert len(read_tune(tmp_path / "state" / "studies" / "tune" / number).trials) == 3 + len(
         then.arms
     )
     kept_file = kept_tuned(tmp_path / "state", str(job.resolve()))

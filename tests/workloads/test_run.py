@@ -311,44 +311,36 @@ def test_ended_while_a_job_runs_it_leaves_no_process_and_no_folder(
     eventually("its folder is deleted", lambda: set(runs.iterdir()) == kept)
 
 
-def test_a_killed_bench_goes_on_from_its_file(
+def test_a_killed_bench_goes_on_where_it_was(
     with_data: Command, home: Path, tmp_path: Path
 ) -> None:
-    out = tmp_path / "results.jsonl"
-    words = [
-        "lab",
-        "bench",
-        "--jobs",
-        "word-count",
-        "--masters",
-        "local[1],local[2]",
-        *SMALL,
-        *ARCHIVED,
-    ]
-    words += ["--out", str(out)]
-    bench = started(home, tmp_path, *words)
-    eventually("a case is kept", lambda: out.is_file() and len(out.read_text().splitlines()) == 2)
+    jobs = ("--jobs", "word-count", "--masters", "local[1],local[2]")
+    bench = started(home, tmp_path, "lab", "bench", *jobs, *SMALL, *ARCHIVED)
+
+    def kept() -> list[str]:
+        files = (tmp_path / "state").glob("studies/bench/*/trials.jsonl")
+        return [line for file in files for line in file.read_text().splitlines()]
+
+    eventually("a case is kept", lambda: len(kept()) == 1)
     os.kill(bench.pid, signal.SIGKILL)
     bench.communicate(timeout=PATIENCE_S)
-    before = out.read_text().splitlines()
+    before = kept()
+    (series,) = (tmp_path / "state").glob("studies/bench/*")
     page = tmp_path / "series.html"
-    done = with_data("lab", "bench", "--resume", str(out), "--json", "--html", str(page))
+    done = with_data("lab", "bench", "--resume", series.name, "--json", "--html", str(page))
     assert done.returncode == 0, done.stderr
-    assert "2 runs, 1 of them already in the file" in done.stderr
+    assert "2 runs, 1 of them made already" in done.stderr
     assert "word-count: seconds of each run" in page.read_text()
-    lines = out.read_text().splitlines()
-    assert lines[:2] == before[:2], "what was measured stays"
-    assert len(lines) == 3
+    assert kept()[:1] == before and len(kept()) == 2, "what was measured stays"
     document = json.loads(done.stdout)
     validate("bench-result", document)
-    rows = {row["master"]: row for row in document["rows"]}
-    seconds = {master: row["seconds"]["median"] for master, row in rows.items()}
-    ratio = seconds["local[2]"] / seconds["local[1]"]
-    assert rows["local[2]"]["ratio"]["value"] == pytest.approx(ratio)
-    assert all(row["answer"]["status"] == "checked" for row in document["rows"])
-    refused = with_data("lab", "bench", "--resume", str(out), "--repeat", "2")
+    one, two = document["jobs"][0]["arms"]
+    assert two["ratio"]["value"] == pytest.approx(two["median_s"] / one["median_s"])
+    verdicts = [case["result"]["verdict"]["status"] for case in document["cases"]]
+    assert verdicts == ["checked", "checked"]
+    refused = with_data("lab", "bench", "--resume", series.name, "--repeat", "2")
     assert refused.returncode == 2
-    assert "is of a series with settings.repeat 1, now it is 2" in refused.stderr
+    assert "has repeat 1, not 2" in refused.stderr
 
 
 def test_the_help_of_a_workload_says_how_its_data_are_drawn(hearth: Command) -> None:

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from jsonschema import Draft202012Validator
 
 from hearth.base.codec import to_json, typed
 from hearth.base.errors import UserError
@@ -14,17 +13,17 @@ from hearth.report.blocks import Figure, Texts
 from hearth.report.kinds import blocks_of, show_document
 from hearth.report.terminal.screen import Screen
 from hearth.studies.bench import study as running
-from hearth.studies.bench.result import bench_result, is_good, job_warnings
-from hearth.studies.bench.study import CaseLine, Results, Series, SeriesHead, read
-from hearth.studies.engine.store import BENCH, Journal
-from hearth.studies.engine.trial import Turn
+from hearth.studies.bench.result import bench_result, is_good
+from hearth.studies.bench.study import Results, Series, SeriesHead
+from hearth.studies.engine.store import Opening
+from hearth.studies.engine.trial import Trial, Turn
 from hearth.workloads import cases
 from hearth.workloads.catalogue import Catalogue, Job
 from hearth.workloads.logs import reason
 from hearth.workloads.masters import check_master, split_masters
 from hearth.workloads.runner import RunError
 from hearth.workloads.suites import SuiteEntry, named, suite
-from support import ROOT, Command, validate, validator
+from support import ROOT, Command, validate
 
 MACHINE = {"name": "box", "kernel": "6.1", "cpus": "0-1", "memory_nodes": "0", "nodes": 1}
 
@@ -50,36 +49,41 @@ def series(**changes: Any) -> Series:
     return Series(**{**settings, **changes})
 
 
-def case(label: str, master: str, repetition: int, seconds: float, **changes: Any) -> Any:
+def case(label: str, master: str, repetition: int, seconds: float, **changes: Any) -> Trial:
     result = {
         "seconds": seconds,
         "spark": {"master": master},
         "verdict": {"status": "checked", "detail": "equal"},
         **changes,
     }
-    known = {"schema": running.SCHEMA, "record": "case"}
-    return {**known, "label": label, "master": master, "repetition": repetition, "result": result}
+    return typed(
+        {
+            "turn": {"subject": label, "arm": master, "repetition": repetition},
+            "seconds": seconds,
+            "result": result,
+        },
+        Trial,
+    )
 
 
-def failed(label: str, master: str, repetition: int, why: str) -> Any:
-    broken = {**case(label, master, repetition, 1.0), "reason": why}
-    del broken["result"]
-    return broken
+def failed(label: str, master: str, repetition: int, why: str) -> Trial:
+    return Trial(Turn(label, master, repetition), failure=why)
 
 
-def kept_case(item: Any) -> CaseLine:
-    return typed(item, CaseLine)
-
-
-def results(tmp_path: Path, *found: Any, **changes: Any) -> Results:
-    kept = Results.begin(tmp_path / "r.jsonl", series(**changes).described(MACHINE))
-    for item in found:
-        kept.keep(kept_case(item))
+def results(tmp_path: Path, *found: Trial, **changes: Any) -> Results:
+    kept = Results.begin(tmp_path, series(**changes), MACHINE)
+    for trial in found:
+        kept.keep(trial)
     return kept
 
 
-def rows(kept: Results) -> Any:
-    return to_json(bench_result(kept).rows)
+def resumed(kept: Results, *, machine: dict[str, Any] = MACHINE, **changes: Any) -> Results:
+    opening = Opening(resume=kept.head.id)
+    return Results.begin(kept.state_home, series(**changes), machine, opening)
+
+
+def shown(kept: Results) -> str:
+    return "\n".join(show_document(bench_result(kept), Screen(200)))
 
 
 def test_every_repetition_has_every_pair_and_the_two_of_a_pair_stand_together() -> None:
@@ -106,36 +110,37 @@ def test_the_order_is_drawn_and_follows_from_the_seed() -> None:
 
 def test_a_series_that_was_killed_goes_on_and_its_torn_line_does_not_count(tmp_path: Path) -> None:
     kept = results(tmp_path, case("alpha", "local[2]", 0, 1.0))
-    with kept.path.open("a") as file:
-        file.write('{"schema": "hearth/bench-result/1", "record": "ca')
-    again = results(tmp_path)
+    with kept.journal.file.open("a") as file:
+        file.write('{"turn": {"subj')
+    again = resumed(kept)
     assert [trial.turn for trial in again.trials] == [Turn("alpha", "local[2]", 0)]
-    again.keep(kept_case(case("alpha", "local[2]", 1, 2.0)))
-    assert len(read(kept.path).trials) == 2
-    for line in kept.path.read_text().splitlines():
-        json.loads(line)
+    again.keep(case("alpha", "local[2]", 1, 2.0))
+    assert len(Results.read(kept.directory).trials) == 2
 
 
 def test_a_series_is_listed_shown_and_deleted_by_its_id(hearth: Command, tmp_path: Path) -> None:
-    file = BENCH.directory(tmp_path / "state", "20270101-000000-osu-11aa")
-    kept = Results.begin(file, series(name="osu").described(MACHINE))
+    kept = results(tmp_path / "state", name="osu")
     for master, seconds in (("local[2]", 2.0), ("local-numa[2x1]", 1.5)):
-        kept.keep(kept_case(case("alpha", master, 0, seconds)))
+        kept.keep(case("alpha", master, 0, seconds))
+    number = kept.head.id
     listed = hearth("runs", "--kind", "series").stdout
-    assert "20270101-000000-osu-11aa" in listed and "series: local[2], loc" in listed
-    for words in (["report", "11aa"], ["runs", "show", "2027"], ["report", str(file)]):
+    assert number in listed and "series: local[2], loc" in listed
+    for words in (
+        ["report", number[-4:]],
+        ["runs", "show", number],
+        ["report", str(kept.directory)],
+    ):
         assert "beta --maps 4" in hearth(*words).stdout
-    document = json.loads(hearth("report", "11aa", "--json").stdout)
+    document = json.loads(hearth("report", number, "--json").stdout)
     validate("report", document)
     validate("bench-result", document["series"])
-    done = hearth("report", "11aa", "--html", "page.html")
+    done = hearth("report", number, "--html", "page.html")
     assert done.returncode == 0, done.stderr
     page = (tmp_path / "page.html").read_text()
     assert "alpha: seconds of each run" in page and "alpha under" not in page
     assert "beta --maps 4 under local[2]: not available: not run" in page
-    deleted = hearth("runs", "delete", "--yes", "11aa").stdout
-    assert deleted == "20270101-000000-osu-11aa  bench\ndeleted 1\n"
-    assert not file.exists()
+    assert hearth("runs", "delete", "--yes", number).stdout == f"{number}  bench\ndeleted 1\n"
+    assert not kept.directory.exists()
 
 
 def test_the_page_of_a_series_begins_with_where_each_master_is_faster(tmp_path: Path) -> None:
@@ -156,16 +161,16 @@ def test_only_what_is_missing_is_run_and_a_failure_is_tried_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     wanted = series(repeat=1, warmup=0)
-    kept = Results.begin(tmp_path / "r.jsonl", wanted.described(MACHINE))
-    kept.keep(kept_case(case("alpha", "local[2]", 0, 1.0)))
-    kept.keep(kept_case(failed("alpha", "local-numa[2x1]", 0, "no luck")))
+    kept = Results.begin(tmp_path, wanted, MACHINE)
+    kept.keep(case("alpha", "local[2]", 0, 1.0))
+    kept.keep(failed("alpha", "local-numa[2x1]", 0, "no luck"))
     ran: list[tuple[str, str]] = []
 
     def run(_: Catalogue, one: cases.Case, master: str) -> cases.Finished:
         ran.append((one.job.name, master))
         if one.job.name == "beta":
             raise RunError("ended with 1: OutOfMemoryError", [])
-        return cases.Finished(case("", master, 0, 3.0)["result"], None)
+        return cases.Finished(dict(case("", master, 0, 3.0).result or {}), None)
 
     monkeypatch.setattr(cases, "run", run)
     running.run(OFFER, wanted, kept)
@@ -174,9 +179,9 @@ def test_only_what_is_missing_is_run_and_a_failure_is_tried_again(
         ("beta", "local-numa[2x1]"),
         ("beta", "local[2]"),
     ]
-    again = read(kept.path)
-    assert len(again.trials) == 4
-    assert [t.failure for t in again.trials if t.turn.subject == "beta --maps 4"] == [
+    again = Results.read(kept.directory)
+    assert len(again.last) == 4
+    assert [t.failure for t in again.last if t.turn.subject == "beta --maps 4"] == [
         "ended with 1: OutOfMemoryError"
     ] * 2
     assert not is_good(again)
@@ -185,42 +190,34 @@ def test_only_what_is_missing_is_run_and_a_failure_is_tried_again(
 @pytest.mark.parametrize(
     ("changes", "machine", "words"),
     [
-        ({"repeat": 4}, {}, "settings.repeat 3, now it is 4"),
-        ({"seed": 2}, {}, "settings.seed 1, now it is 2"),
-        ({"conf": {"a": "b"}}, {}, "settings.conf {}, now it is {'a': 'b'}"),
-        ({"masters": ["local[2]"]}, {}, "other masters"),
-        ({"entries": [SuiteEntry(OFFER.jobs[0])]}, {}, "other entries"),
-        ({"name": "batch"}, {}, "other suite"),
-        ({}, {"name": "elsewhere"}, "machine.name box, now it is elsewhere"),
-        ({}, {"kernel": "6.2"}, "machine.kernel 6.1, now it is 6.2"),
+        ({"repeat": 4}, {}, "repeat 3, not 4"),
+        ({"seed": 2}, {}, "seed 1, not 2"),
+        ({"conf": {"a": "b"}}, {}, "conf {}, not {'a': 'b'}"),
+        ({"masters": ["local[2]"]}, {}, "masters 'local[2] local-numa[2x1]', not 'local[2]'"),
+        ({"entries": [SuiteEntry(OFFER.jobs[0])]}, {}, "jobs 'alpha beta --maps 4', not 'alpha'"),
+        ({"name": "batch"}, {}, "suite jobs, not batch"),
+        ({}, {"name": "elsewhere"}, "machine name box, not elsewhere"),
+        ({}, {"kernel": "6.2"}, "machine kernel 6.1, not 6.2"),
     ],
 )
 def test_results_of_something_else_are_refused_by_what_differs(
     tmp_path: Path, changes: dict[str, Any], machine: dict[str, Any], words: str
 ) -> None:
-    results(tmp_path, case("alpha", "local[2]", 0, 1.0))
-    before = (tmp_path / "r.jsonl").read_bytes()
+    kept = results(tmp_path, case("alpha", "local[2]", 0, 1.0))
+    before = kept.journal.file.read_bytes()
     with pytest.raises(UserError) as caught:
-        Results.begin(tmp_path / "r.jsonl", series(**changes).described({**MACHINE, **machine}))
+        resumed(kept, machine={**MACHINE, **machine}, **changes)
     assert words in str(caught.value)
-    assert (tmp_path / "r.jsonl").read_bytes() == before
+    assert kept.journal.file.read_bytes() == before
 
 
 def test_results_of_other_versions_are_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    results(tmp_path)
+    kept = results(tmp_path)
     monkeypatch.setattr("hearth.__version__", "9.9")
-    with pytest.raises(UserError, match=r"versions\.hearth 0\.1\.0, now it is 9\.9"):
-        results(tmp_path)
-
-
-@pytest.mark.parametrize("text", ["hello\n", '{"a": 1}\n', "[]\n", '{"record": "case"}\n', "7\n"])
-def test_a_file_of_something_else_is_never_written_to(tmp_path: Path, text: str) -> None:
-    (tmp_path / "r.jsonl").write_text(text)
-    with pytest.raises(UserError, match="is not a results file"):
-        results(tmp_path)
-    assert (tmp_path / "r.jsonl").read_text() == text
+    with pytest.raises(UserError, match=r"version hearth 0\.1\.0, not 9\.9"):
+        resumed(kept)
 
 
 def constructed(tmp_path: Path) -> Results:
@@ -237,38 +234,20 @@ def constructed(tmp_path: Path) -> Results:
     return results(tmp_path, *found)
 
 
-def test_the_table_has_medians_spread_and_ratios_of_the_runs_that_count(tmp_path: Path) -> None:
-    first, second, third, fourth = rows(constructed(tmp_path))
-    assert first["seconds"] == {"median": 4.0, "least": 2.0, "most": 6.0, "runs": 3}
-    assert "ratio" not in first
-    assert second["seconds"] == {"median": 2.0, "least": 1.0, "most": 3.0, "runs": 3}
-    assert second["ratio"] == {
-        "value": pytest.approx(0.5), "interval": pytest.approx([0.5, 0.5]), "pairs": 3,
-    }  # fmt: skip
-    assert third["seconds"] == {"median": 6.0, "least": 5.0, "most": 7.0, "runs": 2}
-    assert third["answers"] == {"checked": 1, "wrong": 1}
-    assert third["answer"]["detail"] == "3 keys differ"
-    assert (third["failed"], third["reason"]) == (1, "ended with 137: killed")
-    assert fourth == {"label": "beta --maps 4", "master": "local-numa[2x1]", "failed": 0}
-
-
 def test_the_table_shows_what_was_measured_and_what_was_not(tmp_path: Path) -> None:
     kept = constructed(tmp_path)
-    text = "\n".join(show_document(bench_result(kept), Screen(200)))
-    lines = [line.split() for line in text.splitlines()]
+    lines = [line.split() for line in shown(kept).splitlines()]
     assert ["alpha", "local[2]", "4.00", "2.00-6.00", "-", "-", "checked"] in lines
-    assert "1.00-3.00   0.50  [0.50, 0.50]  checked" in text
-    assert "wrong: 3 keys differ; 1 failed: ended with 137: killed" in text
-    assert "not run" in text
-    assert "median of 3 runs of each, 1 warm-up run of each dropped" in text
+    assert "1.00-3.00   0.50  [0.50, 0.50]  checked" in shown(kept)
+    assert "wrong: 3 keys differ; 1 failed: ended with 137: killed" in shown(kept)
+    assert ["beta", "--maps", "4", "local-numa[2x1]", "-", "-", "-", "-", "not", "run"] in lines
+    assert "median of 3 runs of each, 1 warm-up run of each dropped" in shown(kept)
     assert not is_good(kept)
 
 
 def test_a_single_run_says_that_it_has_no_spread(tmp_path: Path) -> None:
     kept = results(tmp_path, case("alpha", "local[2]", 0, 1.0), repeat=1, warmup=0)
-    text = "\n".join(show_document(bench_result(kept), Screen(200)))
-    assert "one run" in text
-    assert "--repeat 10" in text
+    assert "one run" in shown(kept) and "--repeat 10" in shown(kept)
 
 
 def streaming(events: int, kept_up: bool, **changes: Any) -> dict[str, Any]:
@@ -291,19 +270,8 @@ def test_a_stream_that_fell_behind_once_did_not_keep_up(tmp_path: Path) -> None:
         case("alpha", "local-numa[2x1]", 0, 1.0,
              streaming=streaming(9, True, processing_ms=absent, scheduling_delay_ms=absent)),
     )  # fmt: skip
-    shown = rows(kept)
-    assert shown[0]["stream"] == {
-        "events": 4000,
-        "unsent": 7,
-        "processing_ms": 100.0,
-        "p95_ms": 300.0,
-        "delay_ms": 20,
-        "kept_up": False,
-    }
-    assert shown[1]["stream"]["processing_ms"] is None
-    text = "\n".join(show_document(bench_result(kept), Screen(200)))
-    assert "4,000       7  100 ms  300 ms  20 ms  no" in text
-    assert "none" in text, "a figure that was not measured is none, never zero"
+    assert "4,000       7  100 ms  300 ms  20 ms  no" in shown(kept)
+    assert "none" in shown(kept), "a figure that was not measured is none, never zero"
 
 
 def test_a_job_whose_machine_was_not_at_rest_is_named_with_what_to_do(tmp_path: Path) -> None:
@@ -314,12 +282,9 @@ def test_a_job_whose_machine_was_not_at_rest_is_named_with_what_to_do(tmp_path: 
         for slot in (0, 1)
     ]
     kept = results(tmp_path, *cases)
-    (warning,) = job_warnings(kept)
-    assert (warning.label, warning.kind) == ("alpha", "drift")
-    lines = show_document(replace(bench_result(kept), warnings=[warning]), Screen(200))
-    assert any(
-        line.startswith("  warning: alpha: from the first run to the last") for line in lines
-    )
+    (warning,) = bench_result(kept).jobs[0].warnings
+    assert warning.kind == "drift"
+    assert "  warning: alpha: from the first run to the last" in shown(kept)
     validate("bench-result", to_json(bench_result(kept)))
 
 
@@ -328,27 +293,18 @@ def test_three_masters_share_the_error_of_a_job(tmp_path: Path) -> None:
     cases = [case("alpha", m, n, s) for m, all_s in times.items() for n, s in enumerate(all_s)]
     two = results(tmp_path, *cases)
     head = replace(two.head, masters=[*times, "local[1]"])
-    three = Results(head, two.journal, two.lines)
-    (narrow, wide) = (rows(kept)[1]["ratio"]["interval"] for kept in (two, three))
+    three = Results(tmp_path, head)
+    three.trials = two.trials
+    ratios = [bench_result(kept).jobs[0].arms[1].ratio for kept in (two, three)]
+    (narrow, wide) = (ratio.interval for ratio in ratios if ratio and ratio.interval)
     assert wide[0] < narrow[0] < narrow[1] < wide[1]
 
 
 def test_the_worked_example_is_what_its_own_cases_give(tmp_path: Path) -> None:
     example = json.loads((ROOT / "fixtures" / "documents" / "bench-result.json").read_text())
-    cases = [kept_case(item) for item in example["cases"]]
-    kept = Results(typed(example["series"], SeriesHead), Journal(tmp_path / "none"), cases)
+    kept = Results(tmp_path, typed(example["series"], SeriesHead))
+    kept.trials = [typed(trial, Trial) for trial in example["cases"]]
     assert to_json(bench_result(kept)) == example
-
-
-def test_the_lines_and_the_document_hold_to_their_contract(tmp_path: Path) -> None:
-    kept = constructed(tmp_path)
-    validate("bench-result", to_json(bench_result(kept)))
-    lines = [json.loads(line) for line in kept.path.read_text().splitlines()]
-    definitions = validator("bench-result").schema["$defs"]
-    kinds = {"series": "SeriesHead", "case": "CaseLine"}
-    for line in lines:
-        part = {"$ref": f"#/$defs/{kinds[line['record']]}", "$defs": definitions}
-        Draft202012Validator(part).validate(line)
 
 
 def test_masters_are_separated_by_commas_outside_brackets() -> None:

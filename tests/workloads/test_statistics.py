@@ -12,7 +12,6 @@ from scipy import stats
 
 from hearth.studies.engine.statistics import (
     LOOKS,
-    Spread,
     against,
     each_confidence,
     intervals,
@@ -21,15 +20,6 @@ from hearth.studies.engine.statistics import (
     reached,
     uses_ranks,
 )
-
-
-def test_the_spread_is_the_median_and_the_two_ends() -> None:
-    assert Spread.of([3.0, 1.0, 2.0, 10.0]) == Spread(2.5, 1.0, 10.0, 4)
-
-
-def test_no_spread_is_made_up_of_nothing() -> None:
-    with pytest.raises(ValueError, match="no value was measured"):
-        Spread.of([])
 
 
 def test_a_side_that_always_takes_twice_as_long_has_ratio_two_and_no_doubt() -> None:

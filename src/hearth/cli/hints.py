@@ -10,6 +10,7 @@ from hearth.cli.commands import GROUPS, load
 REPLACED = {
     "--unbound": "--bind none",
     "--hadoop": "hearth jar --wire",
+    "--out": "hearth lab bench --resume ID",
     **dict.fromkeys(("--protocol", "--minutes", "--ramp"), "hearth colocate --loop MINUTES,RAMP"),
 }
 _MOST_NAMED = 4
@@ -19,13 +20,13 @@ _CUTOFF = 0.75
 
 def commands_with() -> dict[str, list[str]]:
     """Return the commands, each with its action, that have each option, by the option's name."""
-    found: dict[str, list[str]] = {}
+    commands: dict[str, list[str]] = {}
     for name in [name for names in GROUPS.values() for name in names]:
         parser = ArgumentParser(add_help=False, allow_abbrev=False)
         load(name).add_arguments(parser)
         for option, having in dict.fromkeys(_options(parser, name)):
-            found.setdefault(option, []).append(having)
-    return found
+            commands.setdefault(option, []).append(having)
+    return commands
 
 
 def _options(parser: ArgumentParser, name: str) -> Iterator[tuple[str, str]]:
@@ -38,10 +39,10 @@ def _options(parser: ArgumentParser, name: str) -> Iterator[tuple[str, str]]:
                 yield from _options(its, f"{name} {below}")
 
 
-def elsewhere(word: str, own: str | None) -> str | None:
-    """Return what to say of an option that a command does not have; own: the nearest that it has.
+def elsewhere(word: str, nearest_own: str | None) -> str | None:
+    """Return what to say of an option that a command does not have.
 
-    None where no command has one of this name or like it.
+    nearest_own: the nearest that it has. None where no command has one of this name or like it.
     """
     name = word.partition("=")[0]
     if name in REPLACED:
@@ -53,6 +54,6 @@ def elsewhere(word: str, own: str | None) -> str | None:
         which = shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
         return f"{which} {'has' if len(shown) == 1 else 'have'} it"
     near = nearest(name, having, _CUTOFF)
-    if own is not None and nearest(name, filter(None, [own, near])) == own:
-        return f"did you mean '{own}'?"
+    if nearest_own is not None and nearest(name, filter(None, [nearest_own, near])) == nearest_own:
+        return f"did you mean '{nearest_own}'?"
     return f"did you mean '{near}' of 'hearth {having[near][0]}'?" if near else None

@@ -40,6 +40,7 @@ _MEANT = {
     **{name.removeprefix("lab "): name for name in GROUPS["Lab"]},
     "leases": "status --leases",
     "gather": "topology --capture FILE",
+    **dict.fromkeys(("fleet", "lab fleet"), "plan --machine FILE"),
     "uninstall": "install --undo",
 }
 _NO_DIRECTORY = "the current directory has been deleted: change to another one (cd)"
@@ -141,12 +142,12 @@ def _surroundings(error: OSError) -> str:
     if error.errno == errno.EAGAIN:  # fork(2)
         limits = "at the limit of processes (ulimit -u, pids.max of the control group)"
         return f"{error.strerror}: {limits}, or an output is non-blocking and full"
-    place = f"'{error.filename}': " if error.filename else ""
+    file = f"'{error.filename}': " if error.filename else ""
     if error.errno in (errno.EMFILE, errno.ENFILE):
-        return f"{place}{error.strerror}: raise the limit (ulimit -n, fs.file-max)"
-    own = "HEARTH_STATE, XDG_CACHE_HOME, HEARTH_DATA and TMPDIR set hearth's own"
+        return f"{file}{error.strerror}: raise the limit (ulimit -n, fs.file-max)"
+    variables = "HEARTH_STATE, XDG_CACHE_HOME, HEARTH_DATA and TMPDIR set hearth's own"
     remedy = "free space, or " if error.errno in (errno.ENOSPC, errno.EDQUOT) else ""
-    return f"{place}{error.strerror}: {remedy}choose another place ({own})"
+    return f"{file}{error.strerror}: {remedy}choose another place ({variables})"
 
 
 def command_parser(name: str) -> tuple[ModuleType, ArgumentParser]:

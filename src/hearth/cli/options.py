@@ -13,7 +13,8 @@ from typing import Any, NoReturn, TypeVar
 
 from hearth.base.durations import parse_seconds
 from hearth.base.errors import UserError
-from hearth.cli.hints import REPLACED, elsewhere
+from hearth.base.private_files import write_private
+from hearth.cli.hints import elsewhere
 from hearth.machine.plan import BINDINGS, ENGINES, KINDS
 from hearth.spark.submit_args import (
     DRY_RUN,
@@ -178,10 +179,10 @@ def split_words(
 
 def submit_line(split: SplitLine, given: Namespace) -> SubmitLine:
     """Return the typed line of one that is split, whose options of hearth's the parser has read."""
-    asked: dict[str, Any] = {
+    options: dict[str, Any] = {
         field.name: getattr(given, field.name, field.default) for field in fields(SubmitOptions)
     }
-    return SubmitLine(SubmitOptions(**asked), tuple(split.options), tuple(split.application))
+    return SubmitLine(SubmitOptions(**options), tuple(split.options), tuple(split.application))
 
 
 class _Refusing(ArgumentParser):
@@ -206,26 +207,22 @@ def read_lines(file: Path, option: str, refused: Mapping[str, str]) -> list[Subm
         lines = file.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise UserError(f"{option}: '{file}' cannot be read: {error}") from error
-    found = []
+    submit_lines = []
     for number, line in enumerate(lines, start=1):
         where = f"{option}: '{file}', line {number}"
         try:
             words = shlex.split(line, comments=True)
         except ValueError as error:
             raise UserError(f"{where}: {error}") from error
-        found += [read_line(words, where, refused)] if words else []
-    return found
+        submit_lines += [read_line(words, where, refused)] if words else []
+    return submit_lines
 
 
 def read_planning_words(words: Iterable[str], what: str) -> SubmitOptions:
-    """Return the options that the words of a file stand for; what: names it in an error.
-
-    An option that has gone since the file was written is read as what replaces it.
-    """
-    words = [now for word in words for now in REPLACED.get(word, word).split()]
+    """Return the options that the words of a file stand for; what: names it in an error."""
     parser = _Refusing(add_help=False, allow_abbrev=False, prog=what)
     add_submit_options(parser)
-    return submit_line(SplitLine(), parser.parse_args(words)).asked
+    return submit_line(SplitLine(), parser.parse_args(list(words))).planning
 
 
 def from_namespace(kind: type[T], given: Namespace, **more: object) -> T:
@@ -261,8 +258,10 @@ def _refuse_late_dry_run(split: SplitLine, marked: str) -> None:
 
 def _with_options_behind(split: SplitLine, known: Mapping[str, bool]) -> SplitLine:
     """Return the line of a workload, the command's own options taken from behind its name."""
-    own = {name: takes for name, takes in known.items() if name not in (*_PLANNING, *_EVERYWHERE)}
-    words, left = take_options(split.application[1:], own)
+    commands_own = {
+        name: takes for name, takes in known.items() if name not in (*_PLANNING, *_EVERYWHERE)
+    }
+    words, left = take_options(split.application[1:], commands_own)
     application = [split.application[0], *left]
     return replace(split, hearth=[*split.hearth, *words], application=application)
 
@@ -369,6 +368,26 @@ def refuse_device(file: Path, option: str) -> None:
     """
     if file.absolute().parent == Path("/dev") or (file.exists() and not file.is_file()):
         raise UserError(f"{option}: '{file}' is not a regular file: name another")
+
+
+def add_html_option(parser: ArgumentParser, words: str = "also write an HTML page to FILE") -> None:
+    """Add `--html`; a file in no directory is refused when the command line is read."""
+    group(parser, "output").add_argument("--html", metavar="FILE", type=_page_file, help=words)
+
+
+def _page_file(text: str) -> Path:
+    file = Path(text)
+    folder = file.absolute().parent
+    if not folder.is_dir():
+        raise UserError(f"--html: no directory '{folder}': create it, or choose another")
+    refuse_device(file, "--html")
+    return file
+
+
+def write_html(file: Path, html: str) -> None:
+    """Write the page, private, completely or not at all, and say where a browser finds it."""
+    write_private(file, html.encode("utf-8", "replace"))  # a file name may not be valid text
+    print(f"hearth: wrote {file}: {file.absolute().as_uri()}", file=sys.stderr)
 
 
 def json_help(name: str, what: str = "print JSON") -> str:

@@ -9,8 +9,7 @@ from pathlib import Path
 
 from hearth.analysis.document import Analysis
 from hearth.base.codec import to_json
-from hearth.cli.options import group, in_parts, json_help
-from hearth.cli.pages import add_html_option, write_html
+from hearth.cli.options import add_html_option, group, in_parts, json_help, write_html
 from hearth.machine import paths
 from hearth.report.html.page import page
 from hearth.report.kinds import show_document
@@ -68,17 +67,21 @@ def with_kept_words(
 
 
 def show_result(
-    found: object, as_json: bool, html: Path | None, kept: str = "", runs: Sequence[Analysis] = ()
+    document: object,
+    as_json: bool,
+    html: Path | None,
+    kept: str = "",
+    runs: Sequence[Analysis] = (),
 ) -> None:
     """Print the document of a study, and write it as a page with these runs.
 
     kept: its kind and its id, said below the text.
     """
     if html is not None:
-        write_html(html, page(runs, found))
+        write_html(html, page(runs, document))
     if as_json:
-        print(json.dumps(to_json(found), indent=2))
+        print(json.dumps(to_json(document), indent=2))
         return
-    print("\n".join(show_document(found, Screen.of())))
+    print("\n".join(show_document(document, Screen.of())))
     if kept:
         print(f"hearth: {kept}", file=sys.stderr)

@@ -66,7 +66,7 @@ class UserSettings:
 class Machine:
     """A machine as a rule sees it.
 
-    workload: its kind, if the user named one. of_fleet: whether it is one of several.
+    workload: its kind, if the user named one.
     """
 
     tree: Tree
@@ -74,7 +74,6 @@ class Machine:
     plan: Measured[Plan]
     user: Measured[UserSettings]
     workload: str | None = None
-    of_fleet: bool = False
 
     def require_topology(self) -> Topology:
         return known(self.topology)

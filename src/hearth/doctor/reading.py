@@ -58,7 +58,6 @@ def captured_machine(
     topology: Topology,
     plan: Measured[Plan],
     workload: str | None,
-    of_fleet: bool = False,
 ) -> Iterator[Machine]:
     """Yield the machine of a capture that has been planned for, unpacked meanwhile.
 
@@ -66,7 +65,7 @@ def captured_machine(
     """
     with _unpacked(capture) as root:
         tree = Tree(root, confined=True)
-        yield Machine(tree, topology, plan, _NOT_OF_A_CAPTURE, workload, of_fleet)
+        yield Machine(tree, topology, plan, _NOT_OF_A_CAPTURE, workload)
 
 
 def _planned(

@@ -52,8 +52,8 @@ def arm_blocks(comparison: Compared) -> list[Block]:
 def short_table(comparison: Compared) -> Table:
     """Return the times of the arms that have finished, and their ratios, for the terminal."""
     rows: list[list[Cell]] = [
-        [arm.name, len(arm.seconds), f"{arm.median:.2f}", _spread(arm),
-         f"{_value(arm.ratio)} {_ends(arm.ratio)}".rstrip()]
+        [arm.name, len(arm.seconds), f"{arm.median:.2f}", spread(arm),
+         f"{_value(arm.ratio)} {ends(arm.ratio)}".rstrip()]
         for arm in comparison.finished
     ]  # fmt: skip
     head = ["arm", "runs", "median s", "min-max", "ratio"]
@@ -69,10 +69,10 @@ def _figures(comparison: Compared) -> list[Block]:
     """Return ratios with the pairs behind them and the band of what counts as equal, and times."""
     base = next((a.seconds for a in comparison.arms if a.name == comparison.baseline), [])
     rows = [
-        Interval(arm.name, _colour(ends), arm.ratio.value, ends,
-                 f"{arm.name}: {_value(arm.ratio)} {_ends(arm.ratio)}", _pairs(arm.seconds, base))
+        Interval(arm.name, _colour(interval), arm.ratio.value, interval,
+                 f"{arm.name}: {_value(arm.ratio)} {ends(arm.ratio)}", _pairs(arm.seconds, base))
         for arm in comparison.arms
-        if arm.ratio is not None and (ends := arm.ratio.interval) is not None
+        if arm.ratio is not None and (interval := arm.ratio.interval) is not None
     ]  # fmt: skip
     figures: list[Block] = []
     if rows:
@@ -127,9 +127,9 @@ def _row(arm: ComparedArm) -> list[str]:
         arm.name,
         str(len(arm.seconds)),
         f"{arm.median:.2f}",
-        _spread(arm),
+        spread(arm),
         _value(arm.ratio),
-        _ends(arm.ratio) or "-",
+        ends(arm.ratio) or "-",
         _share(measures.get("gc_share")),
         _share(measures.get("remote_share")),
         f"{len(arm.failures)} failed" if arm.failures else "",
@@ -143,7 +143,8 @@ def _without_times(arm: ComparedArm) -> str:
     return "failed: see the verdict" if arm.failures else "no run has ended"
 
 
-def _spread(arm: ComparedArm) -> str:
+def spread(arm: ComparedArm) -> str:
+    """Return the shortest and the longest time."""
     return f"{min(arm.seconds):.2f}-{max(arm.seconds):.2f}"
 
 
@@ -152,10 +153,10 @@ def _value(ratio: PairedRatio | None) -> str:
     return f"{ratio.value:.2f}" if ratio else "1"
 
 
-def _ends(ratio: PairedRatio | None) -> str:
+def ends(ratio: PairedRatio | None) -> str:
     """Return the interval in brackets; empty without one."""
-    ends = ratio and ratio.interval
-    return f"[{ends[0]:.2f}, {ends[1]:.2f}]" if ends else ""
+    interval = ratio and ratio.interval
+    return f"[{interval[0]:.2f}, {interval[1]:.2f}]" if interval else ""
 
 
 def _share(value: Measured[float] | None) -> str:
@@ -166,7 +167,7 @@ def _cpu_rows(arms: Sequence[ComparedArm]) -> list[list[str]]:
     """Return the CPU seconds of each arm, where they are on record."""
     return [
         [arm.name, f"{arm.cpu.median_s:.2f}", f"{arm.cpu.user_s:.2f}", f"{arm.cpu.system_s:.2f}",
-         _value(arm.cpu.ratio), _ends(arm.cpu.ratio) or "-"]
+         _value(arm.cpu.ratio), ends(arm.cpu.ratio) or "-"]
         for arm in arms
         if arm.cpu is not None
     ]  # fmt: skip
@@ -176,7 +177,7 @@ def _count_rows(arms: Sequence[ComparedArm]) -> list[list[str]]:
     """Return a row for each count and arm that has it."""
     return [
         [one.words, arm.name, one.form.format(count.median),
-         f"{count.ratio.value:.2f}" if count.ratio else "-", _ends(count.ratio) or "-"]
+         f"{count.ratio.value:.2f}" if count.ratio else "-", ends(count.ratio) or "-"]
         for one in COUNTS
         for arm in arms
         if (count := (arm.counts or {}).get(one.key)) is not None

@@ -42,8 +42,8 @@ def main(owner: int, ticks: int, limit_s: int, spark_home: Path, jar: Path | Non
 
 def _cpu_s_at_its_end(owner: int, ticks: int) -> float:
     used = 0.0
-    while (seen := cpu_s(owner, ticks)) is not None:
-        used = seen
+    while (now_s := cpu_s(owner, ticks)) is not None:
+        used = now_s
         time.sleep(_LOOK_S)
     return used
 

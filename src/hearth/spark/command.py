@@ -92,37 +92,37 @@ def fixed_by_master(master: str | None) -> tuple[int | None, int | None]:
     return int(executors) if executors else None, int(cores) if cores else None
 
 
-def sized_by_master(asked: SubmitOptions, master: str | None) -> SubmitOptions:
+def sized_by_master(options: SubmitOptions, master: str | None) -> SubmitOptions:
     """Return the options with what the master fixes.
 
     Raise UserError where they say something else.
     """
     executors, cores = fixed_by_master(master)
     for name, given, fixed in (
-        ("executors", asked.executors, executors),
-        ("cores", asked.cores, cores),
+        ("executors", options.executors, executors),
+        ("cores", options.cores, cores),
     ):
         if fixed is not None and given not in (None, fixed):
             raise UserError(f"--{name}: {given} contradicts the master {master}: give one of them")
     return replace(
-        asked,
-        executors=asked.executors if executors is None else executors,
-        cores=asked.cores if cores is None else cores,
+        options,
+        executors=options.executors if executors is None else executors,
+        cores=options.cores if cores is None else cores,
     )
 
 
 def passed_through(spark_submit: Path, line: SubmitLine, reason: str) -> Launch:
     """Return spark-submit with what the user typed, less hearth's own options."""
-    idle = replace(line.asked, reserve_cpus=None).to_words()
+    idle = replace(line.planning, reserve_cpus=None).to_words()
     ignored = f", so {' '.join(idle)} has no effect" if idle else ""
     note = f"{reason}: hearth only passes through the command{ignored}"
-    prefix = restricted(line.asked)
+    prefix = restricted(line.planning)
     return Launch(spark_submit, line.options, line.application, {}, [note], prefix)
 
 
-def restricted(asked: SubmitOptions) -> list[str]:
+def restricted(options: SubmitOptions) -> list[str]:
     """Return what starts a driver on the CPUs of this process, where the user reserves others."""
-    if asked.reserve_cpus is None:
+    if options.reserve_cpus is None:
         return []
     return ["taskset", "--cpu-list", show_ids(os.sched_getaffinity(0))]
 
@@ -152,7 +152,7 @@ def composed(
     if path:
         options.append(Option("--driver-class-path", path))
     bound = ["taskset", "--cpu-list", plan.driver.cpus] if plan.driver.bound else []
-    prefix = bound or restricted(line.asked)
+    prefix = bound or restricted(line.planning)
     return Launch(spark_submit, options, line.application, {}, notes, prefix)
 
 

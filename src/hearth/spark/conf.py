@@ -91,26 +91,26 @@ def _of_files(line: SubmitLine, spark_home: Path, environment: Mapping[str, str]
 
 def _last_on_the_line(line: SubmitLine) -> dict[str, str]:
     """Return the driver's setting: its launcher takes the last, be it option or `--conf`."""
-    found: dict[str, str] = {}
+    settings: dict[str, str] = {}
     for option in line.options:
         value = option.value or ""
         if option.name == "--conf":
-            found.update(parse_conf([value]))
+            settings.update(parse_conf([value]))
         elif option.name in OPTION_KEYS:
-            found[OPTION_KEYS[option.name]] = value
-    return {key: value for key, value in found.items() if key in _LAST_ON_THE_LINE}
+            settings[OPTION_KEYS[option.name]] = value
+    return {key: value for key, value in settings.items() if key in _LAST_ON_THE_LINE}
 
 
 def variable_settings(
     settings: Mapping[str, str], environment: Mapping[str, str]
 ) -> dict[str, tuple[str, str]]:
     """Return settings Spark takes from variables if nothing else sets them: (variable, value)."""
-    found: dict[str, tuple[str, str]] = {}
+    by_key: dict[str, tuple[str, str]] = {}
     for name, keys in _VARIABLES.items():
         for key in keys:
             if environment.get(name) and key not in settings:
-                found.setdefault(key, (name, environment[name]))
-    return found
+                by_key.setdefault(key, (name, environment[name]))
+    return by_key
 
 
 def conf_folder(spark_home: Path, environment: Mapping[str, str]) -> Path:
@@ -213,13 +213,13 @@ def _sourced(script: Path, environment: dict[str, str]) -> dict[str, str]:
             words = os.fsdecode(file.read()).split("\0")
     finally:
         os.close(answer)
-    found = dict(word.split("=", 1) for word in words if "=" in word)
-    if not found:
+    variables = dict(word.split("=", 1) for word in words if "=" in word)
+    if not variables:
         raise UserError(
             f"{script}: ends the shell that reads it (exit), and so spark-submit: "
             "use 'return' instead"
         )
-    return found
+    return variables
 
 
 def _source(script: Path, environment: dict[str, str], answer: int) -> None:

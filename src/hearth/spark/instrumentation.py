@@ -74,5 +74,5 @@ def _given(options: Sequence[Option]) -> dict[str, str]:
 
 def _with(options: Sequence[Option], additions: dict[str, str]) -> list[Option]:
     """Return the options, with each addition replacing the option it was made from."""
-    kept = [option for option in options if option.key not in additions]
-    return [*kept, *(Option("--conf", f"{name}={value}") for name, value in additions.items())]
+    others = [option for option in options if option.key not in additions]
+    return [*others, *(Option("--conf", f"{name}={value}") for name, value in additions.items())]

@@ -92,23 +92,25 @@ def profile(
     master = _checked(submission, line)
     check_locale(paths.state_home(), os.environ)
     name = application_name(line, submission.settings)
-    with claimed(paths.state_home(), name, record) as directory, plain_path(directory) as place:
+    with claimed(paths.state_home(), name, record) as directory, plain_path(directory) as plain:
         gc_log = local_log_name(directory.name, "%p")
-        seen = observed(submission.launch, submission.settings, master, place, gc_log)
-        seen = replace(seen, launch=handed_over(seen.launch, line, paths.state_home()))
-        head = _head(seen, submission, line, arm, debug)
+        instrumented = observed(submission.launch, submission.settings, master, plain, gc_log)
+        instrumented = replace(
+            instrumented, launch=handed_over(instrumented.launch, line, paths.state_home())
+        )
+        head = _head(instrumented, submission, line, arm, debug)
         if flame:
             head = replace(head, flame=_jcmd(), flame_agent=async_profiler())
         reading = jvm.command("topology", debug=debug)
-        run = _Run(RecordWriter.create(directory, name, head), seen, reading, limit_s)
+        run = _Run(RecordWriter.create(directory, name, head), instrumented, reading, limit_s)
         return run.to_its_end(submission.afterwards)
 
 
 def _jcmd() -> Measured[str]:
     """Return jcmd of the Java that runs the application, else of another JDK."""
     beside = paths.java().with_name("jcmd")
-    found = str(beside) if beside.is_file() else shutil.which("jcmd")
-    return found or Absent("this Java has no 'jcmd': install its JDK, not only the JRE")
+    jcmd = str(beside) if beside.is_file() else shutil.which("jcmd")
+    return jcmd or Absent("this Java has no 'jcmd': install its JDK, not only the JRE")
 
 
 def async_profiler() -> str | None:
@@ -116,8 +118,8 @@ def async_profiler() -> str | None:
     home, launcher = os.environ.get("ASYNC_PROFILER_HOME"), shutil.which("asprof")
     if not home and not launcher:
         return None
-    place = Path(home) if home else Path(launcher or "").resolve().parents[1]
-    library = place / "lib" / "libasyncProfiler.so"
+    folder = Path(home) if home else Path(launcher or "").resolve().parents[1]
+    library = folder / "lib" / "libasyncProfiler.so"
     if library.is_file():
         return str(library.resolve())
     if home:
@@ -152,17 +154,17 @@ def _checked(submission: Submission, line: SubmitLine) -> str:
 
 
 def _head(
-    seen: Observed, submission: Submission, line: SubmitLine, arm: str | None, debug: bool
+    instrumented: Observed, submission: Submission, line: SubmitLine, arm: str | None, debug: bool
 ) -> Launched:
     roots = Roots()
-    redaction = Redaction.of(seen.settings)
+    redaction = Redaction.of(instrumented.settings)
     probes = survey(roots, deep=arm is not None)  # a run of a study is like all others of it
     return Launched(
-        command=seen.launch.shown_command(redaction),
+        command=instrumented.launch.shown_command(redaction),
         arguments=redaction.words(line.application),
-        master=seen.settings["spark.master"],
+        master=instrumented.settings["spark.master"],
         arm=arm,
-        configuration=redaction.settings(seen.settings),
+        configuration=redaction.settings(instrumented.settings),
         plan=_without_secrets(submission.plan, redaction) if submission.plan else None,
         versions=versions(hearth.__version__, paths.spark_home(), paths.java()),
         machine_settings=machine_settings(),
@@ -191,35 +193,35 @@ def gateway_clients(driver_pid: int) -> dict[int, int]:
 
     Spark's PythonRunner tells them where their gateway is.
     """
-    found = {}
+    clients = {}
     for pid in children(driver_pid):
         with contextlib.suppress(OSError):
             environment = Path(f"/proc/{pid}/environ").read_bytes()
             ticks = start_ticks(pid)
             if b"PYSPARK_GATEWAY_PORT=" in environment and ticks is not None:
-                found[pid] = ticks
-    return found
+                clients[pid] = ticks
+    return clients
 
 
 class _Run:
     """One application with its sampler, from start to end."""
 
     def __init__(
-        self, writer: RecordWriter, seen: Observed, reading: list[str], limit_s: float
+        self, writer: RecordWriter, instrumented: Observed, reading: list[str], limit_s: float
     ) -> None:
         self._writer = writer
         self._limit_s, self._over_limit = limit_s, False
         self._python: dict[int, int] = {}
-        self._launch = seen.launch
+        self._launch = instrumented.launch
         self._reading = reading
         self._known = KnownMachine(writer.head.machine_settings)
         self._machine: MachineReading | None = None
         self._driver: subprocess.Popen[bytes] | None = None
         self._interrupted = 0
         self._kill_at = float("inf")
-        folder = seen.users_event_log
+        folder = instrumented.users_event_log
         self._event_log = UsersEventLog(writer, folder) if folder is not None else None
-        runs = seen.settings.get("spark.hearth.runs.dir")
+        runs = instrumented.settings.get("spark.hearth.runs.dir")
         self._placement = PlacementCopy(
             Path(runs) if runs else paths.state_home() / FOLDER, writer.directory
         )

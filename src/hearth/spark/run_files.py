@@ -111,10 +111,10 @@ def _kept(parent: Path) -> Path:
 def _sweep_directories(parent: Path, before: float) -> None:
     for old in parent.glob(f"{_PREFIX}*"):
         try:
-            seen = old.lstat()
+            status = old.lstat()
         except FileNotFoundError:
             continue  # another hearth swept it first
-        if seen.st_uid == os.getuid() and seen.st_mtime < before:
+        if status.st_uid == os.getuid() and status.st_mtime < before:
             shutil.rmtree(old, ignore_errors=True)
 
 

@@ -95,7 +95,7 @@ def kept_compared(home: Path, line: SubmitLine, root: Path = Path("/")) -> Compa
 
     Raises UserError for one that is damaged.
     """
-    fixed = _FIXING & line.asked.given.keys()
+    fixed = _FIXING & line.planning.given.keys()
     if not line.application or line.has("--master") or fixed:
         return None
     return _read(home, application(line), root).compared

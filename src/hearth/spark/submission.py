@@ -77,7 +77,7 @@ def prepare(
 
     settings: the user's, of `read_settings`. Raises UserError.
     """
-    leave_reserved(line.asked)
+    leave_reserved(line.planning)
     master = user_master(line, settings, os.environ)
     remote = user_remote(line, settings, os.environ)
     reason = command.pass_through_reason(line, master, remote)
@@ -90,7 +90,7 @@ def prepare(
 
 def plan_of(line: SubmitLine, settings: Mapping[str, str], debug: bool = False) -> Plan | None:
     """Return the plan by which a line would run; None where hearth does not plan it."""
-    leave_reserved(line.asked)
+    leave_reserved(line.planning)
     master = user_master(line, settings, os.environ)
     remote = user_remote(line, settings, os.environ)
     if command.pass_through_reason(line, master, remote) is not None:
@@ -106,7 +106,7 @@ def _checked(
     paths.check_spark(paths.spark_home())
     _check(line, settings)
     check_local_dirs(settings, os.environ)
-    line = replace(line, asked=command.sized_by_master(line.asked, master))
+    line = replace(line, planning=command.sized_by_master(line.planning, master))
     return _with_variables(*_with_engine(line, settings))
 
 
@@ -121,7 +121,7 @@ def _planned(
     plan, inherited = _plan(line, settings, occasion)
     check_application(line.application[0])
     show_plan(plan)
-    additions = _additions(line.asked, settings, plan)
+    additions = _additions(line.planning, settings, plan)
     is_wired = settings.get("spark.shuffle.manager") == paths.WIRE_SHUFFLE_MANAGER
     wire = paths.wire_jar() if is_wired else None
     jar = paths.hearth_jar() if plan.needs_jar or wire else None
@@ -144,24 +144,24 @@ def _planned(
     return Submission(launch, settings, plan.master, plan, afterwards)
 
 
-def leave_reserved(asked: SubmitOptions) -> None:
+def leave_reserved(options: SubmitOptions) -> None:
     """Leave the CPUs that the user reserves: this process and all that it starts run on the others,
     and the machine is planned without them.
 
     Raises UserError for CPUs that it may not use anyway, or if none would be left.
     """
-    if asked.reserve_cpus is None:
+    if options.reserve_cpus is None:
         return
     allowed = os.sched_getaffinity(0)
     try:
-        reserved = {*parse_ids(asked.reserve_cpus.replace(" ", ""))}
+        reserved = {*parse_ids(options.reserve_cpus.replace(" ", ""))}
     except ValueError:
         form = "give a list such as 0-1,8"
-        raise UserError(f"--reserve-cpus: '{asked.reserve_cpus}' names no CPUs: {form}") from None
+        raise UserError(f"--reserve-cpus: '{options.reserve_cpus}' names no CPUs: {form}") from None
     if not reserved or not allowed - reserved:
         shown = show_ids(allowed)
         raise UserError(
-            f"--reserve-cpus: '{asked.reserve_cpus}' leaves none of CPUs {shown}: give fewer"
+            f"--reserve-cpus: '{options.reserve_cpus}' leaves none of CPUs {shown}: give fewer"
         )
     os.sched_setaffinity(0, allowed - reserved)
 
@@ -202,18 +202,18 @@ def _with_variables(
     line: SubmitLine, settings: Mapping[str, str]
 ) -> tuple[SubmitLine, dict[str, str], list[str]]:
     """Add what environment variables set to line and settings; return notes for the user too."""
-    found = variable_settings(settings, os.environ)
-    moved = {key: of for key, of in found.items() if key.startswith("spark.executor.")}
+    from_variables = variable_settings(settings, os.environ)
+    moved = {key: of for key, of in from_variables.items() if key.startswith("spark.executor.")}
     line = line.adding(*(Option("--conf", f"{key}={value}") for key, (_, value) in moved.items()))
     notes = [f"{name}={value} becomes {key}={value}" for key, (name, value) in moved.items()]
-    return line, {**settings, **{key: value for key, (_, value) in found.items()}}, notes
+    return line, {**settings, **{key: value for key, (_, value) in from_variables.items()}}, notes
 
 
 def _with_engine(
     line: SubmitLine, settings: Mapping[str, str]
 ) -> tuple[SubmitLine, Mapping[str, str]]:
     """Add the plugin of the native engine that the user asks for to line and settings."""
-    loaded = with_engine(line.asked.engine, dict(settings))
+    loaded = with_engine(line.planning.engine, dict(settings))
     if loaded == settings:
         return line, settings
     return line.adding(Option("--conf", f"{PLUGINS}={loaded[PLUGINS]}")), loaded
@@ -227,27 +227,27 @@ def _plan(
     # Spark looks there first and would ignore the plan's directory.
     if os.environ.get("SPARK_LOCAL_DIRS"):
         conf["spark.local.dir"] = os.environ["SPARK_LOCAL_DIRS"]
-    if line.asked.when_full is not None:
-        conf[_WHEN_FULL] = line.asked.when_full
+    if line.planning.when_full is not None:
+        conf[_WHEN_FULL] = line.planning.when_full
     line, named = _with_named_files(line, conf)
-    request = line.asked.plan_request(conf, python=line.is_python).document()
+    request = line.planning.plan_request(conf, python=line.is_python).document()
     if occasion.dry_run:
         return _saying(planned(request, occasion.debug), named), ()
     name = Redaction.of(settings).text(settings.get("spark.app.name") or line.application[0])
     with offer(Path(name).name) as offered:
-        found = planned(request, occasion.debug, offered.words, offered.inherits)
-        return _saying(found, named), offered.settle()
+        plan = planned(request, occasion.debug, offered.words, offered.inherits)
+        return _saying(plan, named), offered.settle()
 
 
 def _with_named_files(line: SubmitLine, conf: Mapping[str, str]) -> tuple[SubmitLine, list[Reason]]:
     """Add the size of the input that the arguments name, unless the user gives it; say why."""
-    if line.asked.input is not None or "spark.hearth.input" in conf:
+    if line.planning.input is not None or "spark.hearth.input" in conf:
         return line, []
     size = named_files.large_input(line.application[1:])
     if size is None:
         return line, []
-    asked = replace(line.asked, input=f"{size}b")
-    return replace(line, asked=asked), [named_files.reason(size)]
+    options = replace(line.planning, input=f"{size}b")
+    return replace(line, planning=options), [named_files.reason(size)]
 
 
 def _saying(plan: Plan, more: list[Reason]) -> Plan:
@@ -256,34 +256,34 @@ def _saying(plan: Plan, more: list[Reason]) -> Plan:
 
 def _notes(line: SubmitLine, plan: Plan) -> list[str]:
     named = [f"input {r.value}: {r.because}" for r in plan.reasons if r.decision == "input"]
-    return [*named, *_idle(line.asked, plan), *late_options(line.application)]
+    return [*named, *_idle(line.planning, plan), *late_options(line.application)]
 
 
-def _idle(asked: SubmitOptions, plan: Plan) -> list[str]:
+def _idle(options: SubmitOptions, plan: Plan) -> list[str]:
     """Return notes on executor options that have no effect, because the plan has no executors."""
     if not plan.is_native:
         return []
-    idle = [name for name in ("--docker", "--bind") if name in asked.given]
+    idle = [name for name in ("--docker", "--bind") if name in options.given]
     remedy = "the plan is one JVM: fix executors, such as --executors 2"
     return [f"{name} has no effect: {remedy}" for name in idle]
 
 
-def _additions(asked: SubmitOptions, settings: Mapping[str, str], plan: Plan) -> dict[str, str]:
+def _additions(options: SubmitOptions, settings: Mapping[str, str], plan: Plan) -> dict[str, str]:
     """Return hearth's own settings: the planner's, and those of the user's options."""
     if plan.is_native:
         return plan.launch or {}
     file = write_plan(to_json(plan), paths.state_home())
     additions = {"spark.hearth.plan": str(file), **(plan.launch or {})}
-    if asked.hosts is not None:
-        additions["spark.hearth.hosts"] = asked.hosts
-    if asked.bind == "none":
+    if options.hosts is not None:
+        additions["spark.hearth.hosts"] = options.hosts
+    if options.bind == "none":
         additions[BINDING] = "off"
-    if asked.bind == "package":
+    if options.bind == "package":
         additions[BINDING_SCOPE] = "package"
-    if asked.docker:
+    if options.docker:
         additions["spark.hearth.launcher"] = "docker"
-    if asked.when_full is not None:
-        additions[_WHEN_FULL] = asked.when_full
+    if options.when_full is not None:
+        additions[_WHEN_FULL] = options.when_full
     if plan.driver.bound and settings.get("spark.hearth.neighbours") != "ignore":
         # The driver plans again if somebody else has taken its CPUs by then.
         additions["spark.hearth.internal.cpus"] = show_ids(os.sched_getaffinity(0))
@@ -359,9 +359,9 @@ def python_of_application(
         return {}, ""
     for name in _ACTIVATED:
         if environment.get(name):
-            found = shutil.which("python3", path=f"{environment[name]}/bin")
-            if found:
-                return _chosen(found, f"the environment in {name}")
+            python3 = shutil.which("python3", path=f"{environment[name]}/bin")
+            if python3:
+                return _chosen(python3, f"the environment in {name}")
     on_path = shutil.which("python3", path=environment.get("PATH"))
     return _chosen(on_path or sys.executable, "the first python3 of the PATH")
 

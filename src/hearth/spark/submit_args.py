@@ -141,10 +141,11 @@ class SplitLine:
 class SubmitLine:
     """A command line that is read.
 
-    asked: hearth's own options. options: spark-submit's. application: the file and its arguments.
+    planning: hearth's own options. options: spark-submit's. application: the file and its
+    arguments.
     """
 
-    asked: SubmitOptions = SubmitOptions()
+    planning: SubmitOptions = SubmitOptions()
     options: tuple[Option, ...] = ()
     application: tuple[str, ...] = ()
 

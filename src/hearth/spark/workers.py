@@ -154,9 +154,9 @@ def known_sets() -> tuple[list[WorkerSet], list[str]]:
 def find_set(name: str | None) -> WorkerSet:
     """Return the running set of this name, or the only one; raise UserError if there is none."""
     running = [each for each in known_sets()[0] if each.alive]
-    found = [each for each in running if name in (None, each.name, each.master)]
-    if len(found) == 1:
-        return found[0]
+    matching = [each for each in running if name in (None, each.name, each.master)]
+    if len(matching) == 1:
+        return matching[0]
     names = ", ".join(each.name for each in running)
     if name is None and running:
         raise UserError(f"NAME: {len(running)} sets of workers are running: name one of {names}")
@@ -195,13 +195,13 @@ def request(name: str, master: str, plan: PlanRequest, arguments: Sequence[str])
     )
 
 
-def shuffle_service_note(asked: WorkersRequest) -> str | None:
+def shuffle_service_note(request: WorkersRequest) -> str | None:
     """Return what is missing where Spark's external shuffle service is to run in a Worker.
 
     Executors in other places outlive that Worker; its successor knows them by a file in the first
     of Spark's local directories (ExternalShuffleService of Spark 4.3).
     """
-    runs = "-Dspark.shuffle.service.enabled=true" in asked.java_options
+    runs = "-Dspark.shuffle.service.enabled=true" in request.java_options
     if not runs or os.environ.get("SPARK_LOCAL_DIRS"):
         return None
     return (
@@ -213,10 +213,10 @@ def shuffle_service_note(asked: WorkersRequest) -> str | None:
 
 def _daemon_memory_mb() -> int:
     text = os.environ.get("SPARK_DAEMON_MEMORY", "1g").strip().lower()
-    found = re.fullmatch(r"(\d{1,6})(m|g)b?", text)
-    if found is None:
+    size = re.fullmatch(r"(\d{1,6})(m|g)b?", text)
+    if size is None:
         raise UserError(f"SPARK_DAEMON_MEMORY: '{text}' is not a size: write it as 512m or 1g")
-    return int(found[1]) * (1024 if found[2] == "g" else 1)
+    return int(size[1]) * (1024 if size[2] == "g" else 1)
 
 
 def _split(text: str) -> list[str]:
@@ -226,29 +226,29 @@ def _split(text: str) -> list[str]:
         raise UserError(f"SPARK_WORKER_OPTS: {error}: correct its quotes") from error
 
 
-def _command(asked: WorkersRequest, file: Path) -> list[str]:
+def _command(request: WorkersRequest, file: Path) -> list[str]:
     """Return the supervisor's command; the user's Java variables hold for it as for its Workers."""
-    jars = f"{paths.hearth_jar()}:{asked.class_path[-1]}"
-    return [asked.java, "-Xmx128m", "-XX:TieredStopAtLevel=1", "-cp", jars, _MAIN, str(file)]
+    jars = f"{paths.hearth_jar()}:{request.class_path[-1]}"
+    return [request.java, "-Xmx128m", "-XX:TieredStopAtLevel=1", "-cp", jars, _MAIN, str(file)]
 
 
 @contextlib.contextmanager
-def _prepared(asked: WorkersRequest) -> Iterator[tuple[list[str], int]]:
+def _prepared(request: WorkersRequest) -> Iterator[tuple[list[str], int]]:
     """Yield the supervisor's command and the lock that it is to inherit.
 
     The lock is gone when the supervisor is, however it ends. Raises UserError where one of this
     name runs.
     """
     private_directory(root())
-    folder = private_directory(Path(asked.directory))
+    folder = private_directory(Path(request.directory))
     lock = os.open(folder / ".lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
     try:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise UserError(
-                f"--name: workers '{asked.name}' run here already: 'hearth workers stop "
-                f"{asked.name}' first, or give these another name"
+                f"--name: workers '{request.name}' run here already: 'hearth workers stop "
+                f"{request.name}' first, or give these another name"
             ) from None
         except OSError as error:  # a file system without locks
             raise UserError(
@@ -258,9 +258,9 @@ def _prepared(asked: WorkersRequest) -> Iterator[tuple[list[str], int]]:
         (folder / "workers.json").unlink(missing_ok=True)
         _set_aside(folder / "supervisor.log")
         file = folder / "request.json"
-        write_private(file, json.dumps(vars(asked), indent=2))
+        write_private(file, json.dumps(vars(request), indent=2))
         os.set_inheritable(lock, True)
-        yield _command(asked, file), lock
+        yield _command(request, file), lock
     finally:
         os.close(lock)
 
@@ -273,22 +273,22 @@ def _set_aside(log: Path) -> None:
             older.replace(log.with_name(f"{log.name}.{number + 1}"))
 
 
-def supervise_here(asked: WorkersRequest) -> NoReturn:
+def supervise_here(request: WorkersRequest) -> NoReturn:
     """Become the supervisor, in the foreground: for a service manager."""
-    with _prepared(asked) as (command, _):
+    with _prepared(request) as (command, _):
         os.execv(command[0], command)
 
 
-def begin(asked: WorkersRequest, say: Callable[[str], None], limit_s: float) -> WorkerSet:
+def begin(request: WorkersRequest, say: Callable[[str], None], limit_s: float) -> WorkerSet:
     """Start the supervisor and return its Workers once the master has accepted all of them.
 
     say: is told of each that was accepted. Raises UserError with the supervisor's reason where it
     ends, or with what is missing after `limit_s` seconds: those that run then go on; where there
     is none yet, none will be started.
     """
-    folder = Path(asked.directory)
+    folder = Path(request.directory)
     log_file = folder / "supervisor.log"
-    with _prepared(asked) as (command, lock), open(log_file, "wb", opener=open_private) as log:
+    with _prepared(request) as (command, lock), open(log_file, "wb", opener=open_private) as log:
         supervisor = subprocess.Popen(
             command,
             stdin=subprocess.DEVNULL,
@@ -299,7 +299,7 @@ def begin(asked: WorkersRequest, say: Callable[[str], None], limit_s: float) -> 
             start_new_session=True,
         )
     try:
-        return _accepted(asked, supervisor, say, limit_s)
+        return _accepted(request, supervisor, say, limit_s)
     except KeyboardInterrupt:
         supervisor.terminate()
         supervisor.wait(_STOP_S)
@@ -307,7 +307,7 @@ def begin(asked: WorkersRequest, say: Callable[[str], None], limit_s: float) -> 
 
 
 def _accepted(
-    asked: WorkersRequest,
+    request: WorkersRequest,
     supervisor: subprocess.Popen[bytes],
     say: Callable[[str], None],
     limit_s: float,
@@ -315,39 +315,39 @@ def _accepted(
     said: set[int] = set()
     until = time.monotonic() + limit_s
     while True:
-        found = _recorded(asked, supervisor.pid)
-        for place in found.places if found else ():
+        worker_set = _recorded(request, supervisor.pid)
+        for place in worker_set.places if worker_set else ():
             if place.id not in said and place.alive and place.registered():
                 said.add(place.id)
                 say(f"place {place.id}: CPUs {place.cpus}, worker {place.pid} registered")
-        if found and len(said) == len(found.places):
-            return found
-        log = Path(asked.directory) / "supervisor.log"
+        if worker_set and len(said) == len(worker_set.places):
+            return worker_set
+        log = Path(request.directory) / "supervisor.log"
         if supervisor.poll() is not None:
             raise UserError(_reason(log) or f"the supervisor ended: see {log}")
         if time.monotonic() > until:
-            if found is None:
+            if worker_set is None:
                 supervisor.terminate()
                 supervisor.wait(_STOP_S)
                 raise UserError(
                     f"--wait: no worker was started within {limit_s:.0f} s, and none will be: "
                     f"{_reason(log) or 'the supervisor said nothing'}; give more time"
                 )
-            waiting = [place for place in found.places if place.id not in said]
+            waiting = [place for place in worker_set.places if place.id not in said]
             raise UserError(
-                f"{asked.master}: {len(waiting)} of {len(found.places)} workers are not "
+                f"{request.master}: {len(waiting)} of {len(worker_set.places)} workers are not "
                 f"registered after {limit_s:.0f} s, and go on trying: see "
-                f"{waiting[0].logs}/stderr, or 'hearth workers stop {asked.name}'"
+                f"{waiting[0].logs}/stderr, or 'hearth workers stop {request.name}'"
             )
         time.sleep(_POLL_S)
 
 
-def _recorded(asked: WorkersRequest, pid: int) -> WorkerSet | None:
+def _recorded(request: WorkersRequest, pid: int) -> WorkerSet | None:
     """Return what the supervisor has written of itself; None while it waits for a lease."""
     with contextlib.suppress(OSError, ValueError):
-        found = load_typed(Path(asked.directory) / "workers.json", WorkerSet)
-        if found.pid == pid:
-            return found
+        worker_set = load_typed(Path(request.directory) / "workers.json", WorkerSet)
+        if worker_set.pid == pid:
+            return worker_set
     return None
 
 
@@ -374,17 +374,17 @@ def drain(places: Sequence[Place], limit_s: float, say: Callable[[str], None]) -
         say(f"after {limit_s:.0f} s applications still ran (processes: {left}): stopping them now")
 
 
-def stop(found: WorkerSet) -> None:
+def stop(worker_set: WorkerSet) -> None:
     """End a set of Workers; raise UserError where its supervisor does not end."""
-    _send(found, signal.SIGTERM)
-    if not _eventually(lambda: not found.alive, _STOP_S):
+    _send(worker_set, signal.SIGTERM)
+    if not _eventually(lambda: not worker_set.alive, _STOP_S):
         raise UserError(
-            f"process {found.pid} did not end within {_STOP_S} s: end it with 'kill -9 "
-            f"{found.pid}', and its workers end with it"
+            f"process {worker_set.pid} did not end within {_STOP_S} s: end it with 'kill -9 "
+            f"{worker_set.pid}', and its workers end with it"
         )
 
 
-def restart(found: WorkerSet, place: Place, limit_s: float) -> None:
+def restart(worker_set: WorkerSet, place: Place, limit_s: float) -> None:
     """End the Worker of a place and wait until its successor is registered.
 
     Raises UserError where that does not come within `limit_s` seconds.
@@ -392,7 +392,7 @@ def restart(found: WorkerSet, place: Place, limit_s: float) -> None:
     _send(place, signal.SIGTERM)
 
     def back() -> bool:
-        now = next(p for p in find_set(found.name).places if p.id == place.id)
+        now = next(p for p in find_set(worker_set.name).places if p.id == place.id)
         return now.alive and now.pid != place.pid and now.registered()
 
     if not _eventually(back, limit_s):

@@ -15,7 +15,7 @@ GROUPS = {
     "Manage": ("install", "jar", "workers", "cache", "schema", "completion"),
     "Lab": (
         "lab run", "lab demo", "lab bench", "lab characterise", "lab study", "lab predict",
-        "lab affinity", "lab fleet",
+        "lab affinity",
     ),
 }  # fmt: skip
 

@@ -29,10 +29,10 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(options: Namespace) -> int:
     """Remove what was asked for, then list what is left."""
-    found = entries()
-    going = [entry for entry in found if options.remove in (entry.kind, "all")]
+    all_entries = entries()
+    going = [entry for entry in all_entries if options.remove in (entry.kind, "all")]
     if options.limit is not None:
-        going = over(found, parse_bytes(options.limit, "--limit"))
+        going = over(all_entries, parse_bytes(options.limit, "--limit"))
     gone = []
     for entry in going:
         if remove(entry):
@@ -41,7 +41,7 @@ def run(options: Namespace) -> int:
             print(f"kept '{entry.path}': another process is using it")
     if options.limit is not None or options.remove:
         print(f"removed {len(gone)}, {show_bytes(sum(entry.size_bytes for entry in gone))}")
-    _show([entry for entry in found if entry not in gone])
+    _show([entry for entry in all_entries if entry not in gone])
     return 0
 
 

@@ -249,22 +249,22 @@ def _dry(options: ColocateCommand, planned: PlannedColocation) -> int:
         print("\n".join(show_alone(planned, Screen.of())))
         return 0
     known, ways, objective = planned.known, planned.ways, options.objective
-    found = foreseen(planned.members, planned.units, objective, known, ways, planned.settings)
-    show_result(found, options.json, None)
+    foretold = foreseen(planned.members, planned.units, objective, known, ways, planned.settings)
+    show_result(foretold, options.json, None)
     if not options.json:
-        split = chosen(ways, found.prediction)
+        split = chosen(ways, foretold.prediction)
         print("\n".join(show_ways(planned, split, Screen.of())))
     return 0
 
 
 def _colocate(options: ColocateCommand, planned: PlannedColocation) -> int:
-    place, budget_s = _begun(options, planned), options.runs.budget_s
+    colocation, budget_s = _begun(options, planned), options.runs.budget_s
     quiet = Quiet(options.runs.wait_idle_s)
     progress = StudyProgress(budget_s is not None, with_subject=True, quiet=quiet)
-    with continued_with(f"colocate --resume {place.head.id}"), progress.shown():
-        result = colocate(place, planned, progress, budget_s)
-    show_result(result, options.json, options.html, f"colocation {place.head.id}")
-    return 1 if any(line.failure for line in place.lines) else 0
+    with continued_with(f"colocate --resume {colocation.head.id}"), progress.shown():
+        result = colocate(colocation, planned, progress, budget_s)
+    show_result(result, options.json, options.html, f"colocation {colocation.head.id}")
+    return 1 if any(trial.failure for trial in colocation.trials) else 0
 
 
 def _begun(options: ColocateCommand, planned: PlannedColocation) -> Colocation:

@@ -63,12 +63,26 @@ from hearth.spark.saved_configs import ComparedConfig, forget_compared, keep_com
 from hearth.spark.submission import check_application, plan_of
 from hearth.spark.submit_args import SubmitLine, is_application
 from hearth.studies.compare.result import Compared, ComparisonSettings
-from hearth.studies.compare.study import Comparison, check_cold
+from hearth.studies.compare.study import Comparison
 from hearth.studies.compare.study import run as run_study
 from hearth.studies.compare.verdict import compared
-from hearth.studies.engine import arms as ways
-from hearth.studies.engine.arms import Arm, profile_words, tuned_arm, workload_words
+from hearth.studies.engine.arms import (
+    AS_IS,
+    DEFAULT,
+    DEFAULT_NATIVE,
+    FIXED,
+    Arm,
+    arms_named,
+    fixing_arms,
+    profile_words,
+    reject_settings_that_equalise_arms,
+    setting_words,
+    tuned_arm,
+    version_arms,
+    workload_words,
+)
 from hearth.studies.engine.progress import Quiet, StudyProgress, continued_with
+from hearth.studies.engine.runner import check_cold
 from hearth.studies.engine.statistics import LOOKS
 from hearth.studies.engine.store import COMPARE, Opening
 from hearth.studies.engine.target import Target, WorkloadTarget, target_of, tuned_as
@@ -177,12 +191,12 @@ def run(options: CompareCommand) -> int:
         print(f"hearth: {note}", file=sys.stderr)
     if options.vs:
         return _versions(options, settings)
-    names = [n.strip() for n in options.arms.split(",")] if options.arms else ways.DEFAULT
-    fixing = any(name == ways.AS_IS or name.startswith(ways.FIXED) for name in names)
+    names = [n.strip() for n in options.arms.split(",")] if options.arms else DEFAULT
+    fixing = any(name == AS_IS or name.startswith(FIXED) for name in names)
     if fixing:
         arms = _fixes(options, list(names))
     else:
-        arms = ways.chosen(list(names), tuned=partial(_tuned, line, settings))
+        arms = arms_named(list(names), tuned=partial(_tuned, line, settings))
     _check(options, settings, arms)
     if not options.dry_run:
         import_module("scipy.special")  # for the intervals: missed before the runs, not after them
@@ -199,18 +213,20 @@ def run(options: CompareCommand) -> int:
         )
         return 0
     print(f"hearth: the plan is native ({because}): native is compared with plan", file=sys.stderr)
-    return _compare(options, planned, ways.chosen(list(ways.DEFAULT_NATIVE)))
+    return _compare(options, planned, arms_named(list(DEFAULT_NATIVE)))
 
 
 def _fixes(options: CompareCommand, names: list[str]) -> list[Arm]:
     """Return the machine as it is, and with findings of the doctor's fixed."""
     if options.keep:
         raise UserError("--keep: not accepted with fixed:NAME: hearth doctor --fix NAME keeps it")
-    asked = options.line.asked
-    request = PlanRequest(workload=asked.workload, executors=asked.executors, cores=asked.cores)
+    requested = options.line.planning
+    request = PlanRequest(
+        workload=requested.workload, executors=requested.executors, cores=requested.cores
+    )
     switch = Switch.of(paths.state_home())
     with read_machine(None, request, options.debug) as machine:
-        return ways.fixes(
+        return fixing_arms(
             names, lambda name: switch.plan(name, changes_of(name, machine), persist=False)
         )
 
@@ -224,7 +240,7 @@ def _versions(options: CompareCommand, settings: Mapping[str, str]) -> int:
     check_application(other[0])
     if options.keep:
         raise UserError("--keep: not accepted with --vs: it saves a way to run one application")
-    arms = ways.versions((options.arms or "plan").strip(), one, other)
+    arms = version_arms((options.arms or "plan").strip(), one, other)
     _check(options, settings, arms)
     if not options.dry_run:
         import_module("scipy.special")
@@ -234,14 +250,14 @@ def _versions(options: CompareCommand, settings: Mapping[str, str]) -> int:
 def _tuned(line: SubmitLine, settings: Mapping[str, str]) -> Arm:
     """Return the arm of what `hearth tune` found."""
     for name in ("--executors", "--cores"):
-        if name in line.asked.given:
+        if name in line.planning.given:
             raise UserError(
                 f"{name}: conflicts with the arm tuned, which sets it: leave one of them out"
             )
     home = paths.state_home()
-    found = kept_tuned(home, tuned_as(line))
+    config = kept_tuned(home, tuned_as(line))
     keys = {option.key for option in line.options}
-    return tuned_arm(found, line.application[0], settings, keys, home)
+    return tuned_arm(config, line.application[0], settings, keys, home)
 
 
 def _planned(options: CompareCommand, settings: Mapping[str, str]) -> PlannedTarget:
@@ -251,17 +267,17 @@ def _planned(options: CompareCommand, settings: Mapping[str, str]) -> PlannedTar
     if job is None:
         return PlannedTarget(target, line, settings)
     assert isinstance(target, WorkloadTarget)
-    given = {*line.asked.given, *(["--keep"] if options.keep else [])}
+    given = {*line.planning.given, *(["--keep"] if options.keep else [])}
     for option in ("--input", "--workload", "--keep"):
         if option in given:
             raise UserError(f"{option}: not accepted for a workload: leave it out")
     kind, size = runner.KINDS[job.family], f"{target.input_bytes}b"
-    asked = replace(line.asked, workload=kind, input=size)
-    return PlannedTarget(target, replace(line, asked=asked), settings)
+    requested = replace(line.planning, workload=kind, input=size)
+    return PlannedTarget(target, replace(line, planning=requested), settings)
 
 
 def _check(options: CompareCommand, settings: Mapping[str, str], arms: list[Arm]) -> None:
-    ways.refuse_levelling(settings)
+    reject_settings_that_equalise_arms(settings)
     if arms[0].skipped or sum(arm.skipped is None for arm in arms) < 2:
         reasons = "; ".join(f"{arm.name}: {arm.skipped}" for arm in arms if arm.skipped)
         raise UserError(f"--arms: no other arm can run here ({reasons}): choose other arms")
@@ -294,15 +310,17 @@ def _list(options: CompareCommand, redaction: Redaction, arms: list[Arm]) -> Non
     print("\n".join(table(Screen.of(), ["arm", head], rows)))
     for arm in arms:
         if arm.fix is not None:
-            print(f"{arm.name}: {ways.setting_words(arm)}")
+            print(f"{arm.name}: {setting_words(arm)}")
     measured = f"up to {LOOKS[-1]}" if options.until_certain else f"{options.runs.repeat}"
     print(f"\nruns of each arm: {options.runs.warmup} warm-up, {measured} measured")
 
 
 def _compare(options: CompareCommand, planned: PlannedTarget, arms: list[Arm]) -> int:
     if not is_application(options.line.application[0]):
-        own = options.line.asked.to_words()
-        arms = [replace(one, words=(*own, *one.words)) if one.is_planned else one for one in arms]
+        planning = options.line.planning.to_words()
+        arms = [
+            replace(one, words=(*planning, *one.words)) if one.is_planned else one for one in arms
+        ]
     if options.dry_run:
         _list(options, planned.redaction, arms)
         return 0
@@ -314,8 +332,8 @@ def _compare(options: CompareCommand, planned: PlannedTarget, arms: list[Arm]) -
         run_study(comparison, arms, planned.target, progress, budget_s=runs.budget_s)
     result = compared(comparison.head, comparison.trials)
     runs_shown = read_sources([result.id], paths.state_home()).runs if options.html else ()
-    kept = f"comparison {result.id}"
-    show_result(result, options.json, options.html, kept, runs_shown)
+    named = f"comparison {result.id}"
+    show_result(result, options.json, options.html, named, runs_shown)
     if options.keep:
         _keep(options.line, result, arms)
     return 1 if any(trial.failure for trial in comparison.trials) else 0
@@ -325,7 +343,7 @@ def _begun(options: CompareCommand, planned: PlannedTarget, arms: list[Arm]) -> 
     """Begin or resume the comparison."""
     line, runs, certain = options.line, options.runs, options.until_certain
     vs = ["--vs", *options.vs] if options.vs else []
-    words = [*line.asked.to_words(), *line.application, *vs]
+    words = [*line.planning.to_words(), *line.application, *vs]
     settings = ComparisonSettings(
         warmup=runs.warmup,
         seed=runs.seed,
@@ -354,7 +372,7 @@ def _keep(line: SubmitLine, result: Compared, arms: list[Arm]) -> None:
     config: ComparedConfig = {
         "arm": arm.name,
         "master": arm.master or line.last("--master"),
-        "words": [] if arm.master else [*line.asked.to_words(), *arm.words],
+        "words": [] if arm.master else [*line.planning.to_words(), *arm.words],
         "comparison": result.id,
         "sentence": verdict.sentence,
     }

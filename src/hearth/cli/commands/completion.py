@@ -25,8 +25,7 @@ _IDS = ("RUN", "ID")
 _LIST = """\
 _hearth_ids() {
   (cd "${HEARTH_STATE:-${XDG_STATE_HOME:-$HOME/.local/state}/hearth}" 2>/dev/null &&
-    ls -d records/* studies/*/*/ studies/bench/*.jsonl 2>/dev/null |
-    sed 's,/$,,; s,.*/,,; s,\\.jsonl$,,'; echo last)
+    ls -d records/* studies/*/* 2>/dev/null | sed 's,.*/,,'; echo last)
 }
 """
 _FISH_LIST = """\
@@ -36,7 +35,7 @@ function _hearth_kept
   set -l home $state/hearth
   test -n "$HEARTH_STATE"; and set home $HEARTH_STATE
   for kept in $home/records/* $home/studies/*/*
-    basename $kept .jsonl
+    basename $kept
   end
   echo last
 end

@@ -30,8 +30,7 @@ from pathlib import Path
 
 from hearth.base.codec import to_json
 from hearth.base.errors import UserError
-from hearth.cli.options import MACHINE_HELP, json_help
-from hearth.cli.pages import add_html_option, write_html
+from hearth.cli.options import MACHINE_HELP, add_html_option, json_help, write_html
 from hearth.doctor.examine import Examined, examine
 from hearth.doctor.machine import Machine
 from hearth.doctor.reading import read_machine

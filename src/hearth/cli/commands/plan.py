@@ -21,7 +21,6 @@ from argparse import ArgumentParser, Namespace
 from typing import Any
 
 from hearth.base.codec import typed
-from hearth.base.errors import UserError
 from hearth.base.redaction import KEY_PATTERN, REDACTED, Redaction, is_redacted
 from hearth.cli.options import (
     MACHINE_HELP,
@@ -30,8 +29,6 @@ from hearth.cli.options import (
     from_namespace,
     json_help,
 )
-from hearth.fleet.classes import is_fleet
-from hearth.fleet.files import fleet_text
 from hearth.machine import jvm
 from hearth.machine.described import machine_source
 from hearth.machine.plan import BINDING, Plan, PlanRequest, parse_conf
@@ -77,13 +74,11 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(options: Namespace) -> int:
     """Plan and show the plan."""
-    asked = from_namespace(PlanRequest, options, conf=parse_conf(options.conf))
+    plan_request = from_namespace(PlanRequest, options, conf=parse_conf(options.conf))
     if options.format in CLUSTERS:
-        write = fleet_text if is_fleet(options.machine) else cluster_text
-        _show(write(asked, options.format, options.debug).rstrip("\n"))
+        _show(cluster_text(plan_request, options.format, options.debug).rstrip("\n"))
         return 0
-    _refuse_fleet(options.machine)
-    request = asked.document()
+    request = plan_request.document()
     if options.format in ("spark-submit", "conf"):
         request["format"] = options.format
     elif options.format == "text":
@@ -100,14 +95,6 @@ def run(options: Namespace) -> int:
     if options.bind == "none" and plan["mode"] != "native":
         print("hearth: --bind none: executors have these sizes and run anywhere", file=sys.stderr)
     return 0
-
-
-def _refuse_fleet(machine: str | None) -> None:
-    if is_fleet(machine):
-        raise UserError(
-            f"--machine: '{machine}' is a folder of captures: 'hearth lab fleet plan {machine}' "
-            f"plans for all; --format {CLUSTERS[0]}|... prints files for each"
-        )
 
 
 def _show(text: str) -> None:

@@ -15,8 +15,7 @@ import json
 from argparse import ArgumentParser, Namespace
 
 from hearth.base.codec import to_json
-from hearth.cli.options import group, json_help
-from hearth.cli.pages import add_html_option, write_html
+from hearth.cli.options import add_html_option, group, json_help, write_html
 from hearth.machine import paths
 from hearth.report.html.page import page
 from hearth.report.kinds import show_document

@@ -35,7 +35,7 @@ from hearth.report.terminal.profile import show_profile
 from hearth.report.terminal.runs import show_runs
 from hearth.report.terminal.screen import Screen
 from hearth.report.terminal.sources import read_sources
-from hearth.studies.listing import KeptStudy, delete_study, find_kept, list_studies
+from hearth.studies.listing import ListedStudy, delete_study, find_run_or_study, list_studies
 
 KINDS = ("run", "comparison", "characterisation", "tune", "colocation", "study", "series")
 _AGE = re.compile(r"\A(\d+)([mhdw])")
@@ -92,8 +92,8 @@ def _list(kind: str | None, last: int | None, as_json: bool) -> int:
     records, studies = _wanted(kind, last, records, studies)
     rows = [_row(record) for record in records]
     if as_json:
-        found = {"runs": rows, "experiments": to_json(studies)}
-        print(json.dumps({"schema": "hearth/runs/1", **found}, indent=2))
+        listed = {"runs": rows, "experiments": to_json(studies)}
+        print(json.dumps({"schema": "hearth/runs/1", **listed}, indent=2))
     else:
         applications = len(read_applications(paths.state_home())[0])
         shown = show_runs(rows, studies, applications, Screen.of(), kind)
@@ -104,8 +104,8 @@ def _list(kind: str | None, last: int | None, as_json: bool) -> int:
 
 
 def _wanted(
-    kind: str | None, last: int | None, records: list[Record], studies: list[KeptStudy]
-) -> tuple[list[Record], list[KeptStudy]]:
+    kind: str | None, last: int | None, records: list[Record], studies: list[ListedStudy]
+) -> tuple[list[Record], list[ListedStudy]]:
     """Filter by `--kind`, then keep the latest `--last`."""
     if kind is not None:
         records = records if kind == "run" else []
@@ -135,7 +135,7 @@ def _row(record: Record) -> dict[str, Any]:
 
 
 def _show(run: str, as_json: bool) -> int:
-    kind, directory = find_kept(paths.state_home(), run)
+    kind, directory = find_run_or_study(paths.state_home(), run)
     if kind is not None:
         return _show_study(directory, as_json)
     analysis = analyse(directory)
@@ -157,7 +157,7 @@ def _show_study(directory: Path, as_json: bool) -> int:
 
 
 def _export(run: str, form: str, folder: str | None) -> int:
-    kind, directory = find_kept(paths.state_home(), run)
+    kind, directory = find_run_or_study(paths.state_home(), run)
     if kind is not None:
         raise UserError(f"'{run}' is a {kind.name}: only runs can be exported")
     record = read_record(directory)
@@ -199,8 +199,10 @@ def _chosen(runs: list[str], older_than: str | None) -> list[Record | Path]:
         raise UserError("delete: give either runs or --older-than AGE")
     home = paths.state_home()
     if older_than is None:
-        found = [find_kept(home, name) for name in runs]
-        chosen = [read_record(place) if kind is None else place for kind, place in found]
+        named = [find_run_or_study(home, name) for name in runs]
+        chosen = [
+            read_record(directory) if kind is None else directory for kind, directory in named
+        ]
         for one in chosen:
             if isinstance(one, Record) and one.running:
                 pid = one.head.owner.pid

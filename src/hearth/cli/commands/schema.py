@@ -11,7 +11,6 @@ from typing import Any
 from hearth.analysis.document import Analysis
 from hearth.base.json_schema import schema_of, title, written
 from hearth.doctor.examine import Examined
-from hearth.fleet.result import FleetPlan
 from hearth.machine.leases import Leases
 from hearth.machine.placement import Placement
 from hearth.machine.plan import Plan
@@ -23,7 +22,7 @@ from hearth.studies.bench.result import BenchResult
 from hearth.studies.characterise.result import Characterised
 from hearth.studies.colocate.result import Colocated
 from hearth.studies.compare.result import Compared
-from hearth.studies.models.prediction import PredictedPartitionings, PredictedScalings
+from hearth.studies.models.prediction import PredictedPartitionings
 from hearth.studies.published.result import Repeated
 from hearth.studies.tune.result import Tuned
 
@@ -35,11 +34,10 @@ DOCUMENTS: dict[str, Any] = {
     "colocation": Colocated,
     "comparison": Compared,
     "doctor": Examined,
-    "fleet-plan": FleetPlan,
     "leases": Leases,
     "placement": Placement,
     "plan": Plan,
-    "prediction": PredictedPartitionings | PredictedScalings,
+    "prediction": PredictedPartitionings,
     "record": RecordHead,
     "report": Sources,
     "study": Repeated,

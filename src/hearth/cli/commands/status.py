@@ -88,14 +88,14 @@ def _show_leases(*, as_json: bool, debug: bool) -> None:
 
 def show(app: str | None, *, ended: bool, as_json: bool, debug: bool) -> None:
     """Show one application, or all that run; ended: those that have ended too."""
-    found, problems = read_applications(paths.state_home())
+    recorded, problems = read_applications(paths.state_home())
     for problem in problems:
         print(f"hearth: {problem}", file=sys.stderr)
     if app is not None:
-        found = [find_application(found, app)]
+        recorded = [find_application(recorded, app)]
     elif not ended:
-        found = [one for one in found if one.alive]
-    applications = [_document(one, debug, app is not None) for one in found]
+        recorded = [one for one in recorded if one.alive]
+    applications = [_document(one, debug, app is not None) for one in recorded]
     if as_json:
         document = {"schema": "hearth/status/1", "applications": applications}
         print(json.dumps(document, indent=2))

@@ -171,7 +171,7 @@ def _with_kept_compared(line: SubmitLine) -> SubmitLine:
         f"{config['sentence']} (--no-kept ignores it)",
         file=sys.stderr,
     )
-    line = replace(line, asked=line.asked.or_else(words))
+    line = replace(line, planning=line.planning.or_else(words))
     master = config["master"]
     return line if master is None else line.adding(Option("--master", master))
 
@@ -180,33 +180,35 @@ def with_tuned(line: SubmitLine, settings: Mapping[str, str]) -> tuple[SubmitLin
     """Add what `hearth tune` found to line and settings; what the user fixed wins, and is named."""
     if not line.application:
         raise UserError("no application given: name a jar or a Python file")
-    found = kept_tuned(paths.state_home(), application(line))
-    if found is None:
+    config = kept_tuned(paths.state_home(), application(line))
+    if config is None:
         name = line.application[0]
         raise UserError(
             f"--tuned: no tuning result for '{name}' on this machine: "
             f"run 'hearth tune {name}' first"
         )
-    given = [name for name in ("executors", "cores") if f"--{name}" in line.asked.given]
+    given = [name for name in ("executors", "cores") if f"--{name}" in line.planning.given]
     given += ["master"] if line.has("--master") else []
-    asked = replace(line.asked, bind=line.asked.bind or ("none" if found["unbound"] else None))
+    requested = replace(
+        line.planning, bind=line.planning.bind or ("none" if config["unbound"] else None)
+    )
     if not given:
-        asked = replace(asked, executors=found["executors"], cores=found["cores"])
-        if found["master"] is not None:
-            line = line.adding(Option("--master", found["master"]))
-    confs = dict(found["conf"])
-    for key, flag in found["java"].items():
+        requested = replace(requested, executors=config["executors"], cores=config["cores"])
+        if config["master"] is not None:
+            line = line.adding(Option("--master", config["master"]))
+    confs = dict(config["conf"])
+    for key, flag in config["java"].items():
         confs[key] = " ".join([*filter(None, [settings.get(key)]), flag])
-    mine = [key for key in found["conf"] if key in settings]
-    mine += [key for key in found["java"] if collector_of(settings, key)]
+    mine = [key for key in config["conf"] if key in settings]
+    mine += [key for key in config["java"] if collector_of(settings, key)]
     added = {key: value for key, value in confs.items() if key not in mine}
     yours = f"; yours instead: {', '.join([*given, *mine])}" if given or mine else ""
     print(
-        f"hearth: tuned on {found['date'][:10]} ({found['tune']}): {found['sentence']}{yours}",
+        f"hearth: tuned on {config['date'][:10]} ({config['tune']}): {config['sentence']}{yours}",
         file=sys.stderr,
     )
     line = line.adding(*(Option("--conf", f"{key}={value}") for key, value in added.items()))
-    return replace(line, asked=asked), {**settings, **added}
+    return replace(line, planning=requested), {**settings, **added}
 
 
 def shown_plan(line: SubmitLine, settings: Mapping[str, str]) -> Callable[[Plan], None]:
@@ -215,7 +217,7 @@ def shown_plan(line: SubmitLine, settings: Mapping[str, str]) -> Callable[[Plan]
 
     settings: the user's own.
     """
-    unbound = line.asked.bind == "none" or settings.get(BINDING) == "off"
+    unbound = line.planning.bind == "none" or settings.get(BINDING) == "off"
 
     def show(plan: Plan) -> None:
         lines = show_plan_briefly(plan, plan_command(line), unbound=unbound)
@@ -230,7 +232,7 @@ def shown_plan(line: SubmitLine, settings: Mapping[str, str]) -> Callable[[Plan]
 
 def plan_command(line: SubmitLine) -> str:
     """Return the `hearth plan` that plans as this line does, without what its files set."""
-    given = line.asked.given
+    given = line.planning.given
     words = [w for name in OF_A_PLAN if name in given for w in (name, str(given[name]))]
     words += ["--python"] if line.is_python else []
     confs = Redaction.of({}).words([w for o in line.options if o.name == "--conf"

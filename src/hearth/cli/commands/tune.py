@@ -131,7 +131,7 @@ def run(options: TuneCommand) -> int:
     _load_with_one_thread()
     if not options.line.application:
         raise UserError("nothing to tune: name a workload, a jar or a Python file")
-    leave_reserved(options.line.asked)
+    leave_reserved(options.line.planning)
     return _tune(options)
 
 
@@ -166,21 +166,21 @@ def _tune(options: TuneCommand) -> int:
     from hearth.studies.tune.study import run as run_study  # loads numpy, limited by now
     from hearth.studies.tune.verdict import tuned  # likewise
 
-    asked, settings = _settings(options), read_settings(options.line)
+    tune_settings, settings = _settings(options), read_settings(options.line)
     target, line = _target(options.line)
     if options.dry_run:
         if options.resume is not None:
             raise UserError("--dry-run: cannot be combined with --resume: leave one of them out")
-        _list(_space(options, line, settings)[0], asked)
+        _list(_space(options, line, settings)[0], tune_settings)
         return 0
-    tune = _begun(options, line, target, settings, asked)
+    tune = _begun(options, line, target, settings, tune_settings)
     progress = StudyProgress(at_most=True, quiet=Quiet(options.wait_quiet_s))
-    progress.ended(len(tune.lines))
+    progress.ended(len(tune.trials))
     with continued_with(f"tune --resume {tune.head.id}"), progress.shown():
         run_study(tune, target, settings, progress, {option.key for option in line.options})
-    found = tuned(tune)
-    keep_or_withdraw(options.line, tune, found)
-    show_result(found, options.json, options.html, f"tune {found.id}")
+    result = tuned(tune)
+    keep_or_withdraw(options.line, tune, result)
+    show_result(result, options.json, options.html, f"tune {result.id}")
     return 0
 
 
@@ -189,17 +189,17 @@ def _begun(
     line: SubmitLine,
     target: Target,
     settings: Mapping[str, str],
-    asked: "TuneSettings",
+    tune_settings: "TuneSettings",
 ) -> "Tune":
     """Return the tune, new or resumed. line: as it is planned."""
     from hearth.studies.tune.study import Tune  # loads numpy, limited by now
 
-    redaction, own = Redaction.of(settings), options.line
-    words = [*own.asked.to_words(), *own.option_words, *own.application]
+    redaction, typed_line = Redaction.of(settings), options.line
+    words = [*typed_line.planning.to_words(), *typed_line.option_words, *typed_line.application]
     command = [*redaction.words(words), *options.vary]
     opening = Opening(redaction, options.resume, options.typed)
     return Tune.begin(
-        paths.state_home(), target, lambda: _space(options, line, settings), asked, command,
+        paths.state_home(), target, lambda: _space(options, line, settings), tune_settings, command,
         machine_key(), opening,
     )  # fmt: skip
 
@@ -210,11 +210,11 @@ def _target(line: SubmitLine) -> tuple[Target, SubmitLine]:
     if job is None:
         return target, line
     for option in ("--memory", "--docker", "--hosts", "--input", "--workload"):
-        if option in line.asked.given:
+        if option in line.planning.given:
             raise UserError(f"{option}: not accepted for a workload: leave it out")
 
-    asked = replace(line.asked, workload=runner.KINDS[job.family])
-    return target, replace(line, asked=asked)
+    requested = replace(line.planning, workload=runner.KINDS[job.family])
+    return target, replace(line, planning=requested)
 
 
 def _space(
@@ -223,36 +223,36 @@ def _space(
     vary = parse_vary(options.vary, settings)
     machine = topology(debug=options.debug)
     master = user_master(line, settings, os.environ)
-    found = space(line, settings, master, vary, machine, options.debug)
-    return found, MachineSize.allowed(machine)
+    search_space = space(line, settings, master, vary, machine, options.debug)
+    return search_space, MachineSize.allowed(machine)
 
 
-def _list(found: SearchSpace, asked: "TuneSettings") -> None:
+def _list(search_space: SearchSpace, tune_settings: "TuneSettings") -> None:
     """List the configurations that may be tried, and the limit of trials."""
     screen, roles = (
         Screen.of(),
-        {found.proposal: "the plan: first", found.current: "as typed: next"},
+        {search_space.proposal: "the plan: first", search_space.current: "as typed: next"},
     )
-    if found.proposal == found.current:
-        roles = {found.proposal: "as typed, which is the plan: first"}
+    if search_space.proposal == search_space.current:
+        roles = {search_space.proposal: "as typed, which is the plan: first"}
     rows = [
         [one.shown, one.binding, f"{one.heap_mb} MiB", roles.get(at, "")]
-        for at, one in enumerate(found.configurations)
+        for at, one in enumerate(search_space.configurations)
     ]
     print("\n".join(table(screen, ["configuration", "bound to", "heap", ""], rows, "heap")))
-    for refused in found.refused:
+    for refused in search_space.refused:
         print(screen.paragraph(f"does not fit: {refused.shown}: {refused.reason}", "  ", "    "))
-    among = counted(len(found.configurations), "configuration")
-    print(f"\nat most {counted(asked.budget, 'trial')} among {among}")
+    among = counted(len(search_space.configurations), "configuration")
+    print(f"\nat most {counted(tune_settings.budget, 'trial')} among {among}")
 
 
-def keep_or_withdraw(line: SubmitLine, tune: "Tune", found: Tuned) -> None:
+def keep_or_withdraw(line: SubmitLine, tune: "Tune", result: Tuned) -> None:
     """Keep the best for `hearth submit --tuned` and `lab run --tuned`, or withdraw what was."""
     from hearth.studies.tune.verdict import winner  # loads numpy, limited by now
 
     way = winner(tune)
     if way is None:
-        print(f"hearth: nothing is saved: {found.not_kept}", file=sys.stderr)
+        print(f"hearth: nothing is saved: {result.not_kept}", file=sys.stderr)
         before = withdraw_tuned(paths.state_home(), tuned_as(line))
         if before is not None:
             gone = f"the result of {before['tune']} is withdrawn: --tuned no longer uses it"
@@ -262,7 +262,7 @@ def keep_or_withdraw(line: SubmitLine, tune: "Tune", found: Tuned) -> None:
     config: TunedConfig = {
         "tune": tune.head.id,
         "date": tune.head.started,
-        "sentence": sentence(found),
+        "sentence": sentence(result),
         "master": None if way.master.startswith("local-numa") else way.master,
         "executors": way.executors or None,
         "cores": way.cores if way.executors else None,

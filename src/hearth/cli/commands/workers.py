@@ -89,56 +89,56 @@ def run(options: Namespace) -> int:
             name = workers.check_name(options.name or workers.default_name(master))
             limit_s = parse_seconds(options.wait, "--wait")
             host = ["--host", options.host] if options.host else []
-            asked = workers.request(name, master, plan, [*host, "--webui-port", "0"])
-            _start(asked, limit_s, options.foreground)
+            request = workers.request(name, master, plan, [*host, "--webui-port", "0"])
+            _start(request, limit_s, options.foreground)
     return 0
 
 
-def _start(asked: workers.WorkersRequest, limit_s: float, foreground: bool) -> None:
-    note = workers.shuffle_service_note(asked)
+def _start(request: workers.WorkersRequest, limit_s: float, foreground: bool) -> None:
+    note = workers.shuffle_service_note(request)
     if foreground:
         if note:
             print(f"hearth: {note}", file=sys.stderr, flush=True)
-        workers.supervise_here(asked)
-    started = workers.begin(asked, lambda line: print(line, flush=True), limit_s)
+        workers.supervise_here(request)
+    started = workers.begin(request, lambda line: print(line, flush=True), limit_s)
     print("\n".join(show_settings(started)))
     if note:
         print(f"hearth: {note}", file=sys.stderr)
 
 
 def _status(as_json: bool) -> None:
-    found, problems = workers.known_sets()
+    sets, problems = workers.known_sets()
     for problem in problems:
         print(f"hearth: {problem}", file=sys.stderr)
     if as_json:
-        print(json.dumps(workers_document(found), indent=2))
+        print(json.dumps(workers_document(sets), indent=2))
     else:
-        print("\n".join(show_workers(found, Screen.of())))
+        print("\n".join(show_workers(sets, Screen.of())))
 
 
 def _stop(name: str | None, drain: str) -> None:
-    found = workers.find_set(name)
-    workers.drain(found.places, parse_seconds(drain, "--drain"), print)
-    workers.stop(found)
-    many = len(found.places)
-    print(f"{found.name}: {many} worker{'s' if many > 1 else ''} stopped")
+    worker_set = workers.find_set(name)
+    workers.drain(worker_set.places, parse_seconds(drain, "--drain"), print)
+    workers.stop(worker_set)
+    many = len(worker_set.places)
+    print(f"{worker_set.name}: {many} worker{'s' if many > 1 else ''} stopped")
 
 
 def _restart(name: str | None, drain: str) -> None:
-    found = workers.find_set(name)
+    worker_set = workers.find_set(name)
     limit_s = parse_seconds(drain, "--drain")
-    for place in found.places:
+    for place in worker_set.places:
         workers.drain([place], limit_s, print)
-        workers.restart(found, place, limit_s=120)
+        workers.restart(worker_set, place, limit_s=120)
         print(f"place {place.id}: its worker has restarted", flush=True)
 
 
-def _plan(master: str, asked: PlanRequest, form: str, debug: bool) -> None:
-    if asked.bind not in (None, "node"):
+def _plan(master: str, request: PlanRequest, form: str, debug: bool) -> None:
+    if request.bind not in (None, "node"):
         raise UserError(
-            f"--bind: {asked.bind} cannot be expressed here: leave it out, and change "
+            f"--bind: {request.bind} cannot be expressed here: leave it out, and change "
             "CPUAffinity and NUMAMask in what is printed"
         )
-    plan = jvm.plan(asked.document(), debug=debug)
+    plan = jvm.plan(request.document(), debug=debug)
     write = workers.units if form == "systemd" else workers.script
     print(write(plan, master, paths.spark_home()), end="")

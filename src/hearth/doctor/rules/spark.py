@@ -145,10 +145,10 @@ def _too_little(settings: Mapping[str, str], machine: Machine) -> Iterator[tuple
 
 
 def _is_in_a_cluster(machine: Machine) -> bool:
-    """Return whether it is of a fleet, or Spark's settings or variables lead to one."""
+    """Return whether Spark's settings or variables lead to a cluster."""
     user = machine.user_settings()
     named = any(user.environment.get(name) for name in _CLUSTER_VARIABLES)
-    return machine.of_fleet or user.names_a_cluster or named
+    return user.names_a_cluster or named
 
 
 def _milliseconds(text: str, unit: str) -> int | None:

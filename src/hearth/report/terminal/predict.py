@@ -1,24 +1,15 @@
-"""A prediction in the terminal: partitionings, the fastest first, or a table of node counts."""
+"""A prediction in the terminal: partitionings, the fastest first."""
 
 from hearth.base.absent import Absent
 from hearth.base.sizes import counted
 from hearth.report.terminal.screen import Screen, table
-from hearth.studies.models.prediction import (
-    NodesOfRun,
-    PredictedPartitionings,
-    PredictedPlace,
-    PredictedScalings,
-)
+from hearth.studies.models.prediction import NodesOfRun, PredictedPartitionings, PredictedPlace
 
 _BOUND = {"none": "not bound", "node": "bound to nodes", "package": "bound to packages"}
 
 
-def show_prediction(
-    prediction: PredictedPartitionings | PredictedScalings, screen: Screen
-) -> list[str]:
+def show_prediction(prediction: PredictedPartitionings, screen: Screen) -> list[str]:
     """Return the table, with what it was made from."""
-    if isinstance(prediction, PredictedScalings):
-        return _scaling(prediction, screen)
     run = prediction.from_
     name = run.id or run.application or "the event log"
     text = (
@@ -57,15 +48,3 @@ def _place(place: PredictedPlace) -> list[str]:
             f"({effect.low - 1:+.0%} to {effect.high - 1:+.0%})."
         )
     return lines
-
-
-def _scaling(prediction: PredictedScalings, screen: Screen) -> list[str]:
-    rows = [
-        [one.workload, str(one.nodes), f"{one.predicted:.3f}", f"{one.measured:.3f}",
-         f"{one.error:+.1%}"]
-        for one in prediction.scaling
-    ]  # fmt: skip
-    head = ["workload", "nodes", "predicted", "measured", "error"]
-    note = "time relative to 1 node, from 1 and 2 nodes; each workload from the others"
-    lines = table(screen, head, rows, "nodes predicted measured error")
-    return [*lines, "", screen.paragraph(screen.paint(f"{note}.", "dim"), "  ")]

@@ -6,7 +6,7 @@ from typing import Any
 from hearth.base.durations import show_seconds
 from hearth.base.sizes import show_bytes
 from hearth.report.terminal.screen import Screen, shown_width, table
-from hearth.studies.listing import KeptStudy
+from hearth.studies.listing import ListedStudy
 
 #: Columns that the master or the question keeps on any screen.
 _LEAST = 12
@@ -15,7 +15,7 @@ _STYLES = {"running": "bold", "failed": "red", "killed": "red", "interrupted": "
 
 def show_runs(
     rows: Sequence[dict[str, Any]],
-    studies: Sequence[KeptStudy],
+    studies: Sequence[ListedStudy],
     applications: int,
     screen: Screen,
     kind: str | None = None,
@@ -61,7 +61,7 @@ def _cut(text: str, width: int) -> str:
     return text if len(text) <= width else f"{text[: width - 1]}…"
 
 
-def _study_cells(study: KeptStudy) -> tuple[str, ...]:
+def _study_cells(study: ListedStudy) -> tuple[str, ...]:
     started = study.started[:19].replace("T", " ")
     what = f"{study.kind}: {', '.join(study.asked)}"
     runs = "-" if study.runs is None else f"{study.runs} {'run' if study.runs == 1 else 'runs'}"

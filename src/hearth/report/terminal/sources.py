@@ -9,8 +9,7 @@ from hearth.analysis.document import Analysis
 from hearth.base.errors import UserError
 from hearth.record.store import LAST, records_home
 from hearth.studies.bench.result import BenchResult, bench_result
-from hearth.studies.bench.study import is_series
-from hearth.studies.bench.study import read as read_series
+from hearth.studies.bench.study import Results
 from hearth.studies.characterise.result import Characterised
 from hearth.studies.characterise.study import Characterisation
 from hearth.studies.colocate.result import Colocated
@@ -28,7 +27,7 @@ from hearth.studies.engine.store import (
     StudyKind,
 )
 from hearth.studies.engine.trial import Trial
-from hearth.studies.listing import find_kept
+from hearth.studies.listing import find_run_or_study
 from hearth.studies.published.result import Repeated
 from hearth.studies.published.study import PublishedStudy
 from hearth.studies.tune.result import Tuned
@@ -62,10 +61,7 @@ def read_sources(names: list[str], state_home: Path) -> Sources:
     """
     sources = Sources()
     for name in names:
-        if name != LAST and Path(name).is_dir() and not _is_kept(Path(name)):
-            sources.runs.append(analyse_event_log(Path(name)))
-            continue
-        if name != LAST and Path(name).is_file() and not is_series(Path(name)):
+        if name != LAST and Path(name).exists() and not _is_kept(Path(name)):
             sources.runs.append(analyse_event_log(Path(name)))
             continue
         kind, directory = _found(name, state_home)
@@ -89,7 +85,7 @@ def read_run(name: str, state_home: Path) -> Analysis:
 def _found(name: str, state_home: Path) -> tuple[StudyKind | None, Path]:
     """Return the directory of what hearth keeps: named as it is, or by an id."""
     if name == LAST or not _is_kept(Path(name)):
-        return find_kept(state_home, name)
+        return find_run_or_study(state_home, name)
     return _kind(Path(name)), Path(name)
 
 
@@ -100,8 +96,6 @@ def _is_kept(directory: Path) -> bool:
 
 def _kind(directory: Path) -> StudyKind | None:
     """Return the kind of study that a directory holds."""
-    if directory.is_file():
-        return BENCH if is_series(directory) else None
     return next((kind for kind in _STUDIES if (directory / kind.head).is_file()), None)
 
 
@@ -133,8 +127,8 @@ def _study(sources: Sources, directory: Path, _state_home: Path) -> None:
     sources.study = PublishedStudy.read(directory).repeated()
 
 
-def _series(sources: Sources, file: Path, _state_home: Path) -> None:
-    sources.series = bench_result(read_series(file))
+def _series(sources: Sources, directory: Path, _state_home: Path) -> None:
+    sources.series = bench_result(Results.read(directory))
 
 
 _STUDIES = {

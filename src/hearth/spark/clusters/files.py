@@ -1,6 +1,5 @@
 """Which files a cluster needs for a machine's plan, as one text."""
 
-from collections.abc import Mapping
 from dataclasses import replace
 
 from hearth.base.codec import typed
@@ -20,14 +19,9 @@ def cluster_text(request: PlanRequest, cluster: str, debug: bool = False) -> str
 
     Each file begins with a line `### NAME`.
     """
-    layout, reserved = plan_layout(request, cluster, debug)
-    return text_of(layout, reserved, cluster, request.settings)
-
-
-def text_of(layout: Layout, reserved: str, cluster: str, conf: Mapping[str, str]) -> str:
-    """Return the files for what `plan_layout` has returned; conf: the user's settings."""
-    shown = Redaction.of(conf)
-    conf = shown.settings(conf)
+    layout, reserved = _layout(request, cluster, debug)
+    shown = Redaction.of(request.settings)
+    conf = shown.settings(request.settings)
     if cluster == "kubernetes":
         files = kubernetes_files(layout, conf, reserved)
     else:
@@ -35,7 +29,7 @@ def text_of(layout: Layout, reserved: str, cluster: str, conf: Mapping[str, str]
     return "\n".join(f"### {name}\n{shown.text(text)}" for name, text in files.items())
 
 
-def plan_layout(request: PlanRequest, cluster: str, debug: bool = False) -> tuple[Layout, str]:
+def _layout(request: PlanRequest, cluster: str, debug: bool) -> tuple[Layout, str]:
     """Return the executors of a machine, and the CPUs that a cluster keeps for everything else.
 
     Raises UserError where nothing fits.

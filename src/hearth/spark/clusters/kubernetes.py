@@ -42,10 +42,10 @@ def best_layout(
 
     Whichever uses more task slots; executors of the latter are as large as its smallest.
     """
-    kept = Layout.of(whole, machine, frozenset(parse_ids(reserved)))
+    without_reserved = Layout.of(whole, machine, frozenset(parse_ids(reserved)))
     made = Layout.of(reduced, machine) if reduced else None
-    found = [each for each in (kept, made) if each is not None]
-    return max(found, key=lambda each: len(each.nodes) * each.shape.task_slots, default=None)
+    layouts = [each for each in (without_reserved, made) if each is not None]
+    return max(layouts, key=lambda each: len(each.nodes) * each.shape.task_slots, default=None)
 
 
 def kubernetes_files(layout: Layout, conf: Mapping[str, str], reserved: str) -> dict[str, str]:
@@ -129,14 +129,14 @@ def _options(name: str, options: Sequence[tuple[str, str, str]]) -> list[str]:
 
 def _cpu_options(layout: Layout) -> list[tuple[str, str, str]]:
     threads = threads_per_core(layout.machine)
-    found = []
+    options = []
     if threads > 1 and layout.shape.cpus % threads == 0:
-        found.append(("full-pcpus-only", "true", "stable in 1.34; refuses pods of half a core"))
+        options.append(("full-pcpus-only", "true", "stable in 1.34; refuses pods of half a core"))
     if not layout.in_one_node_each:
-        found.append(("distribute-cpus-across-numa", "true", "beta in 1.34 and 1.37"))
+        options.append(("distribute-cpus-across-numa", "true", "beta in 1.34 and 1.37"))
     elif _caches_hold(layout):
-        found.append(("prefer-align-cpus-by-uncorecache", "true", "beta in 1.34, stable in 1.37"))
-    return found
+        options.append(("prefer-align-cpus-by-uncorecache", "true", "beta in 1.34, stable in 1.37"))
+    return options
 
 
 def _caches_hold(layout: Layout) -> bool:
@@ -153,12 +153,12 @@ def _caches_hold(layout: Layout) -> bool:
 
 
 def _topology_options(layout: Layout) -> list[tuple[str, str, str]]:
-    found = []
+    options = []
     if not layout.in_one_node_each:
-        found.append(("prefer-closest-numa-nodes", "true", "stable in 1.34"))
+        options.append(("prefer-closest-numa-nodes", "true", "stable in 1.34"))
     if (many := len(layout.machine.nodes)) > _MOST_NODES:
-        found.append(("max-allowable-numa-nodes", str(many), "beta in 1.34, stable in 1.37"))
-    return found
+        options.append(("max-allowable-numa-nodes", str(many), "beta in 1.34, stable in 1.37"))
+    return options
 
 
 def _memory(nodes: Sequence[NumaNode]) -> list[str]:

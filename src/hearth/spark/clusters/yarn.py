@@ -69,15 +69,15 @@ def _numa(layout: Layout, sizes: _Sizes) -> dict[str, str]:
     """Return the nodes as YARN divides them: in vcores, which are task slots here, not CPUs."""
     nodes = _memory_of_nodes(layout, sizes)
     first = min(nodes)
-    found = {
+    site = {
         f"{_NUMA}.enabled": "true",
         f"{_NUMA}.read-topology": "false",
         f"{_NUMA}.node-ids": ",".join(str(node) for node in nodes),
     }
     for node, many in layout.per_node().items():
-        found[f"{_NUMA}.{node}.memory"] = str(nodes[node])
-        found[f"{_NUMA}.{node}.cpus"] = str(many * layout.shape.task_slots + (node == first))
-    return found
+        site[f"{_NUMA}.{node}.memory"] = str(nodes[node])
+        site[f"{_NUMA}.{node}.cpus"] = str(many * layout.shape.task_slots + (node == first))
+    return site
 
 
 def _memory_of_nodes(layout: Layout, sizes: _Sizes) -> dict[int, int]:

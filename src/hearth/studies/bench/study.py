@@ -1,20 +1,15 @@
 """A series: jobs x masters, repeated and interleaved, each result kept as soon as it is known.
 
-The results are a file of JSON lines: the first says what the series is, each further one is a
-finished case. A killed series continues from its file; the same case is never run twice
-unless it failed. Lines: `hearth schema bench-result`.
+A killed series goes on where it was; the same case is never run twice unless it failed.
 """
 
-import os
 import platform
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import hearth
-from hearth.base.codec import LEFT_OUT, reason, to_json
+from hearth.base.codec import LEFT_OUT
 from hearth.base.errors import UserError
 from hearth.base.limits import Count, NonEmpty, Positive
 from hearth.base.redaction import Redaction
@@ -22,12 +17,9 @@ from hearth.machine import class_data, paths
 from hearth.machine.topology import Topology
 from hearth.studies.engine.progress import StudyProgress
 from hearth.studies.engine.schedule import Repetitions, StudyDesign, conduct
-from hearth.studies.engine.store import BENCH, Journal, Study, TypedCommand, to_resume
+from hearth.studies.engine.store import BENCH, NEW, Listed, Opening, Study, started_now
 from hearth.studies.engine.trial import Trial, Turn
 from hearth.workloads import cases, catalogue, runner, suites
-from hearth.workloads.shapes import CaseResult
-
-SCHEMA: Literal["hearth/bench-result/1"] = "hearth/bench-result/1"
 
 
 @dataclass(frozen=True)
@@ -53,10 +45,9 @@ class SeriesSettings:
 
 @dataclass(frozen=True)
 class SeriesHead:
-    """The settings that a series must keep to be continued: the first line of its results."""
+    """What a series must keep to be continued: `series.json`."""
 
-    schema: Literal["hearth/bench-result/1"]
-    record: Literal["series"]
+    id: str
     suite: str
     entries: NonEmpty[SeriesEntry]
     masters: NonEmpty[str]  #: ratios are to the first
@@ -64,41 +55,6 @@ class SeriesHead:
     machine: dict[str, Any]
     versions: dict[str, Any]
     started: str
-    command: TypedCommand | None = field(default=None, metadata=LEFT_OUT)
-
-
-@dataclass(frozen=True)
-class CaseLine:
-    """A finished case of a series: its result, or the reason why it failed."""
-
-    schema: Literal["hearth/bench-result/1"]
-    record: Literal["case"]
-    label: str
-    master: str
-    repetition: int  #: from 0; below 0: a warm-up, not measured
-    #: as contract/workload-result.schema.json
-    result: CaseResult | None = field(default=None, metadata=LEFT_OUT)
-    reason: str | None = field(default=None, metadata=LEFT_OUT)  #: why it failed
-
-    def __post_init__(self) -> None:
-        """Raise ValueError for a case that did not end."""
-        if self.result is None and self.reason is None:
-            raise ValueError("it has neither a result nor a reason")
-
-    @staticmethod
-    def of(trial: Trial) -> "CaseLine":
-        turn = trial.turn
-        place = (turn.subject, turn.arm, turn.repetition)
-        if trial.failure is not None:
-            return CaseLine(SCHEMA, "case", *place, reason=trial.failure)
-        return CaseLine(SCHEMA, "case", *place, trial.result)
-
-    @property
-    def trial(self) -> Trial:
-        turn = Turn(self.label, self.master, self.repetition)
-        if self.reason is not None or self.result is None:
-            return Trial(turn, failure=self.reason)
-        return Trial(turn, seconds=self.result["seconds"], result=self.result)
 
 
 @dataclass(frozen=True)
@@ -127,28 +83,17 @@ class Series:
             arms, self.repeat, self.warmup, self.seed, self.budget_s, failed_again=True
         )
 
-    def described(self, machine: dict[str, Any], words: Sequence[str] = ()) -> SeriesHead:
-        """Return the first line of the results: what must be the same for the series to continue.
-
-        words: behind `hearth lab bench`, to go on with.
-        """
-        conf = self.redaction.settings(self.conf)
+    def head(self, number: str, machine: dict[str, Any]) -> SeriesHead:
+        """Return what must be the same for the series of this id to continue."""
+        secrets = self.redaction
+        entries = [
+            SeriesEntry(e.label, e.job.name, e.parameters, secrets.settings(e.conf) or None)
+            for e in self.entries
+        ]
+        conf = secrets.settings(self.conf)
+        settings = SeriesSettings(self.repeat, self.warmup, self.seed, self.size_bytes, conf)
         return SeriesHead(
-            schema=SCHEMA,
-            record="series",
-            suite=self.name,
-            entries=[
-                SeriesEntry(
-                    e.label, e.job.name, e.parameters, self.redaction.settings(e.conf) or None
-                )
-                for e in self.entries
-            ],
-            masters=self.masters,
-            settings=SeriesSettings(self.repeat, self.warmup, self.seed, self.size_bytes, conf),
-            machine=machine,
-            versions=_versions(),
-            started=datetime.now(UTC).isoformat(timespec="seconds"),
-            command=TypedCommand.here(words, self.redaction),
+            number, self.name, entries, self.masters, settings, machine, _versions(), started_now()
         )
 
 
@@ -175,107 +120,41 @@ def _versions() -> dict[str, Any]:
     }
 
 
-class Results(Study[SeriesHead, CaseLine]):
-    """The file of a series, and the trials in it: of a run that is tried again, the last one."""
+class Results(Study[SeriesHead, Trial]):
+    """A series on disk, and the trials in it."""
 
-    kind, head_type, line_type = BENCH, SeriesHead, CaseLine
-
-    @property
-    def path(self) -> Path:
-        return self.journal.file
-
-    @property
-    def trials(self) -> list[Trial]:
-        """The last trial of each turn, in the order of time."""
-        last: dict[Turn, Trial] = {}
-        for line in self.lines:
-            last.pop(line.trial.turn, None)
-            last[line.trial.turn] = line.trial
-        return list(last.values())
+    kind, head_type, line_type = BENCH, SeriesHead, Trial
 
     @staticmethod
-    def begin(path: Path, series: SeriesHead, redaction: Redaction | None = None) -> "Results":
-        """Return a new file, or an existing one of the same series.
+    def begin(
+        home: Path, series: Series, machine: dict[str, Any], opening: Opening = NEW
+    ) -> "Results":
+        """Return a new one below `home`, or the one to go on with."""
+        return Results.open(
+            home, series.name, lambda number: series.head(number, machine),
+            replace(opening, redaction=series.redaction),
+        )  # fmt: skip
 
-        Raises UserError, naming what differs, for one of another machine, version or setting.
-        """
-        journal = Journal(path, redaction)
-        if path.exists() and path.stat().st_size:
-            return _continued(journal, series)
-        try:
-            journal.begin(series)
-        except OSError as error:
-            raise UserError(
-                f"'{path}' cannot be written: {error.strerror}; make room, or give another --out"
-            ) from error
-        return Results(series, journal)
+    @staticmethod
+    def identity(head: SeriesHead) -> dict[str, object]:
+        jobs = [one.label for one in head.entries]
+        known = {"suite": head.suite, "jobs": jobs, "masters": head.masters}
+        parts = {"machine": head.machine, "version": head.versions}
+        each = {f"{part} {name}": of for part, its in parts.items() for name, of in its.items()}
+        return {**known, **vars(head.settings), **each}
 
+    @staticmethod
+    def listed(head: SeriesHead) -> Listed:
+        return Listed(head.started, head.suite, head.masters)
 
-def is_series(path: Path) -> bool:
-    """Return whether a file holds the results of a series. Raises OSError."""
-    with path.open("rb") as file:
-        return SCHEMA.encode() in file.read(len(SCHEMA) + 20)
-
-
-def resumed_by(path: Path) -> str:
-    """Return what names a series behind `--resume`: its id, or its file of another directory."""
-    number = BENCH.id_of(path)
-    return number if BENCH.directory(paths.state_home(), number) == path else str(path)
-
-
-def begun(state_home: Path, name: str) -> tuple[Path, list[str]]:
-    """Return the file of a series, by its name or id, and the words with which it was begun.
-
-    Raises UserError where there is none, or they are not kept.
-    """
-    there = os.path.isfile(name)  # noqa: PTH113 - no error for a name that is too long
-    path = Path(name) if there else to_resume(BENCH, state_home, name)
-    command = read(path).head.command
-    option = f"--out {path}"
-    if command is None:
-        raise UserError(f"--resume: the command of {name} is not kept: type it, with {option}")
-    return path, command.again(name, option)
-
-
-def read(path: Path) -> Results:
-    """Return a file of results; a last line that a kill cut short does not count.
-
-    Raises UserError for any other file.
-    """
-    return _read(Journal(path))
-
-
-def _read(journal: Journal) -> Results:
-    try:
-        series = journal.head(SeriesHead)
-    except (OSError, ValueError) as error:
-        raise UserError(
-            f"'{journal.file}' is not a results file: {reason(error)}; give another file"
-        ) from error
-    return Results(series, journal, journal.read(CaseLine, first=2))
-
-
-def _continued(journal: Journal, series: SeriesHead) -> Results:
-    found = _read(journal)
-    kept, now = to_json(found.head), journal.redaction.document(to_json(series))
-    for place in ("suite", "entries", "masters", "settings", "machine", "versions"):
-        theirs, ours = kept[place], now[place]
-        if theirs != ours:
-            what = _difference(place, theirs, ours)
-            raise UserError(
-                f"'{journal.file}' is of a series with {what}: "
-                "type it as it was, or give another --out"
-            )
-    journal.cut_torn_line()
-    return found
-
-
-def _difference(place: str, theirs: Any, ours: Any) -> str:
-    if isinstance(theirs, dict) and isinstance(ours, dict):
-        for key in [*ours, *theirs]:
-            if theirs.get(key) != ours.get(key):
-                return f"{place}.{key} {theirs.get(key)}, now it is {ours.get(key)}"
-    return f"other {place}"
+    @property
+    def last(self) -> list[Trial]:
+        """The last trial of each turn, in the order of time: one that failed is tried again."""
+        last: dict[Turn, Trial] = {}
+        for trial in self.trials:
+            last.pop(trial.turn, None)
+            last[trial.turn] = trial
+        return list(last.values())
 
 
 def run(
@@ -290,11 +169,8 @@ def run(
     def make(turn: Turn) -> Trial:
         return _trial(offer, series, entries[turn.subject], turn)
 
-    def keep(trial: Trial) -> None:
-        results.keep(CaseLine.of(trial))
-
     schedule = Repetitions(series.design())
-    conduct(schedule, make, keep, earlier=results.trials, progress=progress)
+    conduct(schedule, make, results.keep, earlier=results.last, progress=progress)
 
 
 def _trial(

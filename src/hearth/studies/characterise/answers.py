@@ -88,9 +88,9 @@ def answered(key: str, comparison: Compared, trials: Sequence[Trial]) -> Measure
         warm_ups = trials and all(t.failure and not t.turn.counts for t in trials)
         what = "Every warm-up failed" if warm_ups else "No run finished"
         return MeasuredAnswer(f"{what}, so there is no answer.", failures)
-    found = _ANSWERS.get(key, _fastest)(comparison, comparison.finished, trials)
+    answer = _ANSWERS.get(key, _fastest)(comparison, comparison.finished, trials)
     counted = _counted(comparison.finished) if key in _COUNTING else None
-    return replace(found, why=[*found.why, *failures], counted=counted)
+    return replace(answer, why=[*answer.why, *failures], counted=counted)
 
 
 #: Questions that Awan 2016 answers by counters.
@@ -177,23 +177,23 @@ def _smt(
     comparison: Compared, arms: Sequence[ComparedArm], trials: Sequence[Trial]
 ) -> MeasuredAnswer:
     """Return whether the further threads pay, and Awan's effectiveness of them."""
-    found, times = _fastest(comparison, arms, trials), counted_times(trials)
+    fastest, times = _fastest(comparison, arms, trials), counted_times(trials)
     scales = {name: _scale(three, times, comparison.confidence)
               for name, three in _threes([arm.name for arm in arms]).items()}  # fmt: skip
     known = {name: scale for name, scale in scales.items() if scale is not None}
     if not known:
-        return found
+        return fastest
     name, (smt, cores, effective) = max(known.items(), key=lambda one: one[0] in _ASKED_OF)
     shown = _interval(effective, comparison.confidence)
     sentence = (
-        f"{found.sentence} On {name} all threads scale by {smt:.2f}, twice the cores by "
+        f"{fastest.sentence} On {name} all threads scale by {smt:.2f}, twice the cores by "
         f"{cores:.2f}: effectiveness {effective.value:.2f}{shown} (Awan 2016, formula 3), "
         f"{_pay(effective)}."
     )
     others = [f"on {other} effectiveness {ratio.value:.2f}: all threads scale by {threads:.2f}"
               for other, (threads, _, ratio) in known.items() if other != name]  # fmt: skip
     return MeasuredAnswer(
-        sentence, [*others, *found.why], scaling=Scaling(smt, cores, effective.value)
+        sentence, [*others, *fastest.why], scaling=Scaling(smt, cores, effective.value)
     )
 
 
@@ -207,13 +207,13 @@ def _threes(names: Sequence[str]) -> dict[str, tuple[str, str, str]]:
 
     Arms are those of half the cores, or of a ladder: `2x1` is two cores, one thread of each.
     """
-    found = {_HALF: (_HALF, f"{_HALF}, all threads", "one thread")}
+    threes = {_HALF: (_HALF, f"{_HALF}, all threads", "one thread")}
     for name in names:
         number, _, threads = name.partition("x")
         if number.isdecimal() and threads.isdecimal() and int(threads) > 1:
             cores = f"{number} core{'s' * (number != '1')}"
-            found[cores] = (f"{number}x1", name, f"{2 * int(number)}x1")
-    return found
+            threes[cores] = (f"{number}x1", name, f"{2 * int(number)}x1")
+    return threes
 
 
 def _scale(
@@ -279,10 +279,10 @@ def _nodes(
 
 def _best_by_kind(arms: Sequence[ComparedArm]) -> dict[str, ComparedArm]:
     """Return the arm with the smallest median of each number of nodes, bound and not."""
-    found: dict[str, ComparedArm] = {}
+    best: dict[str, ComparedArm] = {}
     for arm in sorted(arms, key=lambda arm: arm.median):
-        found.setdefault(arm.name.split(" ")[0], arm)
-    return {kind: found[kind] for kind in dict.fromkeys(a.name.split(" ")[0] for a in arms)}
+        best.setdefault(arm.name.split(" ")[0], arm)
+    return {kind: best[kind] for kind in dict.fromkeys(a.name.split(" ")[0] for a in arms)}
 
 
 def _more_nodes(best: Mapping[str, ComparedArm]) -> list[str]:
@@ -351,8 +351,10 @@ def _rates(
 ) -> MeasuredAnswer:
     """Return the processing time of a batch, delay, and whether it kept up, by events a second."""
     streams = [_stream(arm, trials) for arm in arms]
-    kept = [s.rate for s in streams if s.kept_up]
-    most = f"it kept up at {max(kept):,} events/s" if kept else "it kept up at none of the rates"
+    kept_up = [s.rate for s in streams if s.kept_up]
+    most = (
+        f"it kept up at {max(kept_up):,} events/s" if kept_up else "it kept up at none of the rates"
+    )
     times = ", ".join(f"{s.processing_ms:.0f} ms at {s.rate:,}/s" for s in streams)
     sentence = f"A batch takes {times} (medians); {most}."
     return MeasuredAnswer(sentence, streams=streams)

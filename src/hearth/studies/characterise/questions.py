@@ -113,54 +113,56 @@ class Question:
     notes: tuple[str, ...] = ()
 
 
-def questions(here: Surroundings, keys: Sequence[str]) -> list[Question]:
+def questions(machine: Surroundings, keys: Sequence[str]) -> list[Question]:
     """Return those named, in the order of `KEYS`; raise UserError for one that is unknown."""
     for key in keys:
         if key not in KEYS:
             raise UserError(f"--questions: '{key}' is not a question: use {', '.join(KEYS)}")
-    return [_ASKED[key](here) for key in KEYS if key in keys]
+    return [_ASKED[key](machine) for key in KEYS if key in keys]
 
 
-def _kinds(here: Surroundings) -> Question:
-    asked = Question("kinds", "Does streaming use the machine like batch?", "Awan 2016")
-    if here.job is None:
-        return _not(asked, "it needs one of hearth's workloads: hearth lab characterise word-count")
+def _kinds(machine: Surroundings) -> Question:
+    question = Question("kinds", "Does streaming use the machine like batch?", "Awan 2016")
+    if machine.job is None:
+        return _not(
+            question, "it needs one of hearth's workloads: hearth lab characterise word-count"
+        )
     batch = {stream: job for job, stream in COUNTERPARTS.items()} | {j: j for j in COUNTERPARTS}
-    if here.job.name not in batch:
+    if machine.job.name not in batch:
         pairs = ", ".join(COUNTERPARTS)
-        return _not(asked, f"{here.job.name} does not exist in both kinds; these do: {pairs}")
-    job = batch[here.job.name]
+        return _not(question, f"{machine.job.name} does not exist in both kinds; these do: {pairs}")
+    job = batch[machine.job.name]
     sides = {"batch": job, "streaming": COUNTERPARTS[job]}
     # The user's parameters are of the job that was named.
-    arms = (Arm(kind, job=None if one == here.job.name else one) for kind, one in sides.items())
-    return replace(asked, arms=tuple(arms))
+    arms = (Arm(kind, job=None if one == machine.job.name else one) for kind, one in sides.items())
+    return replace(question, arms=tuple(arms))
 
 
-def _rates(here: Surroundings) -> Question:
-    asked = Question("rates", "What does the event rate change?", "Awan 2016")
-    if here.job is None or here.job.stream is None:
+def _rates(machine: Surroundings) -> Question:
+    question = Question("rates", "What does the event rate change?", "Awan 2016")
+    if machine.job is None or machine.job.stream is None:
         job = "streaming-network-word-count"
-        return _not(asked, f"it needs a streaming workload: hearth lab characterise {job}")
+        return _not(question, f"it needs a streaming workload: hearth lab characterise {job}")
     arms = tuple(Arm(f"{rate}/s", parameters=(("rate", str(rate)),)) for rate in RATES)
-    return replace(asked, arms=arms)
+    return replace(question, arms=arms)
 
 
-def _memory(here: Surroundings) -> Question:
-    asked = Question("memory", "What does memory on another node cost?", "Awan 2016")
-    nodes = [node for node, _ in here.nodes]
-    with_cpus = [(node, cpus) for node, cpus in here.nodes if cpus]
+def _memory(machine: Surroundings) -> Question:
+    question = Question("memory", "What does memory on another node cost?", "Awan 2016")
+    nodes = [node for node, _ in machine.nodes]
+    with_cpus = [(node, cpus) for node, cpus in machine.nodes if cpus]
     if len(nodes) < 2 or not with_cpus:
-        return _not(asked, "only one NUMA node may be used here: all memory is local")
-    if here.no_numactl is not None:
-        return _not(asked, here.no_numactl)
-    own, cpus = with_cpus[0]
-    others = [node for node in nodes if node.id != own.id]
-    by_distance = {own.distances.get(str(node.id), 0): node for node in reversed(others)}
+        return _not(question, "only one NUMA node may be used here: all memory is local")
+    if machine.no_numactl is not None:
+        return _not(question, machine.no_numactl)
+    first, cpus = with_cpus[0]
+    others = [node for node in nodes if node.id != first.id]
+    by_distance = {first.distances.get(str(node.id), 0): node for node in reversed(others)}
     remote = [by_distance[distance] for distance in sorted(by_distance)]
-    arms = [_on(cpus, own, "local")]
+    arms = [_on(cpus, first, "local")]
     arms += [_on(cpus, node, f"node {node.id}") for node in remote]
-    note = f"all CPUs of node {own.id}; one other node at each distance"
-    return replace(asked, arms=tuple(arms), notes=(note,))
+    note = f"all CPUs of node {first.id}; one other node at each distance"
+    return replace(question, arms=tuple(arms), notes=(note,))
 
 
 def _on(cpus: Sequence[int], memory_of: NumaNode, name: str) -> Arm:
@@ -169,44 +171,46 @@ def _on(cpus: Sequence[int], memory_of: NumaNode, name: str) -> Arm:
     return Arm(name, master="local[*]", prefix=prefix)
 
 
-def _cores(here: Surroundings) -> Question:
+def _cores(machine: Surroundings) -> Question:
     """Ask it of the whole JVM: taskset limits its collector's threads too, local[n] only tasks."""
-    asked = Question("cores", "How far does one JVM scale?", "Kyong 2017")
-    cores = here.cores
+    question = Question("cores", "How far does one JVM scale?", "Kyong 2017")
+    cores = machine.cores
     if len(cores) < 2:
-        return _not(asked, "only one core may be used here")
+        return _not(question, "only one core may be used here")
     numbers = sorted({*(1 << n for n in range(len(cores).bit_length())), len(cores)})
-    return replace(asked, arms=tuple(_restricted(counted(n, "core"), cores[:n]) for n in numbers))
+    return replace(
+        question, arms=tuple(_restricted(counted(n, "core"), cores[:n]) for n in numbers)
+    )
 
 
-def _smt(here: Surroundings) -> Question:
-    asked = Question("smt", "Does more than one thread per core pay?", "Awan 2016")
-    cores = here.cores
+def _smt(machine: Surroundings) -> Question:
+    question = Question("smt", "Does more than one thread per core pay?", "Awan 2016")
+    cores = machine.cores
     if all(len(core) < 2 for core in cores):
-        return _not(asked, "no core has a second hardware thread that may be used here")
-    if here.smt_ladder:
-        return _smt_ladder(here, asked)
+        return _not(question, "no core has a second hardware thread that may be used here")
+    if machine.smt_ladder:
+        return _smt_ladder(machine, question)
     arms = [
         _restricted("one thread", [core[:1] for core in cores]),
         _restricted("all threads", cores),
     ]
     if len(cores) < 2:
         note = "only one core may be used: the effectiveness (Awan 2016, formula 3) needs two"
-        return replace(asked, arms=tuple(arms), notes=(note,))
+        return replace(question, arms=tuple(arms), notes=(note,))
     half = cores[: len(cores) // 2]
     arms += [
         _restricted("half the cores", [core[:1] for core in half]),
         _restricted("half the cores, all threads", half),
     ]
-    return replace(asked, arms=tuple(arms))
+    return replace(question, arms=tuple(arms))
 
 
-def _smt_ladder(here: Surroundings, asked: Question) -> Question:
+def _smt_ladder(machine: Surroundings, question: Question) -> Question:
     """Ask it of 1 to 6 cores of one node, with its memory: `2x1` is two cores, one thread each."""
-    if here.no_numactl is not None:
-        return _not(asked, here.no_numactl)
-    node, cpus = next((node, cpus) for node, cpus in here.nodes if cpus)
-    cores = [core for core in here.cores if set(core) <= set(cpus)][:_LADDER]
+    if machine.no_numactl is not None:
+        return _not(question, machine.no_numactl)
+    node, cpus = next((node, cpus) for node, cpus in machine.nodes if cpus)
+    cores = [core for core in machine.cores if set(core) <= set(cpus)][:_LADDER]
     arms = []
     for number in range(1, len(cores) + 1):
         taken = cores[:number]
@@ -216,7 +220,7 @@ def _smt_ladder(here: Surroundings, asked: Question) -> Question:
             _on([cpu for core in taken for cpu in core[:n]], node, f"{number}x{n}") for n in of_each
         ]
     note = f"cores x threads of each, of node {node.id}, with its memory"
-    return replace(asked, arms=tuple(arms), notes=(note,))
+    return replace(question, arms=tuple(arms), notes=(note,))
 
 
 def _restricted(name: str, cores: Iterable[Sequence[int]]) -> Arm:
@@ -224,38 +228,40 @@ def _restricted(name: str, cores: Iterable[Sequence[int]]) -> Arm:
     return Arm(name, master="local[*]", prefix=("taskset", "--cpu-list", cpus))
 
 
-def _prefetchers(here: Surroundings) -> Question:
-    asked = Question("prefetchers", "Do the data prefetchers help?", "Awan 2016")
-    if here.no_prefetchers is not None:
-        return _not(asked, here.no_prefetchers)
+def _prefetchers(machine: Surroundings) -> Question:
+    question = Question("prefetchers", "Do the data prefetchers help?", "Awan 2016")
+    if machine.no_prefetchers is not None:
+        return _not(question, machine.no_prefetchers)
     arms = [Arm("all on", prefetchers=())]
     arms += [Arm(f"{name} off", prefetchers=off) for name, off in PREFETCHERS_OFF.items()]
-    return replace(asked, arms=tuple(arms))
+    return replace(question, arms=tuple(arms))
 
 
-def _bandwidth(here: Surroundings) -> Question:
-    asked = Question("bandwidth", "How much of the memory bandwidth is used?", "Awan 2016")
-    if here.no_bandwidth is not None:
-        return _not(asked, here.no_bandwidth)
-    return replace(asked, arms=(Arm("planned"),))
+def _bandwidth(machine: Surroundings) -> Question:
+    question = Question("bandwidth", "How much of the memory bandwidth is used?", "Awan 2016")
+    if machine.no_bandwidth is not None:
+        return _not(question, machine.no_bandwidth)
+    return replace(question, arms=(Arm("planned"),))
 
 
-def _executors(here: Surroundings) -> Question:
-    asked = Question("executors", "How many executors for the same cores and memory?", "Awan 2016")
-    cpus = len(here.cpus)
+def _executors(machine: Surroundings) -> Question:
+    question = Question(
+        "executors", "How many executors for the same cores and memory?", "Awan 2016"
+    )
+    cpus = len(machine.cpus)
     counts, notes = _even_counts(cpus)
     if len(counts) < 2:
-        return _not(asked, f"{cpus} CPU is allowed here: two executors need two")
+        return _not(question, f"{cpus} CPU is allowed here: two executors need two")
     slots = math.lcm(*counts) * (cpus // math.lcm(*counts))
-    plans = here.plans(tuple(Size(n, slots // n) for n in counts))
+    plans = machine.plans(tuple(Size(n, slots // n) for n in counts))
     refused = [plan for plan in plans if isinstance(plan, UserError)]
     if refused:
-        return _not(asked, f"no plan: {refused[0]}")
+        return _not(question, f"no plan: {refused[0]}")
     total_mb = min(n * plan.least_heap_mb for n, plan in zip(counts, plans, strict=True)
                    if not isinstance(plan, UserError))  # fmt: skip
     arms = [_sized(n, slots // n, total_mb // n) for n in counts]
     notes.append(f"{slots} task slots and {total_mb} MiB of heap in all")
-    return replace(asked, arms=tuple(arms), notes=tuple(notes))
+    return replace(question, arms=tuple(arms), notes=tuple(notes))
 
 
 def _even_counts(cpus: int) -> tuple[list[int], list[str]]:
@@ -274,33 +280,33 @@ def _sized(executors: int, cores: int, heap_mb: int) -> Arm:
     return Arm(f"{executors}x{cores}", words, master=f"local-numa[{executors}x{cores}]")
 
 
-def _sweep(here: Surroundings) -> Question:
-    asked = Question(
+def _sweep(machine: Surroundings) -> Question:
+    question = Question(
         "sweep", "Which executors x cores is fastest, and why are others slower?", "Baig 2018"
     )
-    cpus = len(here.cpus)
-    cells = here.sweep or tuple(
+    cpus = len(machine.cpus)
+    cells = machine.sweep or tuple(
         (executors, cores)
         for executors in steps(cpus)
         for cores in steps(cpus)
         if cpus <= executors * cores * _LEAST_SHARE_OF_CPUS and executors * cores <= cpus
     )
-    plans = here.plans(tuple(Size(executors, cores) for executors, cores in cells))
+    plans = machine.plans(tuple(Size(executors, cores) for executors, cores in cells))
     notes = [f"{_cell(cell)}: {plan}" for cell, plan in zip(cells, plans, strict=True)
              if isinstance(plan, UserError)]  # fmt: skip
     planned = {cell: plan.least_heap_mb for cell, plan in zip(cells, plans, strict=True)
                if not isinstance(plan, UserError)}  # fmt: skip
     if len(planned) < 2:
-        return replace(_not(asked, f"{cpus} CPUs leave no choice"), notes=tuple(notes))
-    if here.heap_fixed:
+        return replace(_not(question, f"{cpus} CPUs leave no choice"), notes=tuple(notes))
+    if machine.heap_fixed:
         arms = [Arm(_cell(cell), master=f"local-numa[{_cell(cell)}]") for cell in planned]
         notes.append("the heap of each executor is the one that you set")
     else:
-        total_mb, refused = _equal_total(here, planned)
+        total_mb, refused = _equal_total(machine, planned)
         arms = [_sized(*cell, total_mb // cell[0]) for cell in planned if cell not in refused]
         notes += [f"{_cell(cell)}: {why}" for cell, why in refused.items()]
         notes.append(f"{total_mb} MiB of heap in all, divided by the number of executors")
-    return replace(asked, arms=tuple(arms), notes=tuple(notes))
+    return replace(question, arms=tuple(arms), notes=tuple(notes))
 
 
 def _cell(cell: tuple[int, int]) -> str:
@@ -308,7 +314,7 @@ def _cell(cell: tuple[int, int]) -> str:
 
 
 def _equal_total(
-    here: Surroundings, planned: Mapping[tuple[int, int], int]
+    machine: Surroundings, planned: Mapping[tuple[int, int], int]
 ) -> tuple[int, dict[tuple[int, int], UserError]]:
     """Return the largest heap in all, in MiB, that most cells can divide; why the others cannot.
 
@@ -318,7 +324,7 @@ def _equal_total(
     most = max(executors * heap_mb for (executors, _), heap_mb in planned.items())
     totals = [most * tenths // 10 for tenths in range(10, 0, -1)]
     sizes = [Size(*cell, heap_mb=total // cell[0]) for total in totals for cell in planned]
-    answers = iter(here.plans(tuple(sizes)))
+    answers = iter(machine.plans(tuple(sizes)))
     refused = {total: {cell: plan for cell, plan in zip(planned, answers, strict=False)
                        if isinstance(plan, UserError)} for total in totals}  # fmt: skip
     total = min(totals, key=lambda total: (len(refused[total]), -total))
@@ -331,15 +337,15 @@ def steps(most: int) -> list[int]:
     return sorted(n for n in {*powers, *(3 * power for power in powers)} if n <= most)
 
 
-def _nodes(here: Surroundings) -> Question:
-    asked = Question("nodes", "What does binding to 1, 2, ... nodes gain?", "Baig 2018")
-    nodes = [cpus for _, cpus in here.nodes if cpus]
+def _nodes(machine: Surroundings) -> Question:
+    question = Question("nodes", "What does binding to 1, 2, ... nodes gain?", "Baig 2018")
+    nodes = [cpus for _, cpus in machine.nodes if cpus]
     if len(nodes) < 2:
-        return _not(asked, "only one NUMA node with CPUs may be used here: nothing to bind to")
-    tried = _on_nodes(here, nodes)
+        return _not(question, "only one NUMA node with CPUs may be used here: nothing to bind to")
+    tried = _on_nodes(machine, nodes)
     used = [[cpu for cpus in nodes[:number] for cpu in cpus] for number, _ in tried]
-    rest = [show_ids(set(here.cpus) - set(cpus)) or None for cpus in used]
-    plans = here.plans(
+    rest = [show_ids(set(machine.cpus) - set(cpus)) or None for cpus in used]
+    plans = machine.plans(
         tuple(replace(size, occupied=cpus) for (_, size), cpus in zip(tried, rest, strict=True))
     )
     arms: list[Arm] = []
@@ -354,21 +360,21 @@ def _nodes(here: Surroundings) -> Question:
         else:
             arms += _bound_and_not(plan, number, cpus)
     if not arms:
-        return replace(_not(asked, "no number of nodes has a plan"), notes=tuple(notes))
-    return replace(asked, arms=tuple(arms), notes=tuple(notes))
+        return replace(_not(question, "no number of nodes has a plan"), notes=tuple(notes))
+    return replace(question, arms=tuple(arms), notes=tuple(notes))
 
 
-def _on_nodes(here: Surroundings, nodes: Sequence[list[int]]) -> list[tuple[int, Size]]:
+def _on_nodes(machine: Surroundings, nodes: Sequence[list[int]]) -> list[tuple[int, Size]]:
     """Return each number of nodes with the sizes that are tried on so many: the plan's own, or,
     searching, several.
     """
-    found = []
+    tried = []
     for number in range(1, len(nodes) + 1):
-        cpus = min(len(own) for own in nodes[:number])
-        slots = [int(cpus * share) for share in _SHARES_OF_A_NODE] if here.search_nodes else []
+        cpus = min(len(of_node) for of_node in nodes[:number])
+        slots = [int(cpus * share) for share in _SHARES_OF_A_NODE] if machine.search_nodes else []
         sizes = [Size(each * number, n // each) for each in _ON_A_NODE for n in slots if n >= each]
-        found += [(number, size) for size in dict.fromkeys(sizes or [Size()])]
-    return found
+        tried += [(number, size) for size in dict.fromkeys(sizes or [Size()])]
+    return tried
 
 
 def _bound_and_not(plan: Plan, number: int, cpus: list[int]) -> list[Arm]:
@@ -383,8 +389,8 @@ def _bound_and_not(plan: Plan, number: int, cpus: list[int]) -> list[Arm]:
     ]
 
 
-def _not(asked: Question, reason: str) -> Question:
-    return replace(asked, unanswerable=reason)
+def _not(question: Question, reason: str) -> Question:
+    return replace(question, unanswerable=reason)
 
 
 _ASKED: dict[str, Callable[[Surroundings], Question]] = {

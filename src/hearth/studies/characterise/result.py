@@ -12,7 +12,7 @@ from hearth.studies.characterise.answers import (
     StreamedRate,
     SweptCell,
 )
-from hearth.studies.compare.result import Compared
+from hearth.studies.compare.result import Compared, ComparisonHead
 
 SCHEMA: Literal["hearth/characterisation/1"] = "hearth/characterisation/1"
 
@@ -37,6 +37,23 @@ class CharacterisationSettings:
 
 
 @dataclass(frozen=True)
+class ListedQuestion:
+    """A question in the head: the comparison that answers it, or why this machine cannot.
+
+    subject: names its runs.
+    """
+
+    subject: str
+    application: str
+    key: str
+    title: str
+    source: str
+    notes: list[str]
+    unanswerable: str | None = field(default=None, metadata=LEFT_OUT)
+    comparison: ComparisonHead | None = field(default=None, metadata=LEFT_OUT)
+
+
+@dataclass(frozen=True)
 class CharacterisationHead:
     """`characterisation.json`."""
 
@@ -44,19 +61,7 @@ class CharacterisationHead:
     started: str
     subjects: list[str]
     settings: CharacterisationSettings
-
-
-@dataclass(frozen=True)
-class QuestionLine:
-    """A line of `questions.jsonl`: a question, with its comparison or why it could not be asked."""
-
-    subject: str
-    key: str
-    title: str
-    source: str
-    notes: list[str]
-    comparison: str | None = field(default=None, metadata=LEFT_OUT)
-    reason: str | None = field(default=None, metadata=LEFT_OUT)
+    questions: list[ListedQuestion]
 
 
 @dataclass(frozen=True)

@@ -1,16 +1,14 @@
-"""A characterisation: the studies' questions for this machine, kept as they are answered.
+"""A characterisation: the studies' questions for this machine, each answered by a comparison.
 
-Its journal gets a line when a question begins or cannot be answered. Each question's runs are a
-comparison of its own, so that after kill -9 all finished runs count.
+The head says the questions; its journal has the runs of all, so that after kill -9 none is lost.
 """
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from hearth.base.errors import UserError
-from hearth.base.redaction import Redaction
 from hearth.studies.characterise.answers import answered
 from hearth.studies.characterise.questions import Question
 from hearth.studies.characterise.result import (
@@ -19,196 +17,140 @@ from hearth.studies.characterise.result import (
     CharacterisationHead,
     CharacterisationSettings,
     Characterised,
-    QuestionLine,
+    ListedQuestion,
 )
 from hearth.studies.compare.result import ComparisonSettings
-from hearth.studies.compare.study import Comparison
-from hearth.studies.compare.study import run as run_comparison
-from hearth.studies.compare.verdict import compared as what_it_says
+from hearth.studies.compare.study import compare, head_of
+from hearth.studies.compare.verdict import compared
 from hearth.studies.engine.progress import Quiet, StudyProgress
 from hearth.studies.engine.schedule import StudyDesign
-from hearth.studies.engine.store import (
-    CHARACTERISE,
-    COMPARE,
-    NEW,
-    Opening,
-    StudyDirectory,
-    started_now,
-)
+from hearth.studies.engine.store import CHARACTERISE, NEW, Listed, Opening, Study, started_now
 from hearth.studies.engine.target import Target
-from hearth.studies.engine.trial import Turn
+from hearth.studies.engine.trial import Trial, Turn
 
 
 @dataclass(frozen=True)
-class AskedTarget:
-    """One target with its questions."""
+class TargetQuestion:
+    """A question about a target."""
 
     target: Target
-    questions: Sequence[Question]
-
-
-@dataclass(frozen=True)
-class CharacterisationRuns:
-    """repeat: measured runs of each arm. warmup: before them. budget_s: start nothing after."""
-
-    repeat: int
-    warmup: int
-    seed: int
-    budget_s: float | None = None
-    sustained_gb_s: float | None = None
-    cold: bool = False
-    command: list[str] | None = None
+    question: Question
 
     @property
-    def kept(self) -> CharacterisationSettings:
-        """The settings that are stored."""
-        often = (self.repeat, self.warmup, self.seed)
-        return CharacterisationSettings(*often, self.cold, self.command)
+    def subject(self) -> str:
+        """What its runs are named by."""
+        return f"{self.target.name}, {self.question.key}"
 
-    def of(self, target: Target) -> ComparisonSettings:
-        """Return how the comparison of one question runs its arms."""
-        return ComparisonSettings(
-            warmup=self.warmup,
-            seed=self.seed,
-            cold=self.cold,
+    def listed(
+        self, number: str, settings: CharacterisationSettings, sustained_gb_s: float | None
+    ) -> ListedQuestion:
+        """Return it as the head of the characterisation of this id has it."""
+        target, question = self.target, self.question
+        listed = ListedQuestion(
+            self.subject, target.name, question.key, question.title, question.source,
+            list(question.notes), question.unanswerable,
+        )  # fmt: skip
+        if question.unanswerable is not None:
+            return listed
+        runs = ComparisonSettings(
+            warmup=settings.warmup,
+            seed=settings.seed,
+            cold=settings.cold,
             command=[target.name],
-            repeat=self.repeat,
+            repeat=settings.repeat,
             timed=target.timed,
-            sustained_gb_s=self.sustained_gb_s,
+            sustained_gb_s=sustained_gb_s,
         )
+        return replace(listed, comparison=head_of(number, target.name, question.arms, runs))
 
-    def turns(self, target: Target, question: Question) -> list[Turn]:
-        """Return the runs that a question takes; none of one that this machine cannot answer."""
-        arms = [arm.name for arm in question.arms if question.unanswerable is None]
-        return StudyDesign({target.name: arms}, self.repeat, self.warmup, self.seed).turns()
-
-    def runs(self, asked: Sequence[AskedTarget]) -> int:
-        """Return how many runs all the questions take."""
-        return sum(len(self.turns(a.target, q)) for a in asked for q in a.questions)
+    def turns(self, settings: CharacterisationSettings) -> list[Turn]:
+        """Return its runs; none of one that this machine cannot answer."""
+        arms = [arm.name for arm in self.question.arms if self.question.unanswerable is None]
+        often = (settings.repeat, settings.warmup, settings.seed)
+        return StudyDesign({self.subject: arms}, *often).turns()
 
 
-class Characterisation(StudyDirectory[CharacterisationHead, QuestionLine]):
-    """One characterisation on disk. Of a question that has two lines the later one counts."""
+class Characterisation(Study[CharacterisationHead, Trial]):
+    """One characterisation on disk, and the runs of all its questions."""
 
-    kind, head_type, line_type = CHARACTERISE, CharacterisationHead, QuestionLine
-
-    def __init__(
-        self, directory: Path, head: CharacterisationHead, redaction: Redaction | None = None
-    ) -> None:
-        super().__init__(directory, head, redaction)
-        self._comparisons: dict[str, Comparison] = {}
+    kind, head_type, line_type = CHARACTERISE, CharacterisationHead, Trial
 
     @staticmethod
     def begin(
         home: Path,
         name: str,
-        asked: Sequence[AskedTarget],
-        settings: CharacterisationRuns,
+        questions: Sequence[TargetQuestion],
+        settings: CharacterisationSettings,
         opening: Opening = NEW,
+        sustained_gb_s: float | None = None,
     ) -> "Characterisation":
         """Return a new one below `home`, or the one to go on with."""
-        what = (started_now(), [a.target.name for a in asked], settings.kept)
-        return Characterisation.open(
-            home, name, lambda number: CharacterisationHead(number, *what), opening
-        )
+
+        def head(number: str) -> CharacterisationHead:
+            subjects = list(dict.fromkeys(one.target.name for one in questions))
+            listed = [one.listed(number, settings, sustained_gb_s) for one in questions]
+            return CharacterisationHead(number, started_now(), subjects, settings, listed)
+
+        return Characterisation.open(home, name, head, opening)
 
     @staticmethod
-    def asked(head: CharacterisationHead) -> dict[str, object]:
-        return {"subjects": head.subjects, **vars(head.settings)}
+    def identity(head: CharacterisationHead) -> dict[str, object]:
+        identity = {"subjects": head.subjects, "questions": [one.key for one in head.questions]}
+        arms = {f"arms of {one.subject}": [arm.name for arm in one.comparison.arms]
+                for one in head.questions if one.comparison is not None}  # fmt: skip
+        return {**identity, **arms, **vars(head.settings)}
+
+    @staticmethod
+    def listed(head: CharacterisationHead) -> Listed:
+        keys = dict.fromkeys(one.key for one in head.questions)
+        return Listed(head.started, ", ".join(head.subjects), list(keys))
 
     def run(
         self,
-        asked: Sequence[AskedTarget],
-        settings: CharacterisationRuns,
+        questions: Sequence[TargetQuestion],
+        budget_s: float | None = None,
         quiet: Quiet | None = None,
     ) -> bool:
-        """Answer all that is not answered yet, one after the other; return whether a run failed."""
+        """Make the runs that are missing, question after question; return whether one failed."""
         start = time.monotonic()
-        all_asked = [(a.target, q) for a in asked for q in a.questions]
-        progress = StudyProgress(settings.budget_s is not None, with_subject=True, quiet=quiet)
+        progress = StudyProgress(budget_s is not None, with_subject=True, quiet=quiet)
         with progress.shown():
-            for number, (target, question) in enumerate(all_asked, start=1):
-                left = None
-                if settings.budget_s is not None:
-                    left = settings.budget_s - (time.monotonic() - start)
-                later = [settings.turns(*other) for other in all_asked[number:]]
+            for at, (one, listed) in enumerate(zip(questions, self.head.questions, strict=True)):
+                left_s = None if budget_s is None else budget_s - (time.monotonic() - start)
+                later = [other.turns(self.head.settings) for other in questions[at + 1 :]]
                 progress.later = [turn for turns in later for turn in turns]
-                progress.question = question.key
-                self._ask(target, question, settings, left, progress)
+                if listed.comparison is not None and (left_s is None or left_s > 0):
+                    compare(
+                        self, listed.comparison, one.subject, one.question.arms, one.target,
+                        progress, budget_s=left_s, independent=True,
+                    )  # fmt: skip
         return progress.failed
-
-    def _ask(
-        self,
-        target: Target,
-        question: Question,
-        settings: CharacterisationRuns,
-        left_s: float | None,
-        progress: StudyProgress,
-    ) -> None:
-        notes = list(question.notes)
-        line = QuestionLine(target.name, question.key, question.title, question.source, notes)
-        reason = question.unanswerable
-        if reason is None and left_s is not None and left_s <= 0:
-            reason = "the budget ran out before it: give a longer --budget"
-        if reason is not None:
-            self.keep(replace(line, reason=reason))
-            return
-        runs = settings.of(target)
-        begun = self._comparison(line, target, question, runs)
-        self._comparisons[begun.head.id] = begun
-        line = replace(line, comparison=begun.head.id)
-        self.keep(line)
-        try:
-            run_comparison(
-                begun,
-                question.arms,
-                target,
-                progress,
-                budget_s=left_s,
-                against_baseline=False,
-            )
-        except UserError as error:
-            self.keep(replace(line, reason=str(error)))
-
-    def _comparison(
-        self,
-        line: QuestionLine,
-        target: Target,
-        question: Question,
-        runs: ComparisonSettings,
-    ) -> Comparison:
-        """Return a new one, or that of the same question, where what was cut short goes on."""
-        same = [o for o in self.lines if (o.subject, o.key) == (line.subject, line.key)]
-        going_on = Opening(self.journal.redaction, same[-1].comparison if same else None)
-        return Comparison.begin(self.state_home, target.name, question.arms, runs, going_on)
 
     def characterised(self) -> Characterised:
         """Return the result so far."""
-        head, last = self.head, {(line.subject, line.key): line for line in self.lines}
-        questions = [_question(line, self._read) for line in last.values()]
+        head = self.head
+        trials: dict[str, list[Trial]] = {}
+        for trial in self.trials:
+            trials.setdefault(trial.turn.subject, []).append(trial)
+        questions = [_answered(one, trials, head.id) for one in head.questions]
         return Characterised(SCHEMA, head.id, head.started, head.subjects, head.settings, questions)
 
-    def _read(self, number: str) -> Comparison:
-        """Return the comparison of this id, as it was made or from disk."""
-        found = self._comparisons.get(number)
-        return found or Comparison.read(COMPARE.directory(self.state_home, number))
 
-
-def _question(line: QuestionLine, comparison: Callable[[str], Comparison]) -> AnsweredQuestion:
-    """Return the line with its answer, or with the reason why there is none."""
-    asked = AnsweredQuestion(line.subject, line.key, line.title, line.source, line.notes)
-    if line.comparison is None:
-        why = line.reason or "its line is damaged: it has neither runs nor a reason"
-        return replace(asked, reason=why)
+def _answered(
+    one: ListedQuestion, trials: Mapping[str, Sequence[Trial]], number: str
+) -> AnsweredQuestion:
+    """Return a question with its answer, or with the reason why there is none."""
+    question = AnsweredQuestion(one.application, one.key, one.title, one.source, one.notes)
+    runs = trials.get(one.subject, ())
+    if one.comparison is None or not runs:
+        later = f"no run of it was made: give a longer --budget with --resume {number}"
+        return replace(question, reason=one.unanswerable or later)
     try:
-        found = comparison(line.comparison)
-        result = what_it_says(found.head, found.trials)
-        if line.reason is not None:
-            return replace(asked, reason=line.reason, comparison=result)
-        answer = answered(line.key, result, found.trials)
-        return replace(asked, comparison=result, **vars(answer))
+        result = compared(one.comparison, runs)
+        answer = answered(one.key, result, runs)
+        return replace(question, comparison=result, **vars(answer))
     except UserError as problem:
         why = str(problem)
     except (ValueError, LookupError, TypeError) as problem:  # runs of another question
-        why = f"the runs of comparison {line.comparison} do not answer it: {problem!r}"
-    return replace(asked, reason=why)
+        why = f"its runs do not answer it: {problem!r}"
+    return replace(question, reason=why)

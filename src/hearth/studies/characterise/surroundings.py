@@ -36,9 +36,9 @@ def surroundings(
 
     def request(size: Size) -> dict[str, Any]:
         heap = None if size.heap_mb is None else f"{size.heap_mb}m"
-        asked = replace(line.asked, executors=size.executors, cores=size.cores, memory=heap)
+        options = replace(line.planning, executors=size.executors, cores=size.cores, memory=heap)
         python, occupied = line.is_python, size.occupied
-        return asked.plan_request(settings, python=python, occupied=occupied).document()
+        return options.plan_request(settings, python=python, occupied=occupied).document()
 
     @functools.cache  # the same for each subject
     def planned(sizes: tuple[Size, ...]) -> list[Plan | UserError]:

@@ -12,7 +12,6 @@ import json
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from hearth.base.errors import UserError
 from hearth.base.ids import show_ids
@@ -25,7 +24,7 @@ from hearth.spark.conf import read_settings, user_master
 from hearth.spark.run_files import private_properties
 from hearth.spark.submit_args import SubmitLine, SubmitOptions
 from hearth.studies.colocate.partition import Units
-from hearth.studies.engine.arms import UNBOUND, Arm, refuse_levelling
+from hearth.studies.engine.arms import UNBOUND, Arm, reject_settings_that_equalise_arms
 from hearth.studies.engine.target import Target, WorkloadTarget, target_of
 from hearth.workloads import cases, datasets, runner
 
@@ -40,20 +39,20 @@ _MOST_APPLICATIONS = 64
 class ColocatedApplication:
     """An application that takes part. name: no other has it. settings: the user's own.
 
-    asked: what it is planned with: the user's options, and what is known of a workload.
+    planning: what it is planned with: the user's options, and what is known of a workload.
     """
 
     name: str
     target: Target
     line: SubmitLine
-    asked: SubmitOptions
+    planning: SubmitOptions
     settings: dict[str, str]
 
     @property
     def command(self) -> list[str]:
         """The command line as typed, without secrets."""
         line = self.line
-        words = [*line.asked.to_words(), *line.option_words, *line.application]
+        words = [*line.planning.to_words(), *line.option_words, *line.application]
         return list(Redaction.of(self.settings).words(words))
 
 
@@ -83,22 +82,22 @@ def check_lines(lines: Sequence[SubmitLine]) -> None:
 
 def applications_of(lines: Sequence[SubmitLine]) -> list[ColocatedApplication]:
     """Read the command line of each application; raise UserError for what cannot take part."""
-    found: list[ColocatedApplication] = []
+    applications: list[ColocatedApplication] = []
     for line in lines:
         new = _application(line)
-        number = sum(one.target.name == new.name for one in found)
-        found.append(replace(new, name=f"{new.name} {number + 1}") if number else new)
-    return found
+        number = sum(one.target.name == new.name for one in applications)
+        applications.append(replace(new, name=f"{new.name} {number + 1}") if number else new)
+    return applications
 
 
 def _application(line: SubmitLine) -> ColocatedApplication:
     settings = read_settings(line)
-    refuse_levelling(settings)
+    reject_settings_that_equalise_arms(settings)
     target, job = target_of(line, "name")
     if job is not None:
         _refuse_hints(line)
-        asked = replace(line.asked, workload=runner.KINDS[job.family])
-        return ColocatedApplication(target.name, target, line, asked, settings)
+        options = replace(line.planning, workload=runner.KINDS[job.family])
+        return ColocatedApplication(target.name, target, line, options, settings)
     master = user_master(line, settings, os.environ)
     if master is not None and not master.startswith("local-numa"):
         raise UserError(
@@ -106,13 +105,13 @@ def _application(line: SubmitLine) -> ColocatedApplication:
             "or give local-numa[NxM]"
         )
     return ColocatedApplication(
-        target.name, target, line, sized_by_master(line.asked, master), settings
+        target.name, target, line, sized_by_master(line.planning, master), settings
     )
 
 
 def _refuse_hints(line: SubmitLine) -> None:
     for option in ("--hosts", "--input", "--workload", "--when-full"):
-        if option in line.asked.given:
+        if option in line.planning.given:
             name = line.application[0]
             raise UserError(f"{option}: {name}: a workload is run without it: leave it out")
 
@@ -128,9 +127,9 @@ def _with_data(application: ColocatedApplication) -> ColocatedApplication:
     if not isinstance(application.target, WorkloadTarget):
         return application
     data = cases.data_of(application.target.offer, application.target.case)
-    size = sum(int(datasets.manifest(place)["bytes"]) for place in data.values())
-    asked = replace(application.asked, input=f"{size}b" if size else None)
-    return replace(application, asked=asked)
+    size = sum(int(datasets.manifest(directory)["bytes"]) for directory in data.values())
+    options = replace(application.planning, input=f"{size}b" if size else None)
+    return replace(application, planning=options)
 
 
 def alone(application: ColocatedApplication, name: str, limit_s: float) -> Arm:
@@ -142,7 +141,7 @@ def _own(application: ColocatedApplication) -> tuple[str, ...]:
     """Return a workload's planning options, which an application's line has itself."""
     if not isinstance(application.target, WorkloadTarget):
         return ()
-    return tuple(application.line.asked.to_words())
+    return tuple(application.line.planning.to_words())
 
 
 def on_share(
@@ -152,8 +151,8 @@ def on_share(
     sized = _sized(application, units, share)
     words = () if sized.heap_mb is None else ("--memory", f"{sized.heap_mb}m")
     conf = tuple(_off_heap(application, sized).items())
-    own = (*_own(application), *words)
-    return Arm(name, own, conf=conf, limit_s=limit_s, cpus=tuple(share))
+    all_words = (*_own(application), *words)
+    return Arm(name, all_words, conf=conf, limit_s=limit_s, cpus=tuple(share))
 
 
 def unbound(
@@ -202,16 +201,16 @@ def _sized(
     like: Sequence[int] | None = None,
 ) -> _Sized:
     """Return the plan on the CPUs of `like` (by default the share), with the share's memory."""
-    found = _planned(application, like if like is not None else share)
-    asked, settings = application.asked, application.settings
-    if asked.memory is not None or any(key in settings for key in _HEAPS):
-        return _Sized(found)
+    plan = _planned(application, like if like is not None else share)
+    options, settings = application.planning, application.settings
+    if options.memory is not None or any(key in settings for key in _HEAPS):
+        return _Sized(plan)
     others = sorted({*units.all} - {*share})
     room = _planned(application, units.all, show_ids(others) if others else None)
-    number = len(found.executors)
+    number = len(plan.executors)
     heap = sum(executor.heap_mb for executor in room.executors)
     off = sum(executor.off_heap_mb for executor in room.executors)
-    return _Sized(found, min(heap // number, found.executors[0].heap_mb), off // number)
+    return _Sized(plan, min(heap // number, plan.executors[0].heap_mb), off // number)
 
 
 def _off_heap(application: ColocatedApplication, sized: _Sized) -> dict[str, str]:
@@ -234,7 +233,7 @@ def _planned(
     python = application.line.is_python
     with _allowed(cpus):
         try:
-            request = application.asked.plan_request(conf, python=python, occupied=occupied)
+            request = application.planning.plan_request(conf, python=python, occupied=occupied)
             return _answered(json.dumps(request.document()), tuple(cpus))
         except UserError as error:
             raise UserError(f"{application.name} on CPUs {show_ids(cpus)}: {error}") from error
@@ -254,8 +253,3 @@ def _allowed(cpus: Sequence[int]) -> Iterator[None]:
         yield
     finally:
         os.sched_setaffinity(0, before)
-
-
-def name_of(application: ColocatedApplication) -> str:
-    """Return an application's name for files and records."""
-    return Path(application.target.name).stem

@@ -20,16 +20,16 @@ from hearth.studies.engine.statistics import CONFIDENCE
 from hearth.studies.models.colocation import Objective, show_split
 
 
-def chosen(ways: Sequence[tuple[int, ...]], found: Predicted | None) -> tuple[int, ...]:
+def chosen(ways: Sequence[tuple[int, ...]], prediction: Predicted | None) -> tuple[int, ...]:
     """Return the split to run; raise UserError if nothing says which of several is best."""
     if len(ways) == 1:
         return ways[0]
-    if found is None or not found.splits:
+    if prediction is None or not prediction.splits:
         raise UserError(
             f"--split: nothing says which of {len(ways)} splits is best: choose one, or "
             "add --profile-first, or --from with a recorded run of each application"
         )
-    return found.splits[0].units
+    return prediction.splits[0].units
 
 
 def foreseen(
@@ -41,24 +41,24 @@ def foreseen(
     settings: ColocationSettings | None = None,
 ) -> Colocated:
     """Return what is predicted where nothing runs; settings: of what would run here."""
-    found = None if known is None else predicted(known, ways, objective)
+    prediction = None if known is None else predicted(known, ways, objective)
     return Colocated(
         schema=SCHEMA, id=None, started=None, applications=members, kind=units.kind,
         units=units.shown, objective=objective, confidence=CONFIDENCE,
-        split=show_split(chosen(ways, found)), prediction=found, settings=settings,
+        split=show_split(chosen(ways, prediction)), prediction=prediction, settings=settings,
     )  # fmt: skip
 
 
 def colocate(
-    place: Colocation,
+    colocation: Colocation,
     planned: PlannedColocation,
     progress: StudyProgress,
     budget_s: float | None = None,
 ) -> Colocated:
     """Make the rounds that are missing, of each application alone first if so asked."""
     if planned.settings.profile_first:
-        profile_alone(place, planned, progress)
-    found = prediction_of(place, planned.ways)
-    split = chosen(planned.ways, found)
-    run(place, planned, split, progress, budget_s)
-    return colocated(place, found, show_split(split))
+        profile_alone(colocation, planned, progress)
+    prediction = prediction_of(colocation, planned.ways)
+    split = chosen(planned.ways, prediction)
+    run(colocation, planned, split, progress, budget_s)
+    return colocated(colocation, prediction, show_split(split))

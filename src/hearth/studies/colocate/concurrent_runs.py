@@ -20,13 +20,12 @@ from hearth.base.codec import parse, to_json, typed
 from hearth.base.errors import UserError
 from hearth.base.processes import die_with
 from hearth.base.progress import tick
-from hearth.studies.engine.trial import Trial, TrialLine, Turn
+from hearth.studies.engine.trial import ConcurrentRun, Trial, Turn
 
 _LOOK_S = 0.2
 #: Longer than a run takes that is asked to end, and is killed if it does not.
 _GRACE_S = 45.0
 _CHUNK = 1 << 16
-STOPPED = "stopped at the end of the time"
 
 
 @dataclass(frozen=True)
@@ -57,16 +56,6 @@ class Loop:
         """Return whether a run that ended so long after the start counts."""
         begin, end = self.middle
         return begin <= end_s <= end
-
-
-@dataclass(frozen=True)
-class ConcurrentRun:
-    """A run that ended: the number of its lane, and when it began and ended, from the start."""
-
-    lane: int
-    start_s: float
-    end_s: float
-    trial: Trial
 
 
 @dataclass
@@ -113,7 +102,7 @@ class _Watch:
         self.running.remove(one)
         trial = _trial(self.lanes[one.lane].turn, one.output, code)
         if one.stopped:
-            trial = replace(trial, seconds=None, failure=STOPPED, stopped=True)
+            trial = replace(trial, seconds=None, failure=None, stopped_s=self.now_s)
         self.ran.append(ConcurrentRun(one.lane, one.start_s, self.now_s, trial))
         return self.ran[-1]
 
@@ -153,7 +142,7 @@ def together(
             for ran, number in watch.look():
                 goes_on = loop is not None and watch.now_s < loop.length_s
                 if goes_on and ran.trial.failure is None:
-                    watch.start(ran.lane, number + 1)
+                    watch.start(ran.member, number + 1)
             if loop is not None and watch.now_s >= loop.length_s:
                 watch.stop()
             tick()
@@ -184,7 +173,7 @@ def _in_child(lane: Lane, number: int, dies: Callable[[], None], writing: int) -
         sys.stdout = sys.stderr = io.StringIO()  # what is to be known comes back through the pipe
         if lane.cpus is not None:
             os.sched_setaffinity(0, lane.cpus)
-        line = json.dumps(to_json(TrialLine.of(_run(lane, number))))
+        line = json.dumps(to_json(_run(lane, number)))
         with os.fdopen(writing, "w", encoding="utf-8") as pipe:
             pipe.write(line)
         code = 0
@@ -212,7 +201,7 @@ def _interrupt(_number: int, _frame: Any) -> None:
 
 def _trial(turn: Turn, output: bytes, code: int) -> Trial:
     try:
-        return typed(parse(output), TrialLine).trial(turn.subject)
+        return typed(parse(output), Trial)
     except (ValueError, KeyError):
         ended = f"signal {-code}" if code < 0 else f"exit code {code}"
         return Trial(turn, failure=f"the process that watched over it ended with {ended}")

@@ -52,12 +52,12 @@ class Units:
 
     def shares(self, split: Sequence[int]) -> list[tuple[int, ...]]:
         """Return each application's CPUs: neighbouring parts, the first application's first."""
-        found, first = [], 0
+        shares, first = [], 0
         for count in split:
             parts = self.cpus[first : first + count]
-            found.append(tuple(sorted(cpu for part in parts for cpu in part)))
+            shares.append(tuple(sorted(cpu for part in parts for cpu in part)))
             first += count
-        return found
+        return shares
 
     def described(self, count: int) -> str:
         """Return `1 core`, `3 NUMA nodes`."""
@@ -76,6 +76,6 @@ def leased(units: Units, debug: bool) -> list[str]:
     return []
 
 
-def _parts(found: Sequence[NumaNode | Core], allowed: set[int]) -> tuple[tuple[int, ...], ...]:
-    own = (sorted(allowed & set(parse_ids(part.cpus))) for part in found)
-    return tuple(sorted(tuple(cpus) for cpus in own if cpus))
+def _parts(parts: Sequence[NumaNode | Core], allowed: set[int]) -> tuple[tuple[int, ...], ...]:
+    usable = (sorted(allowed & set(parse_ids(part.cpus))) for part in parts)
+    return tuple(sorted(tuple(cpus) for cpus in usable if cpus))

@@ -78,10 +78,10 @@ def _curve(name: str, work: RecordedWork, machine: MachineSize, units: int) -> K
     """Predict with fewer executors in proportion; instead of less than one, fewer of its slots."""
     parts = range(1, units)
     cells = [part(work.cell, n / units) for n in parts]
-    found = predict(work, machine, cells) if cells else []
+    predictions = predict(work, machine, cells) if cells else []
     slow = {
         str(n): Estimate(p.value / work.wall_s, p.low / work.wall_s, p.high / work.wall_s)
-        for n, p in zip(parts, found, strict=True)
+        for n, p in zip(parts, predictions, strict=True)
     }
     return KnownCurve(name, {**slow, str(units): Estimate(1, 1, 1)}, work.wall_s)
 
@@ -92,12 +92,13 @@ def known_of(colocation: Colocation) -> PriorCurves | None:
     if head.known is not None or not head.settings.profile_first:
         return head.known
     arm = f"{ALONE}{len(head.units)}"
-    ids = {line.subject: line.runs[0].record for line in colocation.lines if line.arm == arm}
+    alone = [trial for trial in colocation.trials if trial.arm == arm]
+    ids = {trial.turn.subject: trial.runs[0].trial.record for trial in alone if trial.runs}
     places = [
         records_home(colocation.state_home) / name for name in ids.values() if name is not None
     ]
-    analyses = [analyse(place) for place in places if place.is_dir()]
-    return known_alone(head, colocation.lines, shared_of(head.kind, analyses))
+    analyses = [analyse(directory) for directory in places if directory.is_dir()]
+    return known_alone(head, colocation.trials, shared_of(head.kind, analyses))
 
 
 def prediction_of(colocation: Colocation, ways: Sequence[tuple[int, ...]]) -> Predicted | None:
@@ -111,11 +112,11 @@ def read_colocated(directory: Path) -> Colocated:
     """Read a colocation's result from disk; raise UserError if there is none."""
     colocation = Colocation.read(directory)
     head = colocation.head
-    asked = head.settings.split
-    ways = candidates(asked, len(head.members), len(head.units))
-    found = prediction_of(colocation, ways)
-    ran = next((line.split for line in colocation.lines if line.split is not None), None)
-    return colocated(colocation, found, ran or asked)
+    split = head.settings.split
+    ways = candidates(split, len(head.members), len(head.units))
+    prediction = prediction_of(colocation, ways)
+    ran = next((trial.split for trial in colocation.trials if trial.split is not None), None)
+    return colocated(colocation, prediction, ran or split)
 
 
 def shared_of(kind: str, analyses: Sequence[Analysis]) -> Shared:

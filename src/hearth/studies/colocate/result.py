@@ -22,9 +22,7 @@ from hearth.studies.colocate.study import (
     ColocationSettings,
     KnownCurve,
     Member,
-    MemberRun,
     PriorCurves,
-    RoundLine,
 )
 from hearth.studies.engine.measures import medians
 from hearth.studies.engine.statistics import (
@@ -34,9 +32,20 @@ from hearth.studies.engine.statistics import (
     each_confidence,
     paired_ratio,
 )
+from hearth.studies.engine.trial import ConcurrentRun, Trial
 from hearth.studies.engine.validity import busy_runs
-from hearth.studies.models import colocation as tuning
-from hearth.studies.models.colocation import Curve, Estimate, Objective, Shared, Split
+from hearth.studies.models.colocation import (
+    Curve,
+    Estimate,
+    Objective,
+    Shared,
+    Split,
+    fairness,
+    predict,
+    ranked,
+    throughput,
+    unbound,
+)
 
 SCHEMA: Literal["hearth/colocation/1"] = "hearth/colocation/1"
 #: Of the measures of runs, those shown of each application.
@@ -153,9 +162,7 @@ class Colocated:
     rounds: list[ShownRound] = field(default_factory=list)
 
 
-def known_alone(
-    head: ColocationHead, lines: Sequence[RoundLine], shared: Shared
-) -> PriorCurves | None:
+def known_alone(head: ColocationHead, lines: Sequence[Trial], shared: Shared) -> PriorCurves | None:
     """Return what each application's runs alone show; None if there were none.
 
     The slowdown on a share is over pairs of runs of one repetition, with their interval.
@@ -165,13 +172,21 @@ def known_alone(
     for member in head.members:
         times: dict[int, dict[int, float]] = {}
         for line in lines:
-            if line.subject == member.name and line.arm.startswith(ALONE) and line.repetition >= 0:
-                seconds = line.runs[0].seconds
-                if seconds is not None:
-                    units = int(line.arm.removeprefix(ALONE))
-                    times.setdefault(units, {})[line.repetition] = seconds
+            is_measured = line.turn.subject == member.name and line.turn.counts
+            if (
+                is_measured
+                and line.arm.startswith(ALONE)
+                and line.runs
+                and line.runs[0].trial.seconds
+            ):
+                units = int(line.arm.removeprefix(ALONE))
+                times.setdefault(units, {})[line.repetition] = line.runs[0].trial.seconds
         base = times.get(whole, {})
-        slow = {str(n): of for n, own in times.items() if (of := _paired(own, base)) is not None}
+        slow = {
+            str(n): of
+            for n, is_measured in times.items()
+            if (of := _paired(is_measured, base)) is not None
+        }
         if not base or not slow:
             return None
         alone_s = statistics.median(base.values())
@@ -181,11 +196,11 @@ def known_alone(
     return PriorCurves("runs of each alone", curves, notes, shared.stretch, nodes=nodes)
 
 
-def _paired(own: dict[int, float], base: dict[int, float]) -> Estimate | None:
-    both = sorted(own.keys() & base.keys())
+def _paired(mine: dict[int, float], base: dict[int, float]) -> Estimate | None:
+    both = sorted(mine.keys() & base.keys())
     if not both:
         return None
-    return _estimate(paired_ratio([own[r] for r in both], [base[r] for r in both]))
+    return _estimate(paired_ratio([mine[r] for r in both], [base[r] for r in both]))
 
 
 def _estimate(ratio: Ratio) -> Estimate:
@@ -204,18 +219,18 @@ def predicted(
     """Return the splits of these, the best first."""
     curves: list[Curve] = [one.curve for one in known.curves]
     used = None if known.used is None else tuple(known.used)
-    found = tuning.predict(curves, ways, Shared(known.stretch, tuple(known.notes), used))
-    best = tuning.ranked(found, objective)
+    splits = predict(curves, ways, Shared(known.stretch, tuple(known.notes), used))
+    best = ranked(splits, objective)
     if known.nodes is None or known.nodes < 2:
         return Predicted(known.source, best, known.notes)
-    free = [tuning.unbound(split, known.nodes) for split in best]
+    free = [unbound(split, known.nodes) for split in best]
     return Predicted(known.source, best, [*known.notes, _UNBOUND], free)
 
 
 def colocated(colocation: Colocation, prediction: Predicted | None, split: str | None) -> Colocated:
     """Return the result of these rounds."""
     head, settings = colocation.head, colocation.head.settings
-    lines = [line for line in colocation.lines if line.subject == head.title]
+    lines = [line for line in colocation.trials if line.turn.subject == head.title]
     arms = arm_results(head, lines)
     checks = _checks(head, arms, prediction, split)
     return Colocated(
@@ -233,54 +248,56 @@ def colocated(colocation: Colocation, prediction: Predicted | None, split: str |
         arms=arms,
         checks=checks,
         sentence=sentence(arms, settings, split),
-        warnings=_disturbed(colocation.lines),
+        warnings=_disturbed(colocation.trials),
         rounds=_last_rounds(settings.arms, lines),
     )
 
 
-def _last_rounds(arms: Sequence[str], lines: Sequence[RoundLine]) -> list[ShownRound]:
-    found = []
+def _last_rounds(arms: Sequence[str], lines: Sequence[Trial]) -> list[ShownRound]:
+    rounds = []
     for arm in arms:
-        own = [line for line in lines if line.arm == arm and line.repetition >= 0]
-        if own:
-            last = max(own, key=lambda line: line.repetition)
-            found.append(ShownRound(arm, last.repetition, _shown_runs(arm, last.runs)))
-    return found
+        measured = [line for line in lines if line.arm == arm and line.repetition >= 0]
+        if measured:
+            last = max(measured, key=lambda line: line.repetition)
+            rounds.append(ShownRound(arm, last.repetition, _shown_runs(arm, last.runs or ())))
+    return rounds
 
 
-def _shown_runs(arm: str, runs: Sequence[MemberRun]) -> list[ShownRun]:
+def _shown_runs(arm: str, runs: Sequence[ConcurrentRun]) -> list[ShownRun]:
     """Return the runs as long as the applications took, which is what all figures are of.
 
     What hearth does before and after each is left out, as it is of them.
     """
-    found: list[ShownRun] = []
+    shown: list[ShownRun] = []
     for run in runs:
-        took = run.end_s - run.start_s if run.seconds is None else run.seconds
-        before = max((one.end_s for one in found), default=0.0) if arm == "serial" else run.start_s
-        found.append(_shown_run(run, before, took))
-    return found
+        seconds = run.trial.seconds
+        took = run.end_s - run.start_s if seconds is None else seconds
+        before = max((one.end_s for one in shown), default=0.0) if arm == "serial" else run.start_s
+        shown.append(_shown_run(run, before, took))
+    return shown
 
 
-def _shown_run(run: MemberRun, start_s: float, took_s: float) -> ShownRun:
+def _shown_run(run: ConcurrentRun, start_s: float, took_s: float) -> ShownRun:
     end: Literal["itself", "stopped", "failed"] = "itself"
-    if run.stopped:
+    if run.trial.stopped_s is not None:
         end = "stopped"
-    elif run.failure is not None:
+    elif run.trial.failure is not None:
         end = "failed"
     return ShownRun(run.member, round(start_s, 3), round(start_s + took_s, 3), end)
 
 
-def _disturbed(lines: Sequence[RoundLine]) -> list[str]:
+def _disturbed(lines: Sequence[Trial]) -> list[str]:
     """Return where other programs used much of the machine while an application ran alone.
 
     While several run, each one's record counts the others among the other programs.
     """
     alone = [line for line in lines if line.arm == "serial" or line.arm.startswith(ALONE)]
-    shares = [(run.measures or {}).get("other_load") for line in alone for run in line.runs]
+    runs = [run.trial for line in alone for run in line.runs or ()]
+    shares = [(run.measures or {}).get("other_load") for run in runs]
     return busy_runs(shares, "runs alone", "colocate again")
 
 
-def arm_results(head: ColocationHead, lines: Sequence[RoundLine]) -> list[ArmResult]:
+def arm_results(head: ColocationHead, lines: Sequence[Trial]) -> list[ArmResult]:
     """Return each arm, with what it shows against running one after the other."""
     each = each_confidence(CONFIDENCE, max(len(head.settings.arms) - 1, 1))
     seconds = {
@@ -291,27 +308,28 @@ def arm_results(head: ColocationHead, lines: Sequence[RoundLine]) -> list[ArmRes
     return [_arm(head, arm, lines, seconds, each) for arm in head.settings.arms]
 
 
-def _seconds(head: ColocationHead, line: RoundLine) -> list[float]:
+def _seconds(head: ColocationHead, line: Trial) -> list[float]:
     """Return the seconds of each application in a measured round."""
     return [statistics.fmean(_counted(head, line, at)) for at in range(len(head.members))]
 
 
-def _counted(head: ColocationHead, line: RoundLine, at: int) -> list[float]:
+def _counted(head: ColocationHead, line: Trial, at: int) -> list[float]:
     """Return the seconds of each measured run of an application."""
     loop = head.settings.looped if line.arm != "serial" else None
-    own = [r for r in line.runs if r.member == at and (loop is None or loop.counts(r.end_s))]
-    return [r.seconds for r in own if r.seconds is not None]
+    runs = [run for run in line.runs or () if run.member == at]
+    ended = [run.trial for run in runs if loop is None or loop.counts(run.end_s)]
+    return [trial.seconds for trial in ended if trial.seconds is not None]
 
 
 _Seconds = dict[tuple[str, int], list[float]]
 
 
 def _arm(
-    head: ColocationHead, arm: str, lines: Sequence[RoundLine], seconds: _Seconds, each: float
+    head: ColocationHead, arm: str, lines: Sequence[Trial], seconds: _Seconds, each: float
 ) -> ArmResult:
     every = [line for line in lines if line.arm == arm]
-    own = [line for line in every if line.repetition >= 0]
-    good = [line for line in own if line.failure is None]
+    measured = [line for line in every if line.repetition >= 0]
+    good = [line for line in measured if line.failure is None]
     paired = [
         line.repetition
         for line in good
@@ -322,25 +340,25 @@ def _arm(
         for r in paired
     ]
     members = [
-        replace(_member(head, at, own, seconds, slow, each), failures=_failures(at, every))
+        replace(_member(head, at, measured, seconds, slow, each), failures=_failures(at, every))
         for at in range(len(head.members))
     ]
     last = sum if arm == "serial" else max
     once = head.settings.loop is None or arm == "serial"
     ends = [last(seconds[arm, line.repetition]) for line in good] if once else []
-    found = ArmResult(
+    result = ArmResult(
         arm, ARMS[arm], len(good), members, [round(end, 3) for end in ends],
         machine=medians(WORDS, [line.machine for line in good]) or None,
     )  # fmt: skip
     if not slow:
-        return found
+        return result
     base = [sum(seconds["serial", r]) for r in paired]
     mine = [max(seconds[arm, r]) for r in paired]
     return replace(
-        found,
-        throughput=_over(slow, tuning.throughput, each),
+        result,
+        throughput=_over(slow, throughput, each),
         worst=_over(slow, max, each),
-        fairness=_over(slow, tuning.fairness, each),
+        fairness=_over(slow, fairness, each),
         to_split=_to_split(arm, seconds, each),
         all_end=_estimate(paired_ratio(mine, base, each)) if once else None,
     )
@@ -368,7 +386,7 @@ def _to_split(arm: str, seconds: _Seconds, each: float) -> Estimate | None:
 
     def work(name: str, r: int) -> float:
         pairs = zip(seconds[name, r], seconds["serial", r], strict=True)
-        return tuning.throughput([mine / alone for mine, alone in pairs])
+        return throughput([mine / alone for mine, alone in pairs])
 
     mine, theirs = ([work(name, r) for r in both] for name in (arm, "split"))
     return _estimate(paired_ratio(mine, theirs, each))
@@ -377,12 +395,12 @@ def _to_split(arm: str, seconds: _Seconds, each: float) -> Estimate | None:
 def _member(
     head: ColocationHead,
     at: int,
-    lines: Sequence[RoundLine],
+    lines: Sequence[Trial],
     seconds: _Seconds,
     slow: Sequence[Sequence[float]],
     each: float,
 ) -> MemberResult:
-    own = [run for line in lines for run in line.runs if run.member == at]
+    trials = [run.trial for line in lines for run in line.runs or () if run.member == at]
     good = [seconds[line.arm, line.repetition][at] for line in lines if line.failure is None]
     median = statistics.median(good) if good else None
     return MemberResult(
@@ -391,20 +409,20 @@ def _member(
         median_s=median,
         per_hour=None if median is None else 3600 / median,
         slowdown=_over([[one[at]] for one in slow], max, each) if slow else None,
-        runs=sum(run.seconds is not None for run in own),
+        runs=sum(run.seconds is not None for run in trials),
         completed=sum(len(_counted(head, line, at)) for line in lines if line.failure is None),
-        measures=medians(SHOWN, [run.measures for run in own]),
+        measures=medians(SHOWN, [run.measures for run in trials]),
     )
 
 
-def _failures(at: int, lines: Sequence[RoundLine]) -> list[str]:
+def _failures(at: int, lines: Sequence[Trial]) -> list[str]:
     """Return how an application failed, in warm-ups too."""
     return [
         f"{'' if line.repetition >= 0 else 'in a warm-up, '}"
-        f"after {run.end_s - run.start_s:.1f} s: {run.failure}"
+        f"after {run.end_s - run.start_s:.1f} s: {run.trial.failure}"
         for line in lines
-        for run in line.runs
-        if run.member == at and run.failure is not None and not run.stopped
+        for run in line.runs or ()
+        if run.member == at and run.trial.failure is not None
     ]
 
 
@@ -412,21 +430,21 @@ def _checks(
     head: ColocationHead, arms: Sequence[ArmResult], prediction: Predicted | None, split: str | None
 ) -> list[PredictionCheck]:
     """Compare prediction and measurement of each application on the share that it ran on."""
-    found: list[PredictionCheck] = []
+    checks: list[PredictionCheck] = []
     for name, splits in _predicted_ways(prediction):
         ran = next((arm for arm in arms if arm.name == name), None)
         expected = next((s for s in splits if s.shown == split), None)
         if ran is None or expected is None:
             continue
         where = "" if name == "split" else f", {name}"
-        found += [
+        checks += [
             PredictionCheck(
                 f"{m.name}{where}", e.slowdown, m.slowdown, e.slowdown.value / m.slowdown.value - 1
             )
             for m, e in zip(ran.members, expected.applications, strict=True)
             if m.slowdown is not None
         ]
-    return found
+    return checks
 
 
 def _predicted_ways(prediction: Predicted | None) -> list[tuple[str, list[Split]]]:

@@ -4,33 +4,31 @@ Each round is kept as it ends, so that after kill -9 it goes on where it was. Wh
 derived from what is kept (hearth.studies.colocate.result), and not stored.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Literal
 
-from hearth.base.absent import Measured
 from hearth.base.codec import LEFT_OUT
 from hearth.base.errors import UserError
 from hearth.base.limits import AboveZero, Count, OneOf, Positive
 from hearth.base.redaction import Redaction
-from hearth.record.store import claimed, read_record, records_home, slug
+from hearth.record.store import slug
 from hearth.studies.colocate.applications import (
     ColocatedApplication,
     alone,
-    name_of,
     on_share,
     unbound,
 )
-from hearth.studies.colocate.concurrent_runs import STOPPED, ConcurrentRun, Lane, Loop, together
+from hearth.studies.colocate.concurrent_runs import Lane, Loop, together
 from hearth.studies.colocate.machine_counts import Counting
 from hearth.studies.colocate.partition import Units
 from hearth.studies.engine.arms import Arm
-from hearth.studies.engine.measures import measures
 from hearth.studies.engine.progress import StudyProgress
+from hearth.studies.engine.runner import measured, run_on_record
 from hearth.studies.engine.schedule import Repetitions, StudyDesign, conduct
-from hearth.studies.engine.store import COLOCATE, NEW, Opening, StudyDirectory, started_now
-from hearth.studies.engine.trial import Trial, Turn
+from hearth.studies.engine.store import COLOCATE, NEW, Listed, Opening, Study, started_now
+from hearth.studies.engine.trial import ConcurrentRun, Trial, Turn
 from hearth.studies.models.colocation import Curve, Estimate, Objective, show_split
 
 #: The arms, and what each is.
@@ -119,8 +117,8 @@ class KnownCurve:
 
     @property
     def curve(self) -> Curve:
-        found = {int(units): one for units, one in self.slowdown.items()}
-        return Curve(self.application, found, self.alone_s)
+        slowdown = {int(units): one for units, one in self.slowdown.items()}
+        return Curve(self.application, slowdown, self.alone_s)
 
 
 @dataclass(frozen=True)
@@ -178,52 +176,10 @@ class ColocationHead:
         return " + ".join(member.name for member in self.members)
 
 
-@dataclass(frozen=True)
-class MemberRun:
-    """One run in a round. member: its place in the head. start_s, end_s: from the round's start."""
-
-    member: int
-    start_s: float
-    end_s: float
-    record: str | None = None
-    seconds: float | None = None
-    failure: str | None = None
-    stopped: bool = False
-    measures: dict[str, Measured[float]] | None = field(default=None, metadata=LEFT_OUT)
-
-
-@dataclass(frozen=True)
-class RoundLine:
-    """A line of `rounds.jsonl`. subject: all applications, or the one that ran alone."""
-
-    subject: str
-    arm: str
-    repetition: int
-    split: str | None
-    runs: list[MemberRun]
-    failure: str | None = None
-    #: of the whole machine, see `machine_counts`
-    machine: dict[str, Measured[float]] | None = field(default=None, metadata=LEFT_OUT)
-
-    @property
-    def elapsed_s(self) -> float:
-        """The time from the start of the first run to the end of the last."""
-        return max(run.end_s for run in self.runs) if self.runs else 0.0
-
-    @property
-    def turn(self) -> Turn:
-        return Turn(self.subject, self.arm, self.repetition)
-
-    @property
-    def trial(self) -> Trial:
-        seconds = None if self.failure else self.elapsed_s
-        return Trial(self.turn, seconds=seconds, failure=self.failure)
-
-
-class Colocation(StudyDirectory[ColocationHead, RoundLine]):
+class Colocation(Study[ColocationHead, Trial]):
     """One colocation on disk, and the rounds in it."""
 
-    kind, head_type, line_type = COLOCATE, ColocationHead, RoundLine
+    kind, head_type, line_type = COLOCATE, ColocationHead, Trial
 
     @staticmethod
     def begin(home: Path, planned: PlannedColocation, opening: Opening = NEW) -> "Colocation":
@@ -245,15 +201,16 @@ class Colocation(StudyDirectory[ColocationHead, RoundLine]):
         return Colocation.open(home, names, head, replace(opening, redaction=planned.redaction))
 
     @staticmethod
-    def asked(head: ColocationHead) -> dict[str, object]:
+    def identity(head: ColocationHead) -> dict[str, object]:
         words = [word for member in head.members for word in ("--", *member.command)]
         return {"applications": words[1:], "CPUs": head.units, **vars(head.settings)}
 
-    def fits(self, line: RoundLine) -> bool:
-        return all(0 <= run.member < len(self.head.members) for run in line.runs)
+    @staticmethod
+    def listed(head: ColocationHead) -> Listed:
+        return Listed(head.started, head.title, head.settings.arms)
 
-    def records(self) -> Iterable[str | None]:
-        return (run.record for line in self.lines for run in line.runs if run.seconds)
+    def fits(self, line: Trial) -> bool:
+        return all(0 <= run.member < len(self.head.members) for run in line.runs or ())
 
 
 #: By subject and arm, who takes part in a round: its place in the head, and how it is run.
@@ -278,11 +235,10 @@ def profile_alone(
             arm = alone(one, name, limit) if size == whole else on_share(*bound)
             rounds[one.name, name] = [(at, one, arm)]
     _conduct(colocation, rounds, None, progress)
-    for line in colocation.lines:
-        if line.failure is not None and line.arm.startswith(ALONE):
-            raise UserError(
-                f"{line.subject} {line.arm}: {line.failure}; make it run with 'hearth submit' first"
-            )
+    for trial in colocation.trials:
+        if trial.failure is not None and trial.arm.startswith(ALONE):
+            failed = f"{trial.turn.subject} {trial.arm}: {trial.failure}"
+            raise UserError(f"{failed}; make it run with 'hearth submit' first")
 
 
 def run(
@@ -311,21 +267,15 @@ def _conduct(
     budget_s: float | None = None,
 ) -> None:
     """Run the rounds that are missing."""
-    settings, made = colocation.head.settings, list[RoundLine]()
-    arms: dict[str, list[str]] = {}
+    settings, arms = colocation.head.settings, dict[str, list[str]]()
     for subject, name in rounds:
         arms.setdefault(subject, []).append(name)
-
-    def make(turn: Turn) -> Trial:
-        made.append(_round(colocation, turn, rounds[turn.subject, turn.arm], split))
-        return made[-1].trial
-
     design = StudyDesign(arms, settings.repeat, settings.warmup, settings.seed, budget_s)
     conduct(
         Repetitions(design),
-        make,
-        lambda _trial: colocation.keep(made.pop()),
-        earlier=[line.trial for line in colocation.lines if line.subject in arms],
+        lambda turn: _round(colocation, turn, rounds[turn.subject, turn.arm], split),
+        colocation.keep,
+        earlier=[trial for trial in colocation.trials if trial.turn.subject in arms],
         progress=progress,
     )
 
@@ -348,8 +298,11 @@ def _round(
     turn: Turn,
     members: Sequence[tuple[int, ColocatedApplication, Arm]],
     split: str | None,
-) -> RoundLine:
-    """Return one turn: all at once, or one after the other."""
+) -> Trial:
+    """Return one turn: all at once, or one after the other.
+
+    Its seconds are from the start of the first run to the end of the last.
+    """
     serial = turn.arm == "serial"
     lanes = [_lane(colocation, turn, *member) for member in members]
     loop = colocation.head.settings.looped if len(lanes) > 1 and not serial else None
@@ -359,56 +312,53 @@ def _round(
         begun = max((one.end_s for one in ran), default=0.0)
         first = lanes.index(batch[0])
         ran += [
-            replace(r, lane=first + r.lane, start_s=begun + r.start_s, end_s=begun + r.end_s)
-            for r in together(batch, loop, look=counting.look)
+            replace(
+                one,
+                member=members[first + one.member][0],
+                start_s=round(begun + one.start_s, 3),
+                end_s=round(begun + one.end_s, 3),
+            )
+            for one in together(batch, loop, look=counting.look)
         ]
     machine = counting.counted()
-    runs = [_member_run(colocation, members[one.lane][0], one) for one in ran]
+    runs = [replace(one, trial=_with_record(colocation, one.trial)) for one in ran]
     failure = _failure(colocation.head, runs, loop)
-    return RoundLine(turn.subject, turn.arm, turn.repetition, split, runs, failure, machine)
+    seconds = None if failure else max((run.end_s for run in runs), default=0.0)
+    return Trial(turn, seconds, failure, runs=runs, split=split, machine=machine)
 
 
 def _lane(
     colocation: Colocation, turn: Turn, at: int, application: ColocatedApplication, arm: Arm
 ) -> Lane:
     def make(number: int) -> Trial:
-        name = f"{slug(turn.arm)}-{turn.repetition}-{at}-{number}.log"
-        log = colocation.directory / name
-        with claimed(colocation.state_home, name_of(application)) as record:
-            trial = application.target.run(turn, arm, record, log)
-        if trial.failure is None:
-            log.unlink(missing_ok=True)
-        return replace(trial, streaming=None, result=None)
+        log = f"{slug(turn.arm)}-{turn.repetition}-{at}-{number}"
+        trial = run_on_record(colocation, application.target, arm, turn, log)
+        return replace(trial, streaming=None)
 
     return Lane(turn, make, arm.cpus)
 
 
-def _member_run(colocation: Colocation, at: int, ran: ConcurrentRun) -> MemberRun:
-    """Return one application's run; its seconds are the application's, from start to end."""
-    trial = ran.trial
-    times = (round(ran.start_s, 3), round(ran.end_s, 3))
-    found = MemberRun(at, *times, trial.record, failure=trial.failure, stopped=trial.stopped)
-    if trial.failure is not None:
-        return found
+def _with_record(colocation: Colocation, trial: Trial) -> Trial:
+    """Return one application's run with its measures; its seconds are from its start to its end."""
+    if trial.seconds is None:
+        return trial
     if trial.record is None:
-        return replace(found, failure="left no record")
-    record = read_record(records_home(colocation.state_home) / trial.record)
-    colocation.check_alike(record)
-    return replace(found, seconds=record.wall_s, measures=measures(record))
+        return replace(trial, seconds=None, failure="left no record")
+    return replace(measured(colocation, trial), seconds=trial.wall_s)
 
 
-def _failure(head: ColocationHead, runs: Sequence[MemberRun], loop: Loop | None) -> str | None:
+def _failure(head: ColocationHead, runs: Sequence[ConcurrentRun], loop: Loop | None) -> str | None:
     """Return why a round does not count.
 
     An application that was stopped with its loop did not fail.
     """
     problems = [
-        f"{head.members[run.member].name}: {run.failure}"
+        f"{head.members[run.member].name}: {run.trial.failure}"
         for run in runs
-        if run.failure is not None and run.failure != STOPPED
+        if run.trial.failure is not None
     ]
     if loop is not None and not problems:
-        ended = {run.member for run in runs if run.seconds and loop.counts(run.end_s)}
+        ended = {run.member for run in runs if run.trial.seconds and loop.counts(run.end_s)}
         problems = [
             f"{head.members[at].name}: no run of it ended in the middle: give a longer --loop"
             for at in sorted({run.member for run in runs} - ended)

@@ -35,8 +35,7 @@ class ComparisonSettings:
     seed: int  #: of the random order of the arms
     cold: bool = False  #: whether the page cache was dropped before each run
     command: list[str] = field(default_factory=list)  #: what is run
-    #: runs of each arm that were asked for; absent: see looks, or kept by hearth before it was on
-    #: record
+    #: runs of each arm that were asked for; absent: see looks
     repeat: Positive | None = field(default=None, metadata=LEFT_OUT)
     #: of a comparison that stops by its result: the numbers of pairs after which it is checked
     looks: Looks | None = field(default=None, metadata=LEFT_OUT)
@@ -44,7 +43,7 @@ class ComparisonSettings:
     timed: str | None = field(default=None, metadata=LEFT_OUT)
     #: memory bandwidth that the machine sustains, if it was measured
     sustained_gb_s: float | None = field(default=None, metadata=LEFT_OUT)
-    #: Spark's options that were typed; absent: kept by hearth before they were on record
+    #: Spark's options that were typed
     options: list[str] | None = field(default=None, metadata=LEFT_OUT)
 
     @property

@@ -173,9 +173,9 @@ def compared(
 
     confidence: of all that is claimed together.
     """
-    asked = _Claims.of(head, confidence)
+    claims = _Claims.of(head, confidence)
     arms = [
-        replace(_arm(arm.name, arm.skipped, asked, trials), setting=arm.setting)
+        replace(_arm(arm.name, arm.skipped, claims, trials), setting=arm.setting)
         for arm in head.arms
     ]
     return Compared(
@@ -186,12 +186,12 @@ def compared(
         baseline=head.baseline,
         settings=head.settings,
         confidence=confidence,
-        confidence_each=asked.each,
+        confidence_each=claims.each,
         arms=arms,
-        verdict=_verdict(arms, asked, trials, head.id),
+        verdict=_verdict(arms, claims, trials, head.id),
         warnings=[
             *_other_load(trials),
-            *validity_warnings(_timed(trials), asked.baseline),
+            *validity_warnings(_timed(trials), claims.baseline),
             *_other_plans(trials),
         ],
     )
@@ -212,38 +212,38 @@ def _other_plans(trials: Sequence[Trial]) -> list[ValidityWarning]:
     """Warn of each arm whose executors were not the same in all its runs."""
     plans: dict[str, list[str]] = {}
     for trial in trials:
-        own = plans.setdefault(trial.arm, [])
-        if trial.counted_s is not None and trial.plan is not None and trial.plan not in own:
-            own.append(trial.plan)
+        of_arm = plans.setdefault(trial.arm, [])
+        if trial.counted_s is not None and trial.plan is not None and trial.plan not in of_arm:
+            of_arm.append(trial.plan)
     return [
         ValidityWarning(
             "other-plan",
-            f"{name} did not run with the same executors each time ({own[0]}, and later {own[1]}), "
-            "for example because another application started or ended: compare again on an idle "
-            "machine",
+            f"{name} did not run with the same executors each time ({of_arm[0]}, and later "
+            f"{of_arm[1]}), for example because another application started or ended: compare "
+            "again on an idle machine",
         )
-        for name, own in plans.items()
-        if len(own) > 1
+        for name, of_arm in plans.items()
+        if len(of_arm) > 1
     ]
 
 
 def certain(head: ComparisonHead, trials: Sequence[Trial]) -> bool:
     """Return whether each arm that runs is shown to be faster, slower or equal to the baseline."""
-    asked = _Claims.of(head, CONFIDENCE)
-    judged = [_arm(n, None, asked, trials) for n in head.running if n != head.baseline]
+    claims = _Claims.of(head, CONFIDENCE)
+    judged = [_arm(n, None, claims, trials) for n in head.running if n != head.baseline]
     return bool(judged) and all(arm.against in _CERTAIN for arm in judged)
 
 
 _CERTAIN = ("faster", "slower", "equal")
 
 
-def _arm(name: str, skipped: str | None, asked: _Claims, trials: Sequence[Trial]) -> ComparedArm:
+def _arm(name: str, skipped: str | None, claims: _Claims, trials: Sequence[Trial]) -> ComparedArm:
     """Return one arm, of its measured runs; a failure counts in a warm-up too."""
     if skipped:
         return ComparedArm(name, [], skipped=skipped)
-    own = [trial for trial in trials if trial.arm == name]
-    failures = [trial.failure for trial in own if trial.failure is not None] or None
-    seconds = [trial.counted_s for trial in own if trial.counted_s is not None]
+    of_arm = [trial for trial in trials if trial.arm == name]
+    failures = [trial.failure for trial in of_arm if trial.failure is not None] or None
+    seconds = [trial.counted_s for trial in of_arm if trial.counted_s is not None]
     if not seconds:
         return ComparedArm(name, [], failures=failures)
     arm = ComparedArm(
@@ -254,45 +254,45 @@ def _arm(name: str, skipped: str | None, asked: _Claims, trials: Sequence[Trial]
         min_s=min(seconds),
         max_s=max(seconds),
         measures=_medians(name, trials),
-        cpu=_cpu(name, asked, trials),
-        counts=_counts(name, asked, trials) or None,
+        cpu=_cpu(name, claims, trials),
+        counts=_counts(name, claims, trials) or None,
     )
-    ratio, kind = _against(name, asked, counted_times(trials))
+    ratio, kind = _against(name, claims, counted_times(trials))
     return replace(arm, ratio=ratio, against=kind)
 
 
 def _against(
-    name: str, asked: _Claims, values: Mapping[tuple[str, int], float]
+    name: str, claims: _Claims, values: Mapping[tuple[str, int], float]
 ) -> tuple[PairedRatio | None, str | None]:
     """Return the ratio of an arm's values to the baseline's, and what it shows."""
-    mine, base = _paired(name, asked.baseline, values)
-    if name == asked.baseline or not base:
+    mine, base = _paired(name, claims.baseline, values)
+    if name == claims.baseline or not base:
         return None, None
-    ratio, number = asked.ratio(mine, base)
+    ratio, number = claims.ratio(mine, base)
     low, high = ratio.interval or (None, None)
     return PairedRatio(ratio.value, number, low, high), against(ratio)
 
 
-def _cpu(name: str, asked: _Claims, trials: Sequence[Trial]) -> ArmCpu | None:
+def _cpu(name: str, claims: _Claims, trials: Sequence[Trial]) -> ArmCpu | None:
     """Return what the arm's runs used of the CPUs; None where that is not on record."""
     used = {(t.arm, t.repetition): _user_and_system(t) for t in trials}
     known = {at: cpu for at, cpu in used.items() if cpu is not None and sum(cpu) > 0}
-    own = [cpu for (arm, _), cpu in known.items() if arm == name]
-    if not own:
+    of_arm = [cpu for (arm, _), cpu in known.items() if arm == name]
+    if not of_arm:
         return None
-    ratio, kind = _against(name, asked, {at: sum(cpu) for at, cpu in known.items()})
+    ratio, kind = _against(name, claims, {at: sum(cpu) for at, cpu in known.items()})
     return ArmCpu(
-        median_s=statistics.median(map(sum, own)),
-        user_s=statistics.median(user for user, _ in own),
-        system_s=statistics.median(system for _, system in own),
+        median_s=statistics.median(map(sum, of_arm)),
+        user_s=statistics.median(user for user, _ in of_arm),
+        system_s=statistics.median(system for _, system in of_arm),
         ratio=ratio,
         against=kind,
     )
 
 
-def _counts(name: str, asked: _Claims, trials: Sequence[Trial]) -> dict[str, ArmCount]:
+def _counts(name: str, claims: _Claims, trials: Sequence[Trial]) -> dict[str, ArmCount]:
     """Return of each count its median and its ratio; none where a run of either counted nothing."""
-    found = {}
+    counts = {}
     for one in COUNTS:
         known = {
             (t.arm, t.repetition): float(value)
@@ -300,12 +300,12 @@ def _counts(name: str, asked: _Claims, trials: Sequence[Trial]) -> dict[str, Arm
             if t.counted_s is not None
             and isinstance(value := (t.measures or {}).get(one.key), int | float)
         }
-        own = [value for (arm, _), value in known.items() if arm == name]
-        if own:
-            theirs = [v for (arm, _), v in known.items() if arm in (name, asked.baseline)]
-            ratio = _against(name, asked, known)[0] if min(theirs) > 0 else None
-            found[one.key] = ArmCount(statistics.median(own), ratio)
-    return found
+        of_arm = [value for (arm, _), value in known.items() if arm == name]
+        if of_arm:
+            theirs = [v for (arm, _), v in known.items() if arm in (name, claims.baseline)]
+            ratio = _against(name, claims, known)[0] if min(theirs) > 0 else None
+            counts[one.key] = ArmCount(statistics.median(of_arm), ratio)
+    return counts
 
 
 def _user_and_system(trial: Trial) -> tuple[float, float] | None:
@@ -335,11 +335,14 @@ def counted_times(trials: Sequence[Trial]) -> dict[tuple[str, int], float]:
     return {(t.arm, t.repetition): t.counted_s for t in trials if t.counted_s is not None}
 
 
-def _medians(name: str, trials: Sequence[Trial]) -> dict[str, Measured[float]]:
+def _medians(name: str, trials: Sequence[Trial]) -> dict[str, Measured[float]] | None:
+    """Return the medians of what was measured; None of an arm whose runs are not on record."""
     runs = [trial.measures for trial in _counted(name, trials)]
+    if all(measures is None for measures in runs):
+        return None
     known = medians((one.key for one in (*MEASURES, *COUNTED, *KEPT)), runs)
-    asked = {one.key: known.get(one.key, Absent("not recorded")) for one in MEASURES}
-    return {**asked, **{key: one for key, one in known.items() if not isinstance(one, Absent)}}
+    shown = {one.key: known.get(one.key, Absent("not recorded")) for one in MEASURES}
+    return {**shown, **{key: one for key, one in known.items() if not isinstance(one, Absent)}}
 
 
 def _counted(name: str, trials: Sequence[Trial]) -> list[Trial]:
@@ -352,37 +355,37 @@ def _values(name: str, key: str, trials: Sequence[Trial]) -> list[float]:
 
 
 def _verdict(
-    arms: Sequence[ComparedArm], asked: _Claims, trials: Sequence[Trial], number: str
+    arms: Sequence[ComparedArm], claims: _Claims, trials: Sequence[Trial], number: str
 ) -> ComparisonVerdict:
-    baseline, confidence = asked.baseline, asked.confidence
+    baseline, confidence = claims.baseline, claims.confidence
     failures = _failures(arms)
     if not any(arm.seconds for arm in arms if arm.name == baseline):
         return ComparisonVerdict(None, _without_baseline(baseline, trials, number), failures)
     judged = [(arm, arm.ratio) for arm in arms if arm.ratio is not None]
     faster = [(arm, ratio) for arm, ratio in judged if arm.against == "faster"]
     if faster:
-        best, ratio = min(faster, key=lambda found: found[1].value)
+        best, ratio = min(faster, key=lambda judged_arm: judged_arm[1].value)
         sentence = f"{_advice(best.name)}: {claim(best, ratio, baseline, confidence)}."
-        binding = _binding(best, arms, trials, asked)
+        binding = _binding(best, arms, trials, claims)
         why = [binding] if binding else []
         why += moved(best.name, baseline, trials)
         return ComparisonVerdict(best.name, sentence, why + failures)
     if not judged:
         sentence = f"No verdict: no other arm finished in a repetition in which {baseline} did."
         return ComparisonVerdict(None, sentence, failures)
-    claims = "; ".join(claim(arm, ratio, baseline, confidence) for arm, ratio in judged)
+    texts = "; ".join(claim(arm, ratio, baseline, confidence) for arm, ratio in judged)
     slower = [arm.name for arm, _ in judged if arm.against == "slower"]
     why = [line for name in slower for line in moved(name, baseline, trials)]
     undecided = [(arm, ratio) for arm, ratio in judged if arm.against == "undecided"]
     if undecided:
         why += [line for arm, ratio in undecided for line in _more(arm, ratio)]
         cpu = [words for arm, _ in undecided for words in _cpu_claim(arm, baseline, confidence)]
-        sentence = "; ".join([f"Undecided: {claims}", *cpu])
+        sentence = "; ".join([f"Undecided: {texts}", *cpu])
         return ComparisonVerdict(None, f"{sentence}.", why + failures)
     others = {arm.name for arm, _ in judged}
     unbound = baseline == "native" and others <= {"plan", "tuned"}
     advice = "Stay with local[*]" if unbound else _advice(baseline)
-    sentence = f"{advice}: no arm is shown to be faster than {baseline}: {claims}."
+    sentence = f"{advice}: no arm is shown to be faster than {baseline}: {texts}."
     return ComparisonVerdict(baseline, sentence, why + failures)
 
 
@@ -467,7 +470,7 @@ def _more(arm: ComparedArm, ratio: PairedRatio) -> list[str]:
 
 
 def _binding(
-    best: ComparedArm, arms: Sequence[ComparedArm], trials: Sequence[Trial], asked: _Claims
+    best: ComparedArm, arms: Sequence[ComparedArm], trials: Sequence[Trial], claims: _Claims
 ) -> str | None:
     """Return whether the binding itself pays, or only the partitioning.
 
@@ -480,7 +483,7 @@ def _binding(
     mine, base = pairs(best.name, "unbound", trials)
     if not base:
         return None
-    ratio, _ = asked.ratio(mine, base)
+    ratio, _ = claims.ratio(mine, base)
     kind = against(ratio)
     words = f"{best.name} against unbound: {ratio.value:.2f} of its time"
     if ratio.interval is not None:

@@ -34,7 +34,7 @@ AS_IS, FIXED = "as-is", "fixed:"
 #: The words of an arm whose executors are not bound.
 UNBOUND = ("--bind", "none")
 #: Settings that would silently make all ways of running the same.
-_LEVELLING = {"spark.hearth.binding": "off", "spark.hearth.launcher": "docker"}
+_EQUALISING = {"spark.hearth.binding": "off", "spark.hearth.launcher": "docker"}
 BALANCING = Path("/proc/sys/kernel/numa_balancing")
 _ANSWER_S = 20
 
@@ -80,7 +80,7 @@ class Arm:
         return (self.master or "local-numa").startswith("local-numa")
 
 
-def chosen(
+def arms_named(
     names: list[str], setting: Path = BALANCING, tuned: Callable[[], Arm] | None = None
 ) -> list[Arm]:
     """Return the arms of these names; raise UserError for an unknown or repeated one.
@@ -99,7 +99,7 @@ def chosen(
     return [tuned() if tuned and name == "tuned" else _arm(name, names, setting) for name in names]
 
 
-def fixes(names: Sequence[str], planned: Callable[[str], Switched]) -> list[Arm]:
+def fixing_arms(names: Sequence[str], planned: Callable[[str], Switched]) -> list[Arm]:
     """Return the machine as it is, and with each of some findings of the doctor's fixed, as arms.
 
     planned: what fixing a finding changes; raises UserError where it cannot be changed here.
@@ -121,7 +121,7 @@ def _fixed(name: str, planned: Callable[[str], Switched]) -> Arm:
         return Arm(name, skipped=str(error).removeprefix("--fix: "))
 
 
-def versions(
+def version_arms(
     way: str, one: Sequence[str], other: Sequence[str], setting: Path = BALANCING
 ) -> list[Arm]:
     """Return two applications, with their arguments, as arms that both run in one way."""
@@ -143,9 +143,9 @@ def versions(
     ]
 
 
-def refuse_levelling(settings: Mapping[str, str]) -> None:
+def reject_settings_that_equalise_arms(settings: Mapping[str, str]) -> None:
     """Raise UserError for a user setting that would override what an arm sets."""
-    for key, value in _LEVELLING.items():
+    for key, value in _EQUALISING.items():
         if settings.get(key, "").strip().lower() == value:
             raise UserError(
                 f"{key}: '{value}' would apply to every run and hide the comparison: leave it out"
@@ -190,24 +190,24 @@ def configured(
 
 
 def tuned_arm(
-    found: TunedConfig | None,
+    config: TunedConfig | None,
     name: str,
     settings: Mapping[str, str],
     typed: Collection[str | None],
     home: Path,
 ) -> Arm:
     """Return `hearth tune`'s best for the application of this name; settings: the user's own."""
-    if found is None:
+    if config is None:
         reason = f"no tuning result for '{name}' on this machine: run 'hearth tune {name}' first"
         return Arm("tuned", skipped=reason)
-    size = f"local-numa[{found['executors']}x{found['cores']}]" if found["executors"] else None
-    words = UNBOUND if found["unbound"] else ()
-    arm = Arm("tuned", words, master=found["master"] or size or "local-numa")
+    size = f"local-numa[{config['executors']}x{config['cores']}]" if config["executors"] else None
+    words = UNBOUND if config["unbound"] else ()
+    arm = Arm("tuned", words, master=config["master"] or size or "local-numa")
     java = {
         key: " ".join(filter(None, [settings.get(key), flag]))
-        for key, flag in found["java"].items()
+        for key, flag in config["java"].items()
     }
-    return configured(arm, {**found["conf"], **java}, settings, typed, home)
+    return configured(arm, {**config["conf"], **java}, settings, typed, home)
 
 
 def cannot_switch(setting: Path = BALANCING) -> str | None:
@@ -276,14 +276,21 @@ def profile_words(arm: Arm, line: SubmitLine) -> list[str]:
 
     Under a master that hearth does not plan for, what only a plan takes is dropped.
     """
-    kept = replace(line, options=tuple(o for o in line.options if o.name != "--master"))
+    without_master = replace(line, options=tuple(o for o in line.options if o.name != "--master"))
     master = arm.master or line.last("--master")
     named = ["--master", master] if master is not None else []
     planned = master is None or master.startswith("local-numa")
-    own = [*line.asked.to_words(), *arm.words] if planned else []
+    planning = [*line.planning.to_words(), *arm.words] if planned else []
     confs = [word for key, value in arm.conf for word in ("--conf", f"{key}={value}")]
     application = marked_application(arm.application or line.application)
-    return [*own, *named, *kept.option_words, *properties_words(arm), *confs, *application]
+    return [
+        *planning,
+        *named,
+        *without_master.option_words,
+        *properties_words(arm),
+        *confs,
+        *application,
+    ]
 
 
 def workload_words(arm: Arm) -> list[str]:

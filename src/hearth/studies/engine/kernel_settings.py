@@ -98,7 +98,7 @@ def prefetchers_off(
     Raises UserError where the processor does not keep what was written.
     """
     places = [devices / str(cpu) / "msr" for cpu in cpus]
-    before = [SavedSetting(place, REGISTER, _read(place)) for place in places]
+    before = [SavedSetting(device, REGISTER, _read(device)) for device in places]
     wanted = [SavedSetting(cell.path, REGISTER, _with(cell.value, names)) for cell in before]
     with contextlib.ExitStack() as stack:
         try:

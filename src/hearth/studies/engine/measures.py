@@ -38,16 +38,16 @@ def medians(
     keys: Iterable[str], runs: Sequence[Mapping[str, Measured[float]] | None]
 ) -> dict[str, Measured[float]]:
     """Return the median of each measure over these runs; a reason where no run has it."""
-    found: dict[str, Measured[float]] = {}
+    by_name: dict[str, Measured[float]] = {}
     for key in keys:
         values = [measures.get(key) for measures in runs if measures is not None]
         numbers = [float(v) for v in values if isinstance(v, int | float)]
         reasons = [v for v in values if isinstance(v, Absent)]
         if numbers:
-            found[key] = statistics.median(numbers)
+            by_name[key] = statistics.median(numbers)
         elif reasons:
-            found[key] = reasons[0]
-    return found
+            by_name[key] = reasons[0]
+    return by_name
 
 
 def whole_cpu(end: End | None, cpus: int | None) -> dict[str, Measured[float]]:
@@ -56,14 +56,14 @@ def whole_cpu(end: End | None, cpus: int | None) -> dict[str, Measured[float]]:
     With their shares of the time of the CPUs that it was allowed to use, and what it left idle.
     """
     if end is None or end.cpu_user_s is None or end.cpu_system_s is None:
-        before = Absent("not on record: kept by an earlier hearth")
+        before = Absent("not on record")
         return {"cpu_user_s": before, "cpu_system_s": before}
-    found = {"cpu_user_s": end.cpu_user_s, "cpu_system_s": end.cpu_system_s}
+    cpu_s = {"cpu_user_s": end.cpu_user_s, "cpu_system_s": end.cpu_system_s}
     if cpus is None or not end.wall_s:
-        return {**found}
-    user, system = (seconds / (end.wall_s * cpus) for seconds in found.values())
+        return {**cpu_s}
+    user, system = (seconds / (end.wall_s * cpus) for seconds in cpu_s.values())
     idle = max(0.0, 1 - user - system)
-    return {**found, "user_share": user, "system_share": system, "idle_share": idle}
+    return {**cpu_s, "user_share": user, "system_share": system, "idle_share": idle}
 
 
 def measured(analysis: Analysis, cpus: int | None) -> dict[str, Measured[float]]:
@@ -102,15 +102,15 @@ def _counted(analysis: Analysis) -> dict[str, Measured[float]]:
     numa_hint_faults_local of /proc/vmstat): a sample, of every program of the machine.
     """
     total = {} if isinstance(analysis.metrics, Absent) else analysis.metrics.total
-    found: dict[str, Measured[float]] = {
+    counted: dict[str, Measured[float]] = {
         name: one.value for name, one in total.items() if not isinstance(one, Absent)
     }
-    if "remote_loads" not in found and not isinstance(analysis.vmstat, Absent):
+    if "remote_loads" not in counted and not isinstance(analysis.vmstat, Absent):
         vmstat = analysis.vmstat
         faults, local = vmstat.get("numa_hint_faults"), vmstat.get("numa_hint_faults_local")
         if faults and local is not None:
-            found["remote_hint_faults"] = 1 - local / faults
-    return found
+            counted["remote_hint_faults"] = 1 - local / faults
+    return counted
 
 
 def _spilled_mb(analysis: Analysis) -> Measured[float]:
@@ -129,11 +129,11 @@ def _sql_shuffle_mb(analysis: Analysis) -> Measured[float]:
 
 def bandwidth_share(analysis: Analysis) -> Measured[float]:
     """Return the share of the sustained memory bandwidth that a run used on average."""
-    found = analysis.timeline.bandwidth
-    if isinstance(found, Absent):
-        return found
+    bandwidth = analysis.timeline.bandwidth
+    if isinstance(bandwidth, Absent):
+        return bandwidth
     rates, most = [], []
-    for node in found.nodes.values():
+    for node in bandwidth.nodes.values():
         if isinstance(node.sustained_gb_s, Absent):
             return node.sustained_gb_s
         known = [rate for rate in node.gb_s if rate is not None]
@@ -211,8 +211,8 @@ def _metric(metrics: Measured[Metrics], name: str) -> Measured[float]:
     """Return a metric of the processor, of all processes together."""
     if isinstance(metrics, Absent):
         return metrics
-    found = metrics.total.get(name, Absent(f"{name} was not counted"))
-    return found if isinstance(found, Absent) else found.value
+    metric = metrics.total.get(name, Absent(f"{name} was not counted"))
+    return metric if isinstance(metric, Absent) else metric.value
 
 
 def _bandwidth(bandwidth: Measured[Bandwidth]) -> Measured[float]:

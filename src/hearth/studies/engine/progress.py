@@ -105,7 +105,7 @@ class Pace:
             lambda other: True,
         )
         alike = ([seconds for other, seconds in self.taken if like(other)] for like in likes)
-        return statistics.mean(next(found for found in alike if found))
+        return statistics.mean(next(durations for durations in alike if durations))
 
 
 @contextmanager

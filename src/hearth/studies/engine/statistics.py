@@ -30,23 +30,6 @@ _MOST_LOGARITHM = 700.0
 
 
 @dataclass(frozen=True)
-class Spread:
-    """The middle and the ends of some measured values, in their own unit."""
-
-    median: float
-    least: float
-    most: float
-    number: int
-
-    @staticmethod
-    def of(values: Sequence[float]) -> "Spread":
-        """Raise ValueError where there is no value: no spread is invented."""
-        if not values:
-            raise ValueError("no value was measured")
-        return Spread(statistics.median(values), min(values), max(values), len(values))
-
-
-@dataclass(frozen=True)
 class Ratio:
     """A ratio of paired times; the interval is None where there are too few pairs for one."""
 
@@ -151,10 +134,10 @@ def _by_ranks(
     means = np.sort((given[..., one] + given[..., other]) / 2, axis=-1)
     tail = (1 - confidence) / 2
     below = _rank_sums(pairs)
-    place = int(np.searchsorted(below, tail, side="right"))
-    share = (tail - below[place - 1]) / (below[place] - below[place - 1])
-    low = means[..., place - 1] * (1 - share) + means[..., place] * share
-    high = means[..., -place] * (1 - share) + means[..., -place - 1] * share
+    rank = int(np.searchsorted(below, tail, side="right"))
+    share = (tail - below[rank - 1]) / (below[rank] - below[rank - 1])
+    low = means[..., rank - 1] * (1 - share) + means[..., rank] * share
+    high = means[..., -rank] * (1 - share) + means[..., -rank - 1] * share
     return np.median(means, axis=-1), low, high
 
 
@@ -207,12 +190,12 @@ def _crossing(bound: float, looks: tuple[int, ...]) -> float:
     import numpy as np
 
     places, weights = np.polynomial.legendre.leggauss(80)
-    here, density, before = np.zeros(1), np.ones(1), 0
+    points, density, before = np.zeros(1), np.ones(1), 0
     for look in looks:
         end, spread = bound * look**0.5, (look - before) ** 0.5
-        steps = (end * places[:, None] - here[None, :]) / spread
+        steps = (end * places[:, None] - points[None, :]) / spread
         arriving = np.exp(-(steps**2) / 2) / (spread * (2 * np.pi) ** 0.5)
-        here, density, before = end * places, end * weights * (arriving @ density), look
+        points, density, before = end * places, end * weights * (arriving @ density), look
     return 1 - float(density.sum())
 
 

@@ -10,7 +10,7 @@ import contextlib
 import os
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -19,7 +19,6 @@ from typing import Any, Generic, Self, TypeVar
 from hearth.base.absent import Absent
 from hearth.base.codec import append_line, parse, raw_lines, read_typed, reason, to_json, typed
 from hearth.base.errors import UserError
-from hearth.base.private_files import private_directory
 from hearth.base.redaction import Redaction, is_redacted
 from hearth.record.schema import RecordHead, Setting
 from hearth.record.store import (
@@ -31,6 +30,7 @@ from hearth.record.store import (
     the_only,
     write_document,
 )
+from hearth.studies.engine.trial import Trial
 
 T = TypeVar("T")
 Head = TypeVar("Head")
@@ -46,18 +46,15 @@ _COMMAND = "command.json"
 
 @dataclass(frozen=True)
 class StudyKind:
-    """A kind of study, and where it lies: `studies/FOLDER/ID/`, a file for its head, one for lines.
-
-    name: what people call one.
-    head: the file of the head; empty where that is the first line of the journal, which is then all
-    that there is: a file of this suffix.
-    """
+    """A kind of study, in `studies/FOLDER/ID/`. name: what people call one."""
 
     name: str
     folder: str
-    head: str = ""
-    lines: str = ""
-    suffix: str = ""
+
+    @property
+    def head(self) -> str:
+        """The file of the head."""
+        return f"{self.name}.json"
 
     def home(self, state_home: Path) -> Path:
         """Return where new ones are made."""
@@ -66,49 +63,32 @@ class StudyKind:
     def directories(self, state_home: Path) -> list[Path]:
         """Return the directories of all studies, oldest first: an id begins with its start time."""
         home = self.home(state_home)
-        studies = (
-            [path for path in home.iterdir() if not path.name.startswith(".")]
-            if home.is_dir()
-            else []
-        )
-        return sorted(path for path in studies if path.name.endswith(self.suffix))
+        if not home.is_dir():
+            return []
+        return sorted(path for path in home.iterdir() if not path.name.startswith("."))
 
     def kept(self, state_home: Path) -> list[Path]:
         """Return the directories that have a head, oldest first."""
         return [path for path in self.directories(state_home) if (path / self.head).is_file()]
 
-    def id_of(self, path: Path) -> str:
-        """Return the id of one that is kept there."""
-        return path.name.removesuffix(self.suffix)
-
     def find(self, state_home: Path, name: str) -> Path | None:
-        """Return the one that a name stands for, as `find_record` does for records.
-
-        The last is the last that a command began: other studies may have made later ones.
-        """
+        """Return the one that a name stands for, as `find_record` does for records."""
+        directories = self.kept(state_home)
         if name == LAST:
-            kept = self.kept(state_home)
-            own = [path for path in kept if (path / _COMMAND).is_file()]
-            return next(reversed(own or kept), None)
-        ids = [self.id_of(path) for path in self.kept(state_home)]
-        found = the_only(name, f"{self.name}s", ids)
-        return None if found is None else self.directory(state_home, found)
-
-    def directory(self, state_home: Path, number: str) -> Path:
-        """Return the path for an id, whether it exists or not."""
-        return self.home(state_home) / f"{number}{self.suffix}"
+            return directories[-1] if directories else None
+        number = the_only(name, f"{self.name}s", [path.name for path in directories])
+        return None if number is None else self.home(state_home) / number
 
 
-COMPARE = StudyKind("comparison", "compare", "comparison.json", "runs.jsonl")
-CHARACTERISE = StudyKind(
-    "characterisation", "characterise", "characterisation.json",
-    "questions.jsonl",
-)  # fmt: skip
-TUNE = StudyKind("tune", "tune", "tune.json", "trials.jsonl")
-COLOCATE = StudyKind("colocation", "colocate", "colocation.json", "rounds.jsonl")
-STUDY = StudyKind("study", "published", "study.json", "steps.jsonl")
-BENCH = StudyKind("series", "bench", suffix=".jsonl")
+COMPARE = StudyKind("comparison", "compare")
+CHARACTERISE = StudyKind("characterisation", "characterise")
+TUNE = StudyKind("tune", "tune")
+COLOCATE = StudyKind("colocation", "colocate")
+STUDY = StudyKind("study", "published")
+BENCH = StudyKind("series", "bench")
 KINDS = (COMPARE, CHARACTERISE, TUNE, COLOCATE, STUDY, BENCH)
+#: The journal of a study.
+TRIALS = "trials.jsonl"
 
 
 @dataclass(frozen=True)
@@ -145,12 +125,6 @@ class Journal:
         self.file = file
         self.redaction = Redaction.of({}) if redaction is None else redaction
 
-    def begin(self, head: object) -> None:
-        """Add the first line, in a directory that is made where it is missing. Raises OSError."""
-        if not self.file.parent.exists():
-            private_directory(self.file.parent)
-        append_line(self.file, self.redaction.document(to_json(head)))
-
     def keep(self, line: object) -> None:
         """Add a result, on the disk before this returns; say so where it does not fit."""
         try:
@@ -177,12 +151,8 @@ class Journal:
             remedy = f"{reason(error)}; {REMEDY}"
             raise UserError(f"'{self.file}' cannot be repaired: {remedy}") from error
 
-    def head(self, kind: type[T]) -> T:
-        """Return the first line, which says what the journal is of. Raises OSError, ValueError."""
-        return typed(parse((raw_lines(self.file) or [b""])[0]), kind)
-
-    def read(self, kind: type[T], first: int = 1) -> list[T]:
-        """Return the lines from this number on; none of a missing file.
+    def read(self, kind: type[T]) -> list[T]:
+        """Return the lines; none of a missing file.
 
         Damaged ones are named and left out. Raises UserError where the file cannot be read.
         """
@@ -191,7 +161,7 @@ class Journal:
         except (OSError, ValueError) as error:
             raise UserError(f"'{self.file}' cannot be read: {reason(error)}; {REMEDY}") from error
         rows = []
-        for number, line in enumerate(lines[first - 1 :], start=first):
+        for number, line in enumerate(lines, start=1):
             try:
                 rows.append(typed(parse(line), kind))
             except ValueError as error:
@@ -218,32 +188,43 @@ def started_now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
-class Study(Generic[Head, Line]):
-    """One study: what is asked, and the lines of its journal, of the trials that have ended.
+@dataclass(frozen=True)
+class Listed:
+    """What a list of studies shows of one: its subject, its arms or the like, and its start."""
 
-    A subclass says its kind, and of which dataclasses head and lines are.
+    started: str
+    application: str
+    asked: list[str]
+
+
+@dataclass(frozen=True)
+class ListedHead:
+    """The part of a head's file that a list reads: other parts need the libraries of the study."""
+
+    listed: Listed
+
+
+class Study(ABC, Generic[Head, Line]):
+    """A study: what is asked, and the lines of its journal, of the trials that have ended.
+
+    It has a directory below the state directory, whose name is its id. A subclass says its kind,
+    and of which dataclasses head and lines are.
     """
 
     kind: StudyKind
     head_type: type[Head]
     line_type: type[Line]
 
-    def __init__(self, head: Head, journal: Journal, lines: Iterable[Line] = ()) -> None:
-        self.head, self.journal, self.lines = head, journal, list(lines)
+    def __init__(self, directory: Path, head: Head, redaction: Redaction | None = None) -> None:
+        self.directory, self.head = directory, head
+        self.journal = Journal(directory / TRIALS, redaction)
+        self.trials: list[Line] = []
+        self._first: Record | None = None
 
     def keep(self, line: Line) -> None:
         """Put a line on the disk, before the next trial begins."""
         self.journal.keep(line)
-        self.lines.append(line)
-
-
-class StudyDirectory(Study[Head, Line], ABC):
-    """A study with a directory below the state directory, whose name is its id."""
-
-    def __init__(self, directory: Path, head: Head, redaction: Redaction | None = None) -> None:
-        super().__init__(head, Journal(directory / self.kind.lines, redaction))
-        self.directory = directory
-        self._first: Record | None = None
+        self.trials.append(line)
 
     @property
     def state_home(self) -> Path:
@@ -258,53 +239,54 @@ class StudyDirectory(Study[Head, Line], ABC):
         name: str,
         head: Callable[[str], Head],
         opening: "Opening",
-        asked: Mapping[str, object] | None = None,
+        identity: Mapping[str, object] | None = None,
     ) -> Self:
         """Make a new one, or go on with that of `opening.resume`.
 
-        name: what its id is made of. head: of an id. asked: what must be the same for it to go on;
-        None for what the head says. Raises UserError where it cannot be written, or was asked for
-        in another way.
+        name: what its id is made of. head: of an id. identity: what must be the same for it to go
+        on; None for what the head says. Raises UserError where it cannot be written, or was asked
+        for in another way.
         """
         if opening.resume is not None:
             directory = to_resume(cls.kind, state_home, opening.resume)
-            now = cls.asked(head(directory.name)) if asked is None else asked
+            now = cls.identity(head(directory.name)) if identity is None else identity
             return cls._reopened(directory, now, opening.redaction)
         home = cls.kind.home(state_home)
         try:
             directory = named_directory(home, name)
         except OSError as error:
             raise _unwritable(home, error) from error
-        found = cls(directory, head(directory.name), opening.redaction)
+        study = cls(directory, head(directory.name), opening.redaction)
         try:
-            found.write_head()
+            study.write_head()
         except OSError as error:
             with contextlib.suppress(OSError):
                 directory.rmdir()
             raise _unwritable(directory, error) from error
         if opening.typed is not None:
-            found.keep_command(opening.typed)
-        return found
+            study.keep_command(opening.typed)
+        return study
 
     @classmethod
     def _reopened(
-        cls, directory: Path, asked: Mapping[str, object], redaction: Redaction | None
+        cls, directory: Path, identity: Mapping[str, object], redaction: Redaction | None
     ) -> Self:
-        found = cls.read(directory)
-        for name, value in cls.asked(found.head).items():
-            if value != asked[name]:
+        study = cls.read(directory)
+        for name, value in cls.identity(study.head).items():
+            if value != identity.get(name):
                 has = f"{directory.name} has {name} {_words(value)}"
                 raise UserError(
-                    f"--resume: {has}, not {_words(asked[name])}: "
+                    f"--resume: {has}, not {_words(identity.get(name))}: "
                     "repeat its command as it was, or leave out --resume"
                 )
-        found.journal = Journal(found.journal.file, redaction)
-        found.journal.cut_torn_line()
-        return found
+        study.journal = Journal(study.journal.file, redaction)
+        study.journal.cut_torn_line()
+        return study
 
     def write_head(self) -> None:
         """Write the head over an older one. Raises OSError."""
-        write_document(self.directory / self.kind.head, to_json(self.head))
+        head = {**to_json(self.head), "listed": to_json(self.listed(self.head))}
+        write_document(self.directory / self.kind.head, head)
 
     def keep_command(self, words: Iterable[str]) -> None:
         """Keep what was typed, so that `--resume` alone goes on with it. Raises OSError."""
@@ -314,22 +296,30 @@ class StudyDirectory(Study[Head, Line], ABC):
     @classmethod
     def read(cls, directory: Path) -> Self:
         """Read one from disk; raises UserError where there is none. A torn line does not count."""
-        found = cls(directory, read_typed(directory / cls.kind.head, cls.head_type, REMEDY))
-        found.lines = [line for line in found.journal.read(cls.line_type) if found.fits(line)]
-        return found
+        study = cls(directory, read_typed(directory / cls.kind.head, cls.head_type, REMEDY))
+        study.trials = [line for line in study.journal.read(cls.line_type) if study.fits(line)]
+        return study
 
     @staticmethod
     @abstractmethod
-    def asked(head: Any) -> dict[str, object]:
+    def identity(head: Any) -> dict[str, object]:
         """Return what must be the same for a study to go on, by the name that people read."""
+
+    @staticmethod
+    @abstractmethod
+    def listed(head: Any) -> Listed:
+        """Return what a list of studies shows."""
 
     def fits(self, line: Line) -> bool:
         """Return whether a line that was read belongs to this head."""
         return True
 
-    def records(self) -> Iterable[str | None]:
-        """Return the ids of the records of its trials that ended well; none if others make them."""
-        return ()
+    def records(self) -> Iterator[str | None]:
+        """Yield the ids of the records of its runs that ended well."""
+        for trial in self.trials:
+            if isinstance(trial, Trial):
+                each = [trial] if trial.runs is None else [run.trial for run in trial.runs]
+                yield from (one.record for one in each if one.seconds is not None)
 
     def check_alike(self, record: Record, besides: Collection[str] = ()) -> None:
         """Raise UserError, naming what differs, where a run's machine is not the first one's.
@@ -338,7 +328,9 @@ class StudyDirectory(Study[Head, Line], ABC):
         """
         if self._first is None:
             there = [records_home(self.state_home) / name for name in self.records() if name]
-            self._first = next((read_record(place) for place in there if place.is_dir()), record)
+            self._first = next(
+                (read_record(directory) for directory in there if directory.is_dir()), record
+            )
         refuse_unlike(self._first, record, besides)
 
 
@@ -347,24 +339,23 @@ def kept_words(kind: StudyKind, state_home: Path, number: str) -> list[str]:
     directory = to_resume(kind, state_home, number)
     name, option = directory.name, f"--resume {directory.name}"
     if not (directory / _COMMAND).is_file():
-        made = f"{name} was made by another study, or its command was not kept"
-        raise UserError(f"--resume: {made}: resume that study, or type the command, with {option}")
+        raise UserError(f"--resume: the command of {name} was not kept: type it, with {option}")
     return read_typed(directory / _COMMAND, TypedCommand, REMEDY).again(name, option)
 
 
 def to_resume(kind: StudyKind, state_home: Path, number: str) -> Path:
     """Return where the study of this id is kept; raise UserError for an id of none."""
-    found = kind.find(state_home, number)
-    if found is None:
+    directory = kind.find(state_home, number)
+    if directory is None:
         none = f"no {kind.name} has the id '{number}'"
         raise UserError(f"--resume: {none}: 'hearth runs' lists them")
-    return found
+    return directory
 
 
 def refuse_unlike(first: Record, other: Record, besides: Collection[str] = ()) -> None:
     """Raise UserError, naming the setting and both values, for runs that cannot be compared."""
-    for place in _ALIKE:
-        theirs, ours = _settings(first.head, place), _settings(other.head, place)
+    for part in _ALIKE:
+        theirs, ours = _settings(first.head, part), _settings(other.head, part)
         for name in sorted({*theirs, *ours} - {*_CHANGED, *besides}):
             if theirs.get(name) != ours.get(name):
                 raise UserError(
@@ -374,8 +365,8 @@ def refuse_unlike(first: Record, other: Record, besides: Collection[str] = ()) -
                 )
 
 
-def _settings(head: RecordHead, place: str) -> Mapping[str, Any]:
-    return dict(getattr(head, place))
+def _settings(head: RecordHead, part: str) -> Mapping[str, Any]:
+    return dict(getattr(head, part))
 
 
 def _shown(value: Any) -> str:
@@ -388,6 +379,6 @@ def _words(value: object) -> str:
     return f"'{' '.join(map(str, value))}'" if isinstance(value, list | tuple) else str(value)
 
 
-def _unwritable(place: Path, error: OSError) -> UserError:
-    what = f"'{place}' cannot be written: {error.strerror}"
+def _unwritable(path: Path, error: OSError) -> UserError:
+    what = f"'{path}' cannot be written: {error.strerror}"
     return UserError(f"{what}; make room, or set HEARTH_STATE to a writable directory")

@@ -65,13 +65,13 @@ class ApplicationTarget:
     def run(self, turn: Turn, arm: Arm, record: Path, log: Path) -> Trial:
         with working(f"{self.name} runs"):
             code = run_child([*on_record(arm, record), *profile_words(arm, self.line)], {}, log)
-        kept = kept_id(record)
+        number = kept_id(record)
         if code:
             why = f"ended with {code}: {logs.reason(logs.lines_of(log))} (log: {log})"
-            return Trial(turn, failure=why, record=kept)
-        if kept is None:
+            return Trial(turn, failure=why, record=number)
+        if number is None:
             return Trial(turn, failure=f"left no record (log: {log})")
-        return Trial(turn, seconds=read_record(record).wall_s, record=kept)
+        return Trial(turn, seconds=read_record(record).wall_s, record=number)
 
 
 @dataclass(frozen=True)
@@ -111,8 +111,8 @@ class WorkloadTarget:
             done = cases.run(self.offer, case, arm.master or self.master, program=program)
         except runner.RunError as failure:
             return Trial(turn, failure=str(failure), record=kept_id(record))
-        found = _trial(turn, done.document)
-        return replace(found, record=kept_id(record))
+        trial = _trial(turn, done.document)
+        return replace(trial, record=kept_id(record))
 
 
 def _trial(turn: Turn, document: dict[str, Any]) -> Trial:
@@ -145,11 +145,13 @@ def target_of(line: SubmitLine, verb: str) -> tuple[Target, Job | None]:
     name = line.application[0]
     if is_application(name):
         check_application(name)
-    found = targets(line)
-    if len(found) != 1:
-        names = ", ".join(target.name for target, _ in found[:3])
-        raise UserError(f"'{name}' is {len(found)} workloads: {verb} one of them, such as {names}")
-    return found[0]
+    all_targets = targets(line)
+    if len(all_targets) != 1:
+        names = ", ".join(target.name for target, _ in all_targets[:3])
+        raise UserError(
+            f"'{name}' is {len(all_targets)} workloads: {verb} one of them, such as {names}"
+        )
+    return all_targets[0]
 
 
 def targets(line: SubmitLine) -> list[tuple[Target, Job | None]]:

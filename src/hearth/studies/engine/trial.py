@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from hearth.base.absent import Measured
 from hearth.base.codec import LEFT_OUT
 from hearth.base.durations import show_seconds
+from hearth.studies.models.space import Role
 from hearth.workloads.shapes import CaseResult, Seconds, Streaming
 
 #: By name what may explain a difference, of one run.
@@ -31,25 +32,47 @@ class Turn:
 
 
 @dataclass(frozen=True)
-class Trial:
-    """A run that ended: its seconds, or why it failed.
+class Choice:
+    """Why a tune made a trial. configuration: its index.
 
-    record: the id of its record. plan: the executors that ran, in a few words. answer: what the
-    check of a workload's answer says. result: the whole document of a workload. stopped: it was
-    ended on purpose, which `failure` says. ramp_up_end_ms: of a stream, since 1970; not kept.
+    expected: low, middle and high of the forecast before it, in the objective's unit. gain: the
+    share of the best's time that it was expected to save.
+    """
+
+    configuration: int
+    role: Role
+    expected: list[float] | None = field(default=None, metadata=LEFT_OUT)
+    gain: float | None = field(default=None, metadata=LEFT_OUT)
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A run that ended, and a line of a study's journal: its seconds, or why it failed.
+
+    record: the id of its record. wall_s: from the start to the end of its application. stopped_s:
+    after how long it was ended on purpose. plan: the executors that ran, in a few words. answer:
+    what the check of a workload's answer says. result: the whole document of a workload.
+    ramp_up_end_ms: of a stream, since 1970. choice: of a tune. runs: of applications that ran
+    beside each other, each one's; split: their parts of the machine, and machine: what the kernel
+    counted of all of it, see `machine_counts`.
     """
 
     turn: Turn
-    seconds: float | None = None
-    failure: str | None = None
-    record: str | None = None
-    measures: Measures | None = None
-    plan: str | None = None
-    answer: str | None = None
-    streaming: Streaming | None = None
-    result: CaseResult | None = None
-    stopped: bool = False
-    ramp_up_end_ms: int | None = None
+    seconds: Seconds | None = field(default=None, metadata=LEFT_OUT)
+    failure: str | None = field(default=None, metadata=LEFT_OUT)
+    record: str | None = field(default=None, metadata=LEFT_OUT)
+    measures: dict[str, Measured[float]] | None = field(default=None, metadata=LEFT_OUT)
+    plan: str | None = field(default=None, metadata=LEFT_OUT)
+    answer: str | None = field(default=None, metadata=LEFT_OUT)
+    streaming: Streaming | None = field(default=None, metadata=LEFT_OUT)
+    result: CaseResult | None = field(default=None, metadata=LEFT_OUT)
+    wall_s: float | None = field(default=None, metadata=LEFT_OUT)
+    stopped_s: float | None = field(default=None, metadata=LEFT_OUT)
+    ramp_up_end_ms: int | None = field(default=None, metadata=LEFT_OUT)
+    choice: Choice | None = field(default=None, metadata=LEFT_OUT)
+    runs: list["ConcurrentRun"] | None = field(default=None, metadata=LEFT_OUT)
+    split: str | None = field(default=None, metadata=LEFT_OUT)
+    machine: dict[str, Measured[float]] | None = field(default=None, metadata=LEFT_OUT)
 
     @property
     def arm(self) -> str:
@@ -62,8 +85,9 @@ class Trial:
     @property
     def shown(self) -> str:
         """The trial in a few words, for progress."""
-        if self.stopped:
-            return f"{self.turn.shown}: {self.failure}"
+        if self.stopped_s is not None:
+            after = self.wall_s or self.stopped_s
+            return f"{self.turn.shown}: stopped after {after:.1f} s: it cannot be the best any more"
         if self.seconds is None:
             return f"{self.turn.shown}: failed: {self.failure}"
         answer = self.result["verdict"]["status"] if self.result else self.answer
@@ -77,27 +101,10 @@ class Trial:
 
 
 @dataclass(frozen=True)
-class TrialLine:
-    """A run that ended, as a journal keeps it: its seconds, or why it failed."""
+class ConcurrentRun:
+    """A run beside others: of which application, and when it began and ended, from the start."""
 
-    arm: str
-    repetition: int
-    record: str | None = None
-    seconds: Seconds | None = field(default=None, metadata=LEFT_OUT)
-    failure: str | None = field(default=None, metadata=LEFT_OUT)
-    measures: dict[str, Measured[float]] | None = field(default=None, metadata=LEFT_OUT)
-    plan: str | None = field(default=None, metadata=LEFT_OUT)
-    answer: str | None = field(default=None, metadata=LEFT_OUT)
-    streaming: Streaming | None = field(default=None, metadata=LEFT_OUT)
-
-    @staticmethod
-    def of(trial: Trial) -> "TrialLine":
-        kept = {name: getattr(trial, name) for name in _KEPT}
-        return TrialLine(trial.arm, trial.repetition, **kept)
-
-    def trial(self, subject: str) -> Trial:
-        turn = Turn(subject, self.arm, self.repetition)
-        return Trial(turn, **{name: getattr(self, name) for name in _KEPT})
-
-
-_KEPT = ("record", "seconds", "failure", "measures", "plan", "answer", "streaming")
+    member: int
+    start_s: float
+    end_s: float
+    trial: Trial

@@ -75,20 +75,20 @@ def validity_warnings(runs: Sequence[TimedRun], baseline: str) -> list[ValidityW
     names = list(dict.fromkeys(run.arm for run in runs))
     places = {name: [i for i, run in enumerate(runs) if run.arm == name] for name in names}
     centred = logs.copy()
-    for own in places.values():
-        centred[own] -= centred[own].mean()
+    for of_arm in places.values():
+        centred[of_arm] -= centred[of_arm].mean()
     first = _slow_first(runs, centred)
     later = [i for i, run in enumerate(runs) if first is None or run.repetition > 0]
     drift = _drift([runs[i] for i in later], centred[later])
-    found: list[ValidityWarning | None] = [first, drift]
+    warnings: list[ValidityWarning | None] = [first, drift]
     chance = CHANCE / len(names)
-    for name, own in places.items():
-        kept = [i for i in own if i in later]
-        found.append(_outlier([runs[i] for i in kept], logs[kept], chance))
-        found.append(_two_groups(name, logs[own], chance))
+    for name, of_arm in places.items():
+        kept = [i for i in of_arm if i in later]
+        warnings.append(_outlier([runs[i] for i in kept], logs[kept], chance))
+        warnings.append(_two_groups(name, logs[of_arm], chance))
         if name != baseline and baseline in places:
-            found.append(_own_state(name, baseline, runs, CHANCE / (len(names) - 1)))
-    return [warning for warning in found if warning is not None]
+            warnings.append(_own_state(name, baseline, runs, CHANCE / (len(names) - 1)))
+    return [warning for warning in warnings if warning is not None]
 
 
 def _slow_first(runs: Sequence[TimedRun], centred: "Array") -> ValidityWarning | None:
@@ -125,9 +125,9 @@ def _drift(runs: Sequence[TimedRun], centred: "Array") -> ValidityWarning | None
     order = np.arange(len(runs), dtype=np.float64)
     values = centred.copy()
     for name in set(names):
-        own = [i for i, other in enumerate(names) if other == name]
-        order[own] -= order[own].mean()
-        values[own] -= values[own].mean()
+        of_arm = [i for i, other in enumerate(names) if other == name]
+        order[of_arm] -= order[of_arm].mean()
+        values[of_arm] -= values[of_arm].mean()
     slope = float(order @ values / (order @ order))
     left = values - slope * order
     error = math.sqrt(float(left @ left) / freedom / float(order @ order))

@@ -67,7 +67,7 @@ class Nodes:
     def of(topology: Topology, allowed: bool) -> "Nodes":
         """Return the nodes of a machine; allowed: only those that this process may use."""
         cpus = set(parse_ids(topology.allowed.cpus if allowed else topology.cpus))
-        nodes = [found for node in topology.nodes if (found := cpus & set(parse_ids(node.cpus)))]
+        nodes = [usable for node in topology.nodes if (usable := cpus & set(parse_ids(node.cpus)))]
         packages = [cpus & set(parse_ids(package.cpus)) for package in topology.packages]
         counts = tuple(n for of in packages if (n := sum(bool(node & of) for node in nodes)))
         if not nodes or not counts:
@@ -76,12 +76,12 @@ class Nodes:
 
     def within(self, number: int) -> tuple[int, ...]:
         """Return how many of so many nodes each package has, filling the first packages first."""
-        left, found = number, []
+        left, counts = number, []
         for has in self.packages:
             if left > 0:
-                found.append(min(has, left))
+                counts.append(min(has, left))
                 left -= has
-        return tuple(found)
+        return tuple(counts)
 
 
 @dataclass(frozen=True)
@@ -114,17 +114,6 @@ def change(before: Cost, after: Cost, worth: BindingGain) -> tuple[float, float]
     part = after.part - before.part
     unsure = math.hypot(before.unsure, after.unsure) if before != after else 0.0
     return part * worth.mean, math.hypot(part * worth.deviation, unsure * worth.mean)
-
-
-def leave_one_out() -> list[tuple[str, float, float, float, float]]:
-    """Predict each published gain from the others: measured, and low, predicted, high."""
-    found = []
-    for name, measured in PUBLISHED.items():
-        worth = BindingGain.of([one for other, one in PUBLISHED.items() if other != name])
-        reach = NORMAL_90 * worth.deviation
-        low, middle, high = (math.exp(worth.mean + at * reach) for at in (-1, 0, 1))
-        found.append((name, measured, low, middle, high))
-    return found
 
 
 def most_cores(binding: Binding, nodes: Nodes) -> int:

@@ -75,11 +75,11 @@ class Shared:
         """
         if self.used is None:
             return [self.stretch] * len(way)
-        found: list[float | None] = []
+        stretches: list[float | None] = []
         for curve, units, used in zip(curves, way, self.used, strict=True):
             whole = max(curve.slowdown)
-            found.append(max(1.0, used * whole / (units * curve.slowdown[units].value)))
-        return found
+            stretches.append(max(1.0, used * whole / (units * curve.slowdown[units].value)))
+        return stretches
 
 
 @dataclass(frozen=True)
@@ -117,9 +117,9 @@ def show_split(units: Sequence[int]) -> str:
     return "-".join(map(str, units))
 
 
-def candidates(asked: str | None, parts: int, units: int) -> list[tuple[int, ...]]:
+def candidates(wanted: str | None, parts: int, units: int) -> list[tuple[int, ...]]:
     """Return the splits to choose from: the one that is asked for, or all."""
-    return splits(units, parts) if asked is None else [parse_split(asked, parts, units)]
+    return splits(units, parts) if wanted is None else [parse_split(wanted, parts, units)]
 
 
 def splits(units: int, parts: int) -> list[tuple[int, ...]]:
@@ -258,9 +258,9 @@ def _fairness_ends(lows: Sequence[float], highs: Sequence[float]) -> tuple[float
     return min(least, 1.0), min(1.0, min(highs) / max(lows))
 
 
-def ranked(found: Sequence[Split], objective: Objective) -> list[Split]:
+def ranked(predicted: Sequence[Split], objective: Objective) -> list[Split]:
     """Return the best first; of equals the one that loses least, then the more even one."""
-    return sorted(found, key=lambda one: (_cost(one, objective), one.worst.value, one.units))
+    return sorted(predicted, key=lambda one: (_cost(one, objective), one.worst.value, one.units))
 
 
 def _cost(split: Split, objective: Objective) -> float:

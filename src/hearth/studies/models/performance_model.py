@@ -76,11 +76,11 @@ def draw(number: int, seed: int) -> Array:
     number: a power of two, 8 or more.
     """
     priors = (jittered(_FIRST_PRIOR + at) for at in range(_PRIORS))
-    found = np.vstack(
+    parameters = np.vstack(
         [_draw(number // _PRIORS, seed + at, prior) for at, prior in enumerate(priors)]
     )
-    found.flags.writeable = False
-    return found
+    parameters.flags.writeable = False
+    return parameters
 
 
 def _draw(number: int, seed: int, ranges: dict[str, tuple[float, float]]) -> Array:
@@ -88,16 +88,16 @@ def _draw(number: int, seed: int, ranges: dict[str, tuple[float, float]]) -> Arr
 
     unit = qmc.Sobol(len(ranges), seed=seed).random(number)
     low, high = (np.log([span[end] for span in ranges.values()]) for end in (0, 1))
-    found: Array = np.exp(low + unit * (high - low))
-    return found
+    parameters: Array = np.exp(low + unit * (high - low))
+    return parameters
 
 
 def log_times(parameters: Array, machine: MachineSize, cells: Sequence[Cell]) -> Array:
     """Return the logarithm of completion time, up to the application's size: draws x cells."""
     one, workers, cores, memory = _laid_out(parameters, cells)
     work = _work(one, machine, workers, cores, memory)
-    found: Array = np.log(work + one["serial"] + _starting(one, machine, workers))
-    return found
+    logarithm: Array = np.log(work + one["serial"] + _starting(one, machine, workers))
+    return logarithm
 
 
 def _work(
@@ -106,22 +106,22 @@ def _work(
     """Return time of the tasks, collecting included."""
     waves = _waves(one, machine, workers * cores)
     work = waves / _rate(one, machine, workers, cores)
-    found: Array = work * (1 + _collecting(one, machine, workers, cores, memory))
-    return found
+    time: Array = work * (1 + _collecting(one, machine, workers, cores, memory))
+    return time
 
 
 def _waves(one: dict[str, Array], machine: MachineSize, slots: Array) -> Array:
     """Return how many times as long a stage takes as if all slots had work to its end."""
     tasks = np.maximum(one["tasks_per_thread"] * machine.threads, 1)
     waves = np.ceil(tasks / slots) * slots / tasks
-    found: Array = 1 + one["wave"] * (waves - 1)
-    return found
+    factor: Array = 1 + one["wave"] * (waves - 1)
+    return factor
 
 
 def _starting(one: dict[str, Array], machine: MachineSize, workers: Array) -> Array:
     """Return the time of starting and feeding executors."""
-    found: Array = one["executor_cost"] * (workers / machine.cores) ** one["executor_exponent"]
-    return found
+    time: Array = one["executor_cost"] * (workers / machine.cores) ** one["executor_exponent"]
+    return time
 
 
 def _rate(one: dict[str, Array], machine: MachineSize, workers: Array, cores: Array) -> Array:
@@ -131,15 +131,15 @@ def _rate(one: dict[str, Array], machine: MachineSize, workers: Array, cores: Ar
     rate = rate * _of_cores(one, machine, slots) / slots
     bandwidth = one["bandwidth_cores"] * machine.cores
     rate = (rate**-3 + bandwidth**-3) ** (-1 / 3)
-    found: Array = rate / (1 + one["crowding"] * slots / machine.threads)
-    return found
+    limited: Array = rate / (1 + one["crowding"] * slots / machine.threads)
+    return limited
 
 
 def slot_work(parameters: Array, machine: MachineSize, cells: Sequence[Cell]) -> Array:
     """Return how long a task takes where all slots have one, up to a factor: draws x cells."""
     one, workers, cores, _ = _laid_out(parameters, cells)
-    found: Array = workers * cores / _rate(one, machine, workers, cores)
-    return found
+    time: Array = workers * cores / _rate(one, machine, workers, cores)
+    return time
 
 
 def collecting(parameters: Array, machine: MachineSize, cells: Sequence[Cell]) -> Array:
@@ -174,8 +174,8 @@ def cpu_use(parameters: Array, machine: MachineSize, cells: Sequence[Cell]) -> A
     busy = np.minimum(slots, machine.threads) / wait / _waves(one, machine, slots)
     work = _work(one, machine, workers, cores, memory)
     alone = one["serial"] + _starting(one, machine, workers)
-    found: Array = (work * busy + alone) / ((work + alone) * machine.threads)
-    return found
+    share: Array = (work * busy + alone) / ((work + alone) * machine.threads)
+    return share
 
 
 def bandwidth_use(parameters: Array, machine: MachineSize, cells: Sequence[Cell]) -> Array:
@@ -184,15 +184,15 @@ def bandwidth_use(parameters: Array, machine: MachineSize, cells: Sequence[Cell]
     used = _rate(one, machine, workers, cores) / (one["bandwidth_cores"] * machine.cores)
     work = _work(one, machine, workers, cores, memory)
     share = work / (work + one["serial"] + _starting(one, machine, workers))
-    found: Array = np.minimum(used, 1.0) * share
-    return found
+    mean_share: Array = np.minimum(used, 1.0) * share
+    return mean_share
 
 
 def switching(parameters: Array, machine: MachineSize, cells: Sequence[Cell]) -> Array:
     """Return how often threads wait for others of their JVM, up to a factor: draws x cells."""
     one, _, cores, _ = _laid_out(parameters, cells)
-    found: Array = one["jvm_contention"] * (cores - 1) + _SWITCHING_ANYWAY + 0 * cores
-    return found
+    rate: Array = one["jvm_contention"] * (cores - 1) + _SWITCHING_ANYWAY + 0 * cores
+    return rate
 
 
 #: Voluntary switches for other reasons (shuffle, scheduler), as many as where threads of a JVM wait
@@ -200,7 +200,9 @@ def switching(parameters: Array, machine: MachineSize, cells: Sequence[Cell]) ->
 _SWITCHING_ANYWAY = 0.1
 
 
-def agreeing(parameters: Array, machine: MachineSize, seen: Mapping[Cell, ModelEvidence]) -> Array:
+def agreeing(
+    parameters: Array, machine: MachineSize, measured: Mapping[Cell, ModelEvidence]
+) -> Array:
     """Return how well each imagined application agrees with what was measured; sums to 1.
 
     Zero is no evidence, for a short run may not collect at all. Of switches only how they change
@@ -214,7 +216,7 @@ def agreeing(parameters: Array, machine: MachineSize, seen: Mapping[Cell, ModelE
     }
     log = np.zeros(len(parameters))
     for name in (field.name for field in fields(ModelEvidence)):
-        known = {cell: v for cell, of in seen.items() if (v := getattr(of, name)) and v > 0}
+        known = {cell: v for cell, of in measured.items() if (v := getattr(of, name)) and v > 0}
         if not known or (name == "switching" and len(known) < 2):
             continue
         predicted = np.log(np.maximum(modelled[name](parameters, machine, list(known)), 1e-6))
@@ -224,8 +226,8 @@ def agreeing(parameters: Array, machine: MachineSize, seen: Mapping[Cell, ModelE
         # Runs of one application are alike in it: together they count as one.
         log -= 0.5 * np.minimum(((away / _OFF[name]) ** 2).mean(axis=1), 50.0)
     agreement = np.exp(log - log.max())
-    found: Array = agreement / agreement.sum()
-    return found
+    weights: Array = agreement / agreement.sum()
+    return weights
 
 
 def _laid_out(
@@ -243,18 +245,18 @@ def _of_jvm(one: dict[str, Array], cores: Array) -> Array:
     """Return the work of a JVM's threads, in threads that never wait for each other."""
     wait = one["jvm_contention"] * (cores - 1)
     tell = one["jvm_coherence"] * cores * (cores - 1)
-    found: Array = cores / (1 + wait + tell)
-    return found
+    work: Array = cores / (1 + wait + tell)
+    return work
 
 
 def _of_cores(one: dict[str, Array], machine: MachineSize, slots: Array) -> Array:
     """Return the work of the machine's cores under so many tasks, in cores that run one thread."""
     running = np.minimum(slots, machine.threads)
     a_core = running / machine.cores
-    found: Array = np.where(
+    work: Array = np.where(
         a_core <= 1, running, machine.cores * np.maximum(a_core, 1) ** one["smt_exponent"]
     )
-    return found
+    return work
 
 
 def _collecting(
@@ -262,5 +264,5 @@ def _collecting(
 ) -> Array:
     live = one["live_share"] * machine.memory_gb / workers + one["slot_gb"] * cores
     share = np.minimum(live / memory, 0.95)
-    found: Array = one["collecting"] * share / (1 - share)
-    return found
+    time: Array = one["collecting"] * share / (1 - share)
+    return time

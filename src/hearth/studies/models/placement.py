@@ -7,11 +7,18 @@ from hearth.analysis.document import Analysis
 from hearth.base.absent import Absent
 from hearth.base.errors import UserError
 from hearth.studies.models import scaling
-from hearth.studies.models.binding import PUBLISHED, Binding, BindingGain, Nodes, change, cost
+from hearth.studies.models.binding import (
+    NORMAL_90,
+    PUBLISHED,
+    Binding,
+    BindingGain,
+    Nodes,
+    change,
+    cost,
+)
 from hearth.studies.models.schedule_simulation import Move
-from hearth.studies.models.space import MachineSize
+from hearth.studies.models.space import Interval, MachineSize
 
-_NORMAL = 1.645
 _BY_MASTER = (
     "its executors were not seen: taken to be bound to nodes, as its master local-numa does"
 )
@@ -30,34 +37,28 @@ class RecordedBinding:
 
 
 @dataclass(frozen=True)
-class Effect:
-    """The factor on the run's time as memory gets nearer: low, expected, high."""
-
-    low: float
-    value: float
-    high: float
-
-
-@dataclass(frozen=True)
 class Placed:
-    """A run's binding and nodes, those it is predicted for, and the effect of the change."""
+    """A run's binding and nodes, those it is predicted for, and the effect of the change.
+
+    effect: the factor on the run's time as memory gets nearer.
+    """
 
     ran: RecordedBinding
     binding: Binding
     nodes: int
     move: Move
-    effect: Effect | Absent
+    effect: Interval | Absent
     notes: tuple[str, ...] = ()
 
 
 def ran(analysis: Analysis, nodes: Nodes) -> RecordedBinding:
     """Return a run's binding as its executors were seen, or else as its settings say."""
-    seen = [one for one in analysis.executors if one.tasks and not isinstance(one.nodes, Absent)]
-    kernel = [one for one in seen if one.policy is not None and one.policy.startswith("bind")]
-    if seen:
-        of = [frozenset(one.nodes) for one in seen if not isinstance(one.nodes, Absent)]
+    sampled = [one for one in analysis.executors if one.tasks and not isinstance(one.nodes, Absent)]
+    kernel = [one for one in sampled if one.policy is not None and one.policy.startswith("bind")]
+    if sampled:
+        of = [frozenset(one.nodes) for one in sampled if not isinstance(one.nodes, Absent)]
         number = max(min(len(frozenset().union(*of)), nodes.number), 1)
-        if len(kernel) < len(seen):
+        if len(kernel) < len(sampled):
             return RecordedBinding("none", nodes.number)
         widest = max(map(len, of))
         return RecordedBinding(
@@ -76,7 +77,7 @@ def _as_set(analysis: Analysis, number: int) -> RecordedBinding:
 
 def placed(
     before: RecordedBinding,
-    asked: Binding | None,
+    wanted: Binding | None,
     number: int | None,
     machine: MachineSize,
     nodes: Nodes,
@@ -85,7 +86,7 @@ def placed(
 
     Raises UserError for more nodes than it is known of how work scales.
     """
-    binding, on = asked or before.binding, number or before.nodes
+    binding, on = wanted or before.binding, number or before.nodes
     most = max(scaling.PUBLISHED.loss)
     if on != before.nodes and max(on, before.nodes) > most:
         raise UserError(
@@ -97,7 +98,7 @@ def placed(
     moved = change(had, has, worth)
     slower = scaling.PUBLISHED.step(before.nodes, on)
     move = Move(machine.share(on, nodes.number), on / before.nodes, slower, moved)
-    notes = [] if before.note is None or asked is None else [before.note]
+    notes = [] if before.note is None or wanted is None else [before.note]
     if on != before.nodes:
         notes.append(
             f"from {before.nodes} to {on} nodes each task's time changes by "
@@ -105,12 +106,12 @@ def placed(
             "of a POWER8; the input is the same"
         )
     effect = _effect(before, binding, on, nodes, moved)
-    if isinstance(effect, Absent) and asked is not None:
-        notes.append(f"--bind {asked} changes nothing here: {effect.reason}")
+    if isinstance(effect, Absent) and wanted is not None:
+        notes.append(f"--bind {wanted} changes nothing here: {effect.reason}")
     elif not isinstance(effect, Absent):
         notes.append("what local memory is worth is that of five published workloads on four nodes "
                      "of a POWER8, by the share of memory on other nodes")  # fmt: skip
-        if "package" in (asked, before.binding):
+        if "package" in (wanted, before.binding):
             notes.append("no study measured binding to packages: taken to be worth a part of "
                          "binding to nodes")  # fmt: skip
     return Placed(before, binding, on, move, effect, tuple(notes))
@@ -118,15 +119,15 @@ def placed(
 
 def _effect(
     before: RecordedBinding, binding: Binding, on: int, nodes: Nodes, moved: tuple[float, float]
-) -> Effect | Absent:
+) -> Interval | Absent:
     if nodes.number == 1:
         return Absent("the machine has one NUMA node, so all memory is equally near")
     if moved == (0.0, 0.0):
         if on == 1:
             return Absent("on one node all memory is equally near")
         return Absent(f"the run's executors were bound to {_named(before.binding)} already")
-    middle, reach = moved[0], _NORMAL * moved[1]
-    return Effect(*(math.exp(middle + at * reach) for at in (-1, 0, 1)))
+    middle, reach = moved[0], NORMAL_90 * moved[1]
+    return Interval(*(math.exp(middle + at * reach) for at in (-1, 0, 1)))
 
 
 def _named(binding: Binding) -> str:

@@ -6,7 +6,8 @@ from typing import Literal
 from hearth.base.absent import Measured
 from hearth.base.limits import AboveZero, NonEmpty, Positive
 from hearth.studies.models.binding import Binding
-from hearth.studies.models.placement import Effect, Placed
+from hearth.studies.models.placement import Placed
+from hearth.studies.models.space import Interval
 
 SCHEMA: Literal["hearth/prediction/1"] = "hearth/prediction/1"
 
@@ -40,7 +41,7 @@ class PredictedPlace:
 
     from_: NodesOfRun
     to: NodesOfRun
-    effect: Measured[Effect]  #: by what the time is multiplied as memory gets nearer or farther
+    effect: Measured[Interval]  #: by what the time is multiplied as memory gets nearer or farther
 
     @staticmethod
     def of(placed: Placed) -> "PredictedPlace":
@@ -69,23 +70,4 @@ class PredictedPartitionings:
     confidence: AboveZero
     predictions: NonEmpty[PredictedPartitioning]  #: the fastest first
     notes: list[str] = field(default_factory=list)
-    schema: Literal["hearth/prediction/1"] = SCHEMA
-
-
-@dataclass(frozen=True)
-class PredictedScaling:
-    """A workload's time on a number of nodes, relative to that on one node."""
-
-    workload: str
-    nodes: int
-    predicted: AboveZero  #: time relative to that on one node
-    measured: AboveZero
-    error: float
-
-
-@dataclass(frozen=True)
-class PredictedScalings:
-    """Predictions for each workload of a table of speedups from the others."""
-
-    scaling: NonEmpty[PredictedScaling]
     schema: Literal["hearth/prediction/1"] = SCHEMA

@@ -90,12 +90,12 @@ def work_of(analysis: Analysis, machine: MachineSize) -> RecordedWork:
                         "record the run with 'hearth profile'")  # fmt: skip
     if analysis.record.state != "finished":
         raise UserError(f"--from: the run is {analysis.record.state}: name one that has finished")
-    found, end_s = _stages(analysis.stages, analysis.tasks_sample)
-    if not found:
+    ran, end_s = _stages(analysis.stages, analysis.tasks_sample)
+    if not ran:
         raise UserError("--from: none of its tasks succeeded: name another run")
     cell = _cell(analysis, machine)
     wall = analysis.record.wall_s
-    stages = tuple(found)
+    stages = tuple(ran)
     error_s = end_s - scheduled(stages, cell.slots)
     return RecordedWork(stages, cell, wall, wall - end_s, error_s, other_load(analysis))
 
@@ -140,17 +140,17 @@ def _stages(stages: Sequence[Stage], sample: TasksSample) -> tuple[list[StageWor
     ran = [one for one in stages if (one.id, one.attempt) in rows]
     spans = [_span(one, rows[one.id, one.attempt]) for one in ran]
     order = sorted(range(len(ran)), key=lambda at: spans[at])
-    found: list[StageWork] = []
-    for place, at in enumerate(order):
+    works: list[StageWork] = []
+    for number, at in enumerate(order):
         begun = spans[at][0]
-        after = tuple(p for p in range(place) if spans[order[p]][1] <= begun)
+        after = tuple(p for p in range(number) if spans[order[p]][1] <= begun)
         last = max((spans[order[p]][1] for p in after), default=0.0)
         tasks = tuple(max(e - s, 0.0) for s, e in sorted(rows[ran[at].id, ran[at].attempt]))
-        found.append(
+        works.append(
             StageWork(ran[at].id, tasks, after, max(begun - last, 0.0), *_shares(ran[at]),
                       sample.stride)
         )  # fmt: skip
-    return found, max((end for _, end in spans), default=0.0)
+    return works, max((end for _, end in spans), default=0.0)
 
 
 def _span(stage: Stage, rows: Sequence[tuple[float, float]]) -> tuple[float, float]:
@@ -177,8 +177,8 @@ def scheduled(
     """
     free = [0.0] * slots
     ends: list[float] = []
-    for place, stage in enumerate(stages):
-        factor = 1.0 if factors is None else factors[place]
+    for number, stage in enumerate(stages):
+        factor = 1.0 if factors is None else factors[number]
         ready = max((ends[p] for p in stage.after), default=0.0) + stage.lag_s
         end = ready
         for seconds in stage.tasks:
@@ -257,19 +257,19 @@ def _of_cell(
         (slower * math.exp(to.slower[0])).tolist(), collected.tolist(), strict=True
     ):
         factors = {
-            place: stage.waiting
+            number: stage.waiting
             + (1 - stage.waiting - stage.collecting) * slow
             + stage.collecting * slow * gc
-            for place, stage in enumerate(work.stages)
+            for number, stage in enumerate(work.stages)
         }
         whole = scheduled(work.stages, cell.slots, factors) + work.tail_s + work.error_s
         logs.append(math.log(max(whole, 1e-3)))
-    found = np.array(logs)
-    middle = float(weights @ found)
+    times = np.array(logs)
+    middle = float(weights @ times)
     error = math.hypot(
         MODEL_ERROR, LOAD_ERROR * (work.other_load or 0.0), to.slower[1], to.nearer[1]
     )
-    spread = math.sqrt(float(weights @ (found - middle) ** 2) + error**2)
+    spread = math.sqrt(float(weights @ (times - middle) ** 2) + error**2)
     middle += to.nearer[0]
     low, high = middle - _REACH * spread, middle + _REACH * spread
     return Prediction(cell, math.exp(low), math.exp(middle), math.exp(high))

@@ -24,7 +24,7 @@ from hearth.studies.models.surrogate import Forecast, PriorRuns, forecast
 #: Where the user does not say: most trials, and how often the result will be used.
 BUDGET, FOR_RUNS = 8, 100
 #: A trial that has run this many times as long as the best is stopped: it cannot be the best.
-BEYOND_HOPE = 1.5
+EARLY_STOP_FACTOR = 1.5
 #: What a trial is hoped to save, as the logarithm of the time.
 _WORTHWHILE = 0.03
 #: Scatter of repeated runs (standard deviation of the logarithm) that is assumed, and how many
@@ -78,8 +78,8 @@ class Task:
     def weights(self) -> Array:
         """The logarithm of the weight of each configuration's seconds."""
         slots = [one.slots if self.core_seconds else 1 for one in self.configurations]
-        found: Array = np.log(slots)
-        return found
+        weights: Array = np.log(slots)
+        return weights
 
 
 @dataclass(frozen=True)
@@ -147,14 +147,14 @@ def outlook(task: Task, trials: Sequence[SearchTrial]) -> Outlook | None:
     cells = tuple(one.cell for one in task.configurations)
     choices = tuple(one.choices for one in task.configurations)
     target = PriorRuns(task.machine, cells, choices=choices)
-    seen = {task.configurations[trial.index].cell: trial.evidence for trial in ended}
+    evidence = {task.configurations[trial.index].cell: trial.evidence for trial in ended}
     measured = [(trial.index, trial.value) for trial in trials if trial.value is not None]
     at, weights = [index for index, _ in measured], task.weights
     logs = (np.log([value for _, value in measured]) - weights[at]).tolist()
-    of_seconds = forecast(target, task.related, at, logs, noise=scatter, evidence=seen)
-    found = replace(of_seconds, mean=of_seconds.mean + weights)
-    best = min({trial.index for trial in ended}, key=lambda at: float(found.mean[at]))
-    return Outlook(found, best, scatter, pairs)
+    of_seconds = forecast(target, task.related, at, logs, noise=scatter, evidence=evidence)
+    of_objective = replace(of_seconds, mean=of_seconds.mean + weights)
+    best = min({trial.index for trial in ended}, key=lambda at: float(of_objective.mean[at]))
+    return Outlook(of_objective, best, scatter, pairs)
 
 
 def _scatter(ended: Sequence[SearchTrial]) -> tuple[float, int]:
@@ -199,9 +199,9 @@ def next_step(task: Task, trials: Sequence[SearchTrial]) -> SearchStep | Stop:
     reserved = min(len(repeats), max(0, task.budget - _REPEATS_FROM + 1))
     if task.budget - len(trials) <= reserved:
         return SearchStep(repeats[0], "repeat", before=now)
-    found = _worth(task, now, left)
-    if found is not None:
-        return found
+    worth = _worth(task, now, left)
+    if worth is not None:
+        return worth
     if repeats:
         return SearchStep(repeats[0], "repeat", before=now)
     return Stop(_why_enough(task, now, left))
@@ -217,7 +217,7 @@ def _worth(task: Task, now: Outlook, left: Sequence[int]) -> SearchStep | None:
     likeliest = int(np.argmax((ahead - _WORTHWHILE) / np.maximum(deviation, 1e-9)))
     for at in (likeliest, int(np.argmax(gains))):
         takes = math.exp(float(now.forecast.mean[left[at]] - now.forecast.mean[now.best]))
-        if gains[at] * task.runs > min(takes, BEYOND_HOPE):
+        if gains[at] * task.runs > min(takes, EARLY_STOP_FACTOR):
             return SearchStep(left[at], "search", float(gains[at]), now)
     return None
 
@@ -257,10 +257,10 @@ def expected_gain(now: Outlook, indices: Sequence[int]) -> Array:
     mean, deviation = now.forecast.mean[list(indices)], now.forecast.deviation[list(indices)]
     deviation = np.maximum(deviation, 1e-9)
     ahead = float(now.forecast.mean[now.best]) - mean
-    place = ahead / deviation
-    below = np.exp(-ahead + deviation**2 / 2) * norm.cdf(place - deviation)
-    found: Array = np.maximum(norm.cdf(place) - below, 0.0)
-    return found
+    score = ahead / deviation
+    below = np.exp(-ahead + deviation**2 / 2) * norm.cdf(score - deviation)
+    gain: Array = np.maximum(norm.cdf(score) - below, 0.0)
+    return gain
 
 
 def _why_enough(task: Task, now: Outlook, left: Sequence[int]) -> str:

@@ -40,6 +40,15 @@ class Cell:
 
 
 @dataclass(frozen=True)
+class Interval:
+    """An expected value, and the ends of its interval."""
+
+    low: float
+    value: float
+    high: float
+
+
+@dataclass(frozen=True)
 class Configuration:
     """One way to run an application on this machine.
 

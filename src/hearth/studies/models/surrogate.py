@@ -94,11 +94,11 @@ def forecast(
     prior = _Prior([target, *related], tried, log_seconds, noise, evidence or {})
     related_count = len(set(tried)) >= _LEAST_TRIED
     held = list(_hypotheses(len(related) if related_count else 0))
-    found = [[prior.posterior(one, off) for off in _UNEXPLAINED] for one in held]
-    likely = [_log_mean([of.evidence for of in each]) for each in found]
+    posteriors = [[prior.posterior(one, off) for off in _UNEXPLAINED] for one in held]
+    likely = [_log_mean([of.evidence for of in each]) for each in posteriors]
     least = likely[0] + math.log(_EARNED)
-    kept = [at for at in range(len(held)) if at == 0 or likely[at] >= least]
-    each = [(of, held[at].probability) for at in kept for of in found[at]]
+    counting = [at for at in range(len(held)) if at == 0 or likely[at] >= least]
+    each = [(of, held[at].probability) for at in counting for of in posteriors[at]]
     logs = np.array([of.evidence + math.log(probability) for of, probability in each])
     weights = np.exp(logs - logs.max())
     weights /= weights.sum()
@@ -106,7 +106,7 @@ def forecast(
                         for name in ("mean", "variance"))  # fmt: skip
     mean: Array = weights @ means
     deviation = np.sqrt(np.maximum(weights @ (variances + (means - mean) ** 2), 0.0))
-    used = {table for at in kept for table in held[at].tables}
+    used = {table for at in counting for table in held[at].tables}
     return Forecast(mean, deviation, tuple(at in used for at in range(1, len(related) + 1)))
 
 
@@ -158,10 +158,12 @@ class _Prior:
     ) -> None:
         sizes = [len(one.cells) for one in tables]
         starts = np.cumsum([0, *sizes])
-        seen = [one.log_seconds is not None for one in tables[1:]]
+        measured_ones = [one.log_seconds is not None for one in tables[1:]]
         self._number, self._noise = sizes[0], noise
         self._table = np.repeat(np.arange(len(tables)), sizes)
-        measured = [np.arange(starts[at], starts[at + 1]) for at, yes in enumerate(seen, 1) if yes]
+        measured = [
+            np.arange(starts[at], starts[at + 1]) for at, yes in enumerate(measured_ones, 1) if yes
+        ]
         self._at: Indices = np.concatenate([*measured, np.array(tried, dtype=np.intp)])
         self._of = self._table[self._at]
         known = [one.log_seconds for one in tables[1:] if one.log_seconds is not None]
@@ -206,8 +208,11 @@ class _Prior:
         solved = linalg.solve_triangular(root, right, lower=True, check_finite=False)
         gain, surprise = solved[:, :-1], solved[:, -1]
         # The target's own rows are the last: their part is its likelihood given the others.
-        own = self._of[rows] == 0
-        evidence = -0.5 * surprise[own] @ surprise[own] - np.log(np.diag(root)[own]).sum()
+        of_target = self._of[rows] == 0
+        evidence = (
+            -0.5 * surprise[of_target] @ surprise[of_target]
+            - np.log(np.diag(root)[of_target]).sum()
+        )
         return _Posterior(
             self._mean + gain.T @ surprise, variance - (gain**2).sum(axis=0), float(evidence)
         )
@@ -215,10 +220,10 @@ class _Prior:
 
 @lru_cache(maxsize=64)
 def _centred(machine: MachineSize, cells: tuple[Cell, ...]) -> Array:
-    found = performance_model.log_times(
+    log_times = performance_model.log_times(
         performance_model.draw(performance_model.DRAWS, 1), machine, cells
     )
-    centred: Array = found - found.mean(axis=1, keepdims=True)
+    centred: Array = log_times - log_times.mean(axis=1, keepdims=True)
     centred.flags.writeable = False
     return centred
 
@@ -234,8 +239,8 @@ def _likeness(tables: Sequence[PriorRuns], at: Indices) -> tuple[Array, Array]:
         for one in tables
         for cell in one.cells
     ]
-    place = np.array(rows)
-    apart = ((place[at][:, None] - place) ** 2).sum(axis=-1)
+    points = np.array(rows)
+    apart = ((points[at][:, None] - points) ** 2).sum(axis=-1)
     cores = np.repeat([one.machine.cores for one in tables], [len(one.cells) for one in tables])
     equal = (cores[at][:, None] == cores) & (apart < 1e-9)
     return np.exp(-apart / (2 * _LENGTH**2)), equal.astype(float)

@@ -10,9 +10,9 @@ from hearth.base.sizes import show_bytes
 from hearth.machine.topology import Topology
 from hearth.record.probes import survey
 from hearth.record.probes.base import Roots
-from hearth.studies.compare.study import cannot_drop_caches
 from hearth.studies.engine import kernel_settings
 from hearth.studies.engine.arms import cannot_switch, no_docker
+from hearth.studies.engine.runner import cannot_drop_caches
 from hearth.studies.published.preset import Step, data_bytes, heap_mb
 
 _COUNTED = re.compile(r"(?<!\d)(\d+) ([a-z]+)")
@@ -54,17 +54,17 @@ def numbers_of(machine: Topology) -> dict[str, int]:
 
 
 @dataclass(frozen=True)
-class Here:
+class Capabilities:
     """This machine: its numbers, and of other needs the reason why they are not met, or None."""
 
     numbers: Mapping[str, int]
     lacks: Mapping[str, Callable[[], str | None]] = field(default_factory=dict)
 
     @staticmethod
-    def of(machine: Topology) -> "Here":
+    def of(machine: Topology) -> "Capabilities":
         """Return that of the live machine; costly needs are looked at when they are asked for."""
         cpus = sorted(machine.usable_cpus)
-        return Here(
+        return Capabilities(
             numbers_of(machine),
             {
                 "numactl": _no_numactl,
@@ -78,20 +78,20 @@ class Here:
 
     def missing(self, step: Step, scale: float) -> list[str]:
         """Return the reasons why a step cannot be run here; none where it can."""
-        found = [self.lack(need) for need in step.needs]
+        reasons = [self.lack(need) for need in step.needs]
         size, memory = data_bytes(step, scale), self.numbers["memory_mb"] << 20
         if size > memory:
-            found.append(
+            reasons.append(
                 f"its data of {show_bytes(size)} exceed the memory of {show_bytes(memory)}: "
                 f"{self._smaller(step, scale)}"
             )
         heaps, limit = self._heaps(step, scale), int(memory * _FOR_HEAPS)
         if heaps > limit:
-            found.append(
+            reasons.append(
                 f"its heaps of {show_bytes(heaps)} exceed {show_bytes(limit)}, two thirds of the "
                 f"memory: {self._smaller(step, scale)}"
             )
-        return [reason for reason in found if reason is not None]
+        return [reason for reason in reasons if reason is not None]
 
     def _heaps(self, step: Step, scale: float) -> int:
         """Return the bytes of the heaps of an executor on each node."""

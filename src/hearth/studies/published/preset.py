@@ -6,7 +6,8 @@ the request and the machine fill. `--scale` makes a size or a number of the stud
 (`{nodes}`), a share of its memory (`{48/1024 of memory}`) or of a node's CPUs (`{8/48 of node}`),
 and executors on some nodes (`{2x3 on nodes}`: three on each of two, or as many as a node has CPUs).
 `{how}`: the repetitions and Spark's settings; `{conf}`: the settings alone, for the second
-application of a pair.
+application of a pair. Of published values that stand together (`[[values]]`), `rows` has what
+differs.
 """
 
 import re
@@ -156,52 +157,55 @@ def preset(name: str) -> Preset:
         raise UserError(f"'{name}' is not a study: {hint}")
     file = resources.files(__package__).joinpath("presets", f"{name}.toml")
     document: dict[str, Any] = tomllib.loads(file.read_text(encoding="utf-8"))
-    return typed({"name": name, **document}, Preset)
+    values = [
+        {**table, **row} for table in document.pop("values", ()) for row in table.get("rows", [{}])
+    ]
+    return typed({"name": name, **document, "values": values}, Preset)
 
 
-def chosen(found: Preset, asked: Request) -> list[Step]:
+def chosen(preset: Preset, request: Request) -> list[Step]:
     """Return the steps that are asked for; raise UserError for one that there is not."""
-    known = [step.name for step in found.steps]
-    for name in asked.steps or ():
+    known = [step.name for step in preset.steps]
+    for name in request.steps or ():
         if name not in known:
             near = nearest(name, known)
             hint = f"did you mean '{near}'?" if near else f"it has {', '.join(known) or 'none'}"
-            raise UserError(f"--steps: '{name}' is not a step of {found.name}: {hint}")
-    return [step for step in found.steps if asked.steps is None or step.name in asked.steps]
+            raise UserError(f"--steps: '{name}' is not a step of {preset.name}: {hint}")
+    return [step for step in preset.steps if request.steps is None or step.name in request.steps]
 
 
 def words(
-    found: Preset, step: Step, asked: Request, numbers: Mapping[str, int], *, cold: bool
+    preset: Preset, step: Step, request: Request, numbers: Mapping[str, int], *, cold: bool
 ) -> list[str]:
     """Return the command of a step, without `hearth`, on a machine of these numbers."""
-    conf = _conf(found, numbers)
-    of_all = {"{how}": [*_how(found, step, asked, cold=cold), *conf], "{conf}": conf}
+    conf = _conf(preset, numbers)
+    of_all = {"{how}": [*_how(preset, step, request, cold=cold), *conf], "{conf}": conf}
     filled: list[str] = []
     for word in shlex.split(" ".join(step.run.split())):
-        filled += of_all[word] if word in of_all else [fill(word, numbers, asked.scale)]
+        filled += of_all[word] if word in of_all else [fill(word, numbers, request.scale)]
     return [word for word in filled if word]
 
 
 def fill(text: str, numbers: Mapping[str, int], scale: float = 1.0) -> str:
     """Return a text with its places filled."""
-    return _PLACE.sub(lambda place: _filled(place[1], numbers, scale), text)
+    return _PLACE.sub(lambda match: _filled(match[1], numbers, scale), text)
 
 
 def data_bytes(step: Step, scale: float) -> int:
     """Return the bytes of all data that a step names."""
-    found = [place for place in _PLACE.findall(step.run) if _SIZE.fullmatch(place)]
-    return sum(_scaled_bytes(place, scale) for place in found)
+    sizes = [word for word in _PLACE.findall(step.run) if _SIZE.fullmatch(word)]
+    return sum(_scaled_bytes(word, scale) for word in sizes)
 
 
 def heap_mb(step: Step, scale: float) -> int:
     """Return the heap of an executor that a step names, in MiB; 0 where it names none."""
-    places = [_HEAP.fullmatch(place) for place in _PLACE.findall(step.run)]
-    return max((_scaled_heap_mb(found, scale) for found in places if found), default=0)
+    places = [_HEAP.fullmatch(word) for word in _PLACE.findall(step.run)]
+    return max((_scaled_heap_mb(heap, scale) for heap in places if heap), default=0)
 
 
-def _how(found: Preset, step: Step, asked: Request, *, cold: bool) -> list[str]:
-    repeat = found.repeat if asked.repeat is None else asked.repeat
-    warmup = found.warmup if asked.warmup is None else asked.warmup
+def _how(preset: Preset, step: Step, request: Request, *, cold: bool) -> list[str]:
+    repeat = preset.repeat if request.repeat is None else request.repeat
+    warmup = preset.warmup if request.warmup is None else request.warmup
     often = ["--repeat", str(repeat), "--warmup", str(warmup)]
     drop = (
         ["--cold"]
@@ -211,29 +215,29 @@ def _how(found: Preset, step: Step, asked: Request, *, cold: bool) -> list[str]:
     return [*often, *drop]
 
 
-def _conf(found: Preset, numbers: Mapping[str, int]) -> list[str]:
-    settings = {key: fill(value, numbers) for key, value in found.settings.items()}
+def _conf(preset: Preset, numbers: Mapping[str, int]) -> list[str]:
+    settings = {key: fill(value, numbers) for key, value in preset.settings.items()}
     return [word for key, value in settings.items() for word in ("--conf", f"{key}={value}")]
 
 
-def _filled(place: str, numbers: Mapping[str, int], scale: float) -> str:
-    if place in numbers:
-        return str(numbers[place])
-    if _SIZE.fullmatch(place):
-        size = _scaled_bytes(place, scale)
+def _filled(word: str, numbers: Mapping[str, int], scale: float) -> str:
+    if word in numbers:
+        return str(numbers[word])
+    if _SIZE.fullmatch(word):
+        size = _scaled_bytes(word, scale)
         return f"{size >> 20}m" if size >= 1 << 20 else f"{size >> 10}k"
-    if heap := _HEAP.fullmatch(place):
+    if heap := _HEAP.fullmatch(word):
         return f"{_scaled_heap_mb(heap, scale)}m"
-    if share := _SHARE.fullmatch(place):
+    if share := _SHARE.fullmatch(word):
         part, whole = int(share[1]), int(share[2])
         if share[3] == "node":
             return str(max(1, numbers["per_node"] * part // whole))
         return f"{numbers['memory_mb'] * part // whole}m"
-    if executors := _ON_NODES.fullmatch(place):
+    if executors := _ON_NODES.fullmatch(word):
         return str(int(executors[1]) * min(int(executors[2]), numbers["per_node"]))
-    if re.fullmatch(r"\d+\.\d+", place):
-        return f"{float(place) * scale:g}"
-    count, _, least = place.partition(">")
+    if re.fullmatch(r"\d+\.\d+", word):
+        return f"{float(word) * scale:g}"
+    count, _, least = word.partition(">")
     return str(max(min(int(count), int(least or _LEAST_COUNT)), round(int(count) * scale)))
 
 
@@ -242,8 +246,8 @@ def _scaled_heap_mb(heap: re.Match[str], scale: float) -> int:
     return max(int(whole * scale), least) >> 20
 
 
-def _scaled_bytes(place: str, scale: float) -> int:
-    return max(int(parse_bytes(place, "size") * scale), _LEAST_BYTES)
+def _scaled_bytes(size: str, scale: float) -> int:
+    return max(int(parse_bytes(size, "size") * scale), _LEAST_BYTES)
 
 
 Schema = Literal["hearth/study/1"]

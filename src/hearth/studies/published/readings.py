@@ -34,21 +34,20 @@ def readings(document: dict[str, Any]) -> Readings:
 
 def reasons(document: dict[str, Any]) -> list[str]:
     """Return why a document has no answer, or not every one."""
-    found = [
+    unanswered = [
         str(question["reason"])
         for question in document.get("questions", ())
         if question.get("reason") is not None
     ]
-    arms = document.get("arms", ())
-    failed = [f"{arm['name']}: {why}" for arm in arms for why in (arm.get("failures") or ())[:1]]
-    rows = document.get("rows", ())
-    failed += [f"{row['label']}, {row['master']}: {row['reason']}" for row in rows
-               if row.get("reason") is not None]  # fmt: skip
-    return [*found, *failed]
+    failed = [f"{arm['name']}: {why}" for arm in document.get("arms", ())
+              for why in (arm.get("failures") or ())[:1]]  # fmt: skip
+    failed += [f"{job['application']}, {why}" for job in document.get("jobs", ())
+               for why in reasons(job)]  # fmt: skip
+    return [*unanswered, *failed]
 
 
-def _compared(found: Compared) -> Readings:
-    return {arm.name: _arm(arm) for arm in found.finished}
+def _compared(comparison: Compared) -> Readings:
+    return {arm.name: _arm(arm) for arm in comparison.finished}
 
 
 def _arm(arm: ComparedArm) -> dict[str, float]:
@@ -59,11 +58,11 @@ def _arm(arm: ComparedArm) -> dict[str, float]:
     return {"seconds": arm.median, **measures, **cpu}
 
 
-def _characterised(found: Characterised) -> Readings:
+def _characterised(document: Characterised) -> Readings:
     """Return all arms; those of several subjects are named with theirs."""
-    several = len(found.subjects) > 1
+    several = len(document.subjects) > 1
     read: Readings = {}
-    for question in found.questions:
+    for question in document.questions:
         if question.comparison is None:
             continue
         sustained = question.comparison.settings.sustained_gb_s
@@ -77,23 +76,24 @@ def _characterised(found: Characterised) -> Readings:
     return read
 
 
-def _series(found: BenchResult) -> Readings:
-    labels = {row.label for row in found.rows}
+def _series(series: BenchResult) -> Readings:
+    """Return each master's; those of several jobs are named with theirs."""
+    several = len(series.jobs) > 1
     return {
-        row.master if len(labels) == 1 else f"{row.label}, {row.master}": _timed(row.seconds.median)
-        for row in found.rows
-        if row.seconds is not None
+        f"{job.application}, {name}" if several else name: values
+        for job in series.jobs
+        for name, values in _compared(job).items()
     }
 
 
-def _colocated(found: Colocated) -> Readings:
+def _colocated(colocation: Colocated) -> Readings:
     """Return each application in each arm, and each arm's throughput."""
     read: Readings = {}
-    for arm in found.arms:
+    for arm in colocation.arms:
         for member in arm.members:
             if member.median_s is not None:
-                own = {"seconds": member.median_s, "completed": float(member.completed)}
-                read[f"{arm.name}, {member.name}"] = {**own, **_known(member.measures.items())}
+                values = {"seconds": member.median_s, "completed": float(member.completed)}
+                read[f"{arm.name}, {member.name}"] = {**values, **_known(member.measures.items())}
         ratios = [read[f"{arm.name}, {m.name}"]["seconds"] for m in arm.members if m.median_s]
         if ratios:
             read[arm.name] = {"seconds": statistics.geometric_mean(ratios)}
@@ -103,14 +103,10 @@ def _colocated(found: Colocated) -> Readings:
     return read
 
 
-def _planned(found: Plan) -> Readings:
-    executors = 0 if found.is_native else len(found.executors)
-    slots = max(executor.task_slots for executor in found.executors)
+def _planned(plan: Plan) -> Readings:
+    executors = 0 if plan.is_native else len(plan.executors)
+    slots = max(executor.task_slots for executor in plan.executors)
     return {"plan": {"executors": float(executors), "slots": float(slots)}}
-
-
-def _timed(seconds: float) -> dict[str, float]:
-    return {"seconds": seconds}
 
 
 def _known(measures: Iterable[tuple[str, Measured[float]]]) -> dict[str, float]:

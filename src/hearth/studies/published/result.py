@@ -31,7 +31,7 @@ class StudyHead:
 
 @dataclass(frozen=True)
 class StepLine:
-    """A line of `steps.jsonl`: a step that has ended, or why it did not run.
+    """A line of the journal: a step that has ended, or why it did not run.
 
     study: the id of the comparison or the like that it made. readings: see `readings`.
     """
@@ -77,14 +77,14 @@ class Repeated:
     not_available: list[str]
 
 
-def repeated(head: StudyHead, found: Preset, lines: Sequence[StepLine]) -> Repeated:
+def repeated(head: StudyHead, preset: Preset, lines: Sequence[StepLine]) -> Repeated:
     """Return what the steps so far say. Of a step with two lines the later one counts."""
     last = {line.name: line for line in lines}
     rows = [_row(value, last, lambda text: fill(text, head.numbers, head.scale))
-            for value in found.values]  # fmt: skip
-    parts = [f"{part.what}: {part.why}" for part in found.parts]
+            for value in preset.values]  # fmt: skip
+    parts = [f"{part.what}: {part.why}" for part in preset.parts]
     return Repeated(
-        SCHEMA, head.id, found.name, found.study, found.title, head.started, head.scale,
+        SCHEMA, head.id, preset.name, preset.study, preset.title, head.started, head.scale,
         list(last.values()), rows, parts,
     )  # fmt: skip
 
@@ -125,13 +125,13 @@ def _readings(step: str, lines: Mapping[str, StepLine]) -> Readings:
     return line.readings
 
 
-def _arm(found: Readings, name: str, measure: str) -> float:
+def _arm(readings: Readings, name: str, measure: str) -> float:
     """Return a measure of an arm, or of the fastest whose name begins so, see `Reading`."""
     beginning = {"best": ""}.get(name, name.removesuffix("*") if "*" in name else f"{name} ")
-    named = [name] if name in found else [arm for arm in found if arm.startswith(beginning)]
+    named = [name] if name in readings else [arm for arm in readings if arm.startswith(beginning)]
     if not named:
         raise LookupError(f"'{name}' did not run here")
-    arm = min(named, key=lambda arm: found[arm].get("seconds", math.inf))
-    if found[arm].get(measure) is None:
+    arm = min(named, key=lambda arm: readings[arm].get("seconds", math.inf))
+    if readings[arm].get(measure) is None:
         raise LookupError(f"'{measure}' of '{arm}' was not measured here")
-    return found[arm][measure]
+    return readings[arm][measure]

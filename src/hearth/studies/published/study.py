@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from hearth.base.errors import UserError
-from hearth.studies.engine.store import NEW, STUDY, Opening, StudyDirectory, started_now
-from hearth.studies.published.needs import Here
+from hearth.studies.engine.store import NEW, STUDY, Listed, Opening, Study, started_now
+from hearth.studies.published.needs import Capabilities
 from hearth.studies.published.preset import Preset, Request, Step, chosen, preset, words
 from hearth.studies.published.readings import readings, reasons
 from hearth.studies.published.result import Repeated, StepLine, StudyHead, repeated
@@ -29,50 +29,54 @@ class ReadyStep:
     missing: list[str]
 
 
-def ready(found: Preset, asked: Request, here: Here) -> list[ReadyStep]:
+def ready(preset: Preset, request: Request, machine: Capabilities) -> list[ReadyStep]:
     """Return the steps that are asked for; nothing runs."""
-    cold = found.cold and not asked.warm and here.lack("cold") is None
+    cold = preset.cold and not request.warm and machine.lack("cold") is None
     return [
         ReadyStep(
             step,
-            words(found, step, asked, here.numbers, cold=cold),
-            here.missing(step, asked.scale),
+            words(preset, step, request, machine.numbers, cold=cold),
+            machine.missing(step, request.scale),
         )
-        for step in chosen(found, asked)
+        for step in chosen(preset, request)
     ]
 
 
-class PublishedStudy(StudyDirectory[StudyHead, StepLine]):
+class PublishedStudy(Study[StudyHead, StepLine]):
     """One on disk."""
 
     kind, head_type, line_type = STUDY, StudyHead, StepLine
 
     @staticmethod
     def begin(
-        home: Path, name: str, asked: Request, here: Here, opening: Opening = NEW
+        home: Path, name: str, request: Request, machine: Capabilities, opening: Opening = NEW
     ) -> "PublishedStudy":
         """Return a new one below `home`, or the one to go on with."""
-        steps = None if asked.steps is None else list(asked.steps)
-        what = (asked.scale, dict(here.numbers), asked.repeat, asked.warmup, steps)
+        steps = None if request.steps is None else list(request.steps)
+        what = (request.scale, dict(machine.numbers), request.repeat, request.warmup, steps)
         now = (name, started_now(), *what)
         return PublishedStudy.open(home, name, lambda number: StudyHead(number, *now), opening)
 
     @staticmethod
-    def asked(head: StudyHead) -> dict[str, object]:
+    def identity(head: StudyHead) -> dict[str, object]:
         return {name: of for name, of in vars(head).items() if name not in ("id", "started")}
+
+    @staticmethod
+    def listed(head: StudyHead) -> Listed:
+        return Listed(head.started, head.preset, [f"scale {head.scale:g}", *(head.steps or ())])
 
     def run(self, steps: Sequence[ReadyStep], command: Command) -> bool:
         """Run those that have not ended yet, in their order; whether one failed."""
-        done = {line.name for line in self.lines if line.state != "failed"}
+        done = {line.name for line in self.trials if line.state != "failed"}
         for one in steps:
             if one.step.name not in done:
                 self.keep(_line(one, command))
-        last = {line.name: line for line in self.lines}
+        last = {line.name: line for line in self.trials}
         return any(line.state == "failed" for line in last.values())
 
     def repeated(self) -> Repeated:
         """Return what the study says so far."""
-        return repeated(self.head, preset(self.head.preset), self.lines)
+        return repeated(self.head, preset(self.head.preset), self.trials)
 
 
 def _line(one: ReadyStep, command: Command) -> StepLine:

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 from hearth.base.absent import Measured
 from hearth.base.codec import LEFT_OUT, to_json
 from hearth.base.limits import AboveZero, Amount, Count, OneOf, Positive, Time
-from hearth.studies.models.space import Configuration, MachineSize, Role
+from hearth.studies.models.space import Configuration, Interval, MachineSize, Role
 from hearth.studies.tune.search_space import Refused
 
 SCHEMA: Literal["hearth/tune/1"] = "hearth/tune/1"
@@ -21,15 +21,6 @@ class TuneSettings:
     budget: Positive  #: most trials
     limit_s: AboveZero  #: of each trial
     runs: Positive  #: how often the result will be used
-
-
-@dataclass(frozen=True)
-class Interval:
-    """An expected value, and the ends of its interval."""
-
-    low: float
-    value: float
-    high: float
 
 
 @dataclass(frozen=True)

@@ -82,7 +82,7 @@ def parse_vary(words: Sequence[str], settings: Mapping[str, str]) -> dict[str, l
 
     Raise UserError for what is none, or is fixed too.
     """
-    found: dict[str, list[str]] = {}
+    values_of: dict[str, list[str]] = {}
     for word in words:
         key, equals, text = word.partition("=")
         values = list(dict.fromkeys(value.strip() for value in text.split(",") if value.strip()))
@@ -90,14 +90,14 @@ def parse_vary(words: Sequence[str], settings: Mapping[str, str]) -> dict[str, l
             raise UserError(f"--vary: '{word}' is not spark.key=a,b,c: give a key and its values")
         if Redaction.of({}).secret.search(key):
             raise UserError(f"--vary: {key} names a secret, which would be kept: leave it out")
-        if key in found:
+        if key in values_of:
             raise UserError(f"--vary: {key} is given twice: give all its values in one")
         if key in settings:
             raise UserError(
                 f"--vary: {key} is fixed to '{settings[key]}' as well: leave one of them out"
             )
-        found[key] = values
-    return found
+        values_of[key] = values
+    return values_of
 
 
 def space(
@@ -113,24 +113,26 @@ def space(
     line, settings, master: the user's own.
     """
     builder = _Builder(line, settings, master, topology, debug)
-    asked = [Configuration(builder.plans_master, 0, 0, 0, "none", "")]
-    asked += builder.sized(vary)
-    asked += builder.unsized(vary)
-    if len(asked) > MOST:
+    wanted = [Configuration(builder.plans_master, 0, 0, 0, "none", "")]
+    wanted += builder.sized(vary)
+    wanted += builder.unsized(vary)
+    if len(wanted) > MOST:
         raise UserError(
-            f"--vary: {len(asked)} configurations are more than {MOST}: give fewer keys or values"
+            f"--vary: {len(wanted)} configurations are more than {MOST}: give fewer keys or values"
         )
-    found, refused = builder.answered(asked)
-    found = list(_once([*found, *builder.unbound(found)]))
+    configurations, refused = builder.answered(wanted)
+    configurations = list(_once([*configurations, *builder.unbound(configurations)]))
     offered = builder.offered(vary)
-    beside = _nearest(found[0], builder.beside(found, offered), MOST - len(found))
+    beside = _nearest(
+        configurations[0], builder.beside(configurations, offered), MOST - len(configurations)
+    )
     more, unfit = builder.answered(beside)
-    found = list(_once([*found, *more]))
+    configurations = list(_once([*configurations, *more]))
     current = builder.current()
     if current is not None:
-        found.append(current)
-    at = 0 if current is None else len(found) - 1
-    return SearchSpace(found, 0, at, [*refused, *unfit], builder.fixed, offered)
+        configurations.append(current)
+    at = 0 if current is None else len(configurations) - 1
+    return SearchSpace(configurations, 0, at, [*refused, *unfit], builder.fixed, offered)
 
 
 def _nearest(to: Configuration, of: Sequence[Configuration], most: int) -> list[Configuration]:
@@ -145,11 +147,11 @@ def _nearest(to: Configuration, of: Sequence[Configuration], most: int) -> list[
 
 def _once(configurations: Iterable[Configuration]) -> Iterator[Configuration]:
     """Drop configurations that equal an earlier one."""
-    seen = set()
+    earlier = set()
     for one in configurations:
         key = (one.executors, one.cores, one.choices)
-        if key not in seen:
-            seen.add(key)
+        if key not in earlier:
+            earlier.add(key)
             yield one
 
 
@@ -164,20 +166,20 @@ class _Builder:
         topology: Topology,
         debug: bool,
     ) -> None:
-        asked = self.asked = line.asked
+        options = self.planning = line.planning
         self.settings, self.master = settings, master
         self.python, self.debug = line.is_python, debug
         self.topology = topology
         self.numa = master is not None and master.startswith("local-numa")
         self.plans_master = master if master is not None and self.numa else "local-numa"
         by_master = fixed_by_master(self.plans_master)
-        self.executors = asked.executors or by_master[0]
-        self.cores = asked.cores or by_master[1]
+        self.executors = options.executors or by_master[0]
+        self.cores = options.cores or by_master[1]
         self.cpus, self.nodes = topology.usable_cpus, topology.usable_nodes
         self.packages = [set(parse_ids(package.cpus)) for package in topology.packages]
-        fixed = asked.bind or not settings.keys().isdisjoint(_BINDING_KEYS)
+        fixed = options.bind or not settings.keys().isdisjoint(_BINDING_KEYS)
         self.free_binding = len(self.nodes) > 1 and not fixed
-        self.free_memory = asked.memory is None and settings.keys().isdisjoint(_MEMORY_KEYS)
+        self.free_memory = options.memory is None and settings.keys().isdisjoint(_MEMORY_KEYS)
 
     @property
     def usable_cores(self) -> int:
@@ -194,12 +196,12 @@ class _Builder:
     @property
     def fixed(self) -> list[str]:
         """The part of the space that the user fixed."""
-        values = {"executors": self.executors, "cores": self.cores, "memory": self.asked.memory}
-        found = [f"{name} {value}" for name, value in values.items() if value is not None]
-        found += ["--docker"] if self.asked.docker else []
-        found += [f"--bind {self.asked.bind}"] if self.asked.bind else []
+        values = {"executors": self.executors, "cores": self.cores, "memory": self.planning.memory}
+        fixed = [f"{name} {value}" for name, value in values.items() if value is not None]
+        fixed += ["--docker"] if self.planning.docker else []
+        fixed += [f"--bind {self.planning.bind}"] if self.planning.bind else []
         keys = (JAVA_OPTIONS, DRIVERS_JAVA_OPTIONS)
-        return [*found, *(c for key in keys if (c := self._collector_of(key)) is not None)]
+        return [*fixed, *(c for key in keys if (c := self._collector_of(key)) is not None)]
 
     def sized(self, vary: Mapping[str, Sequence[str]]) -> list[Configuration]:
         """Return executors x cores worth a plan, each with its collectors and varied values."""
@@ -209,15 +211,15 @@ class _Builder:
         both = self.executors is not None and self.cores is not None
         least = min(number / _LEAST_SHARE_OF_CPUS, self.usable_cores)
         cells = [(n, c) for n in executors for c in cores if both or least <= n * c <= number]
-        found = [
+        sized = [
             Configuration(f"local-numa[{n}x{c}]", n, c, 0, "", collector, values, java)
             for n, c in cells
             for collector, java in self._collectors(JAVA_OPTIONS)
             for values in _combinations(vary)
         ]
         scope = {BINDING_SCOPE: "package"} if self.free_binding and self.has_wide_packages else {}
-        packages = [replace(one, varied={**scope, **one.varied}) for one in found] if scope else []
-        return [*found, *packages]
+        packages = [replace(one, varied={**scope, **one.varied}) for one in sized] if scope else []
+        return [*sized, *packages]
 
     def unsized(self, vary: Mapping[str, Sequence[str]]) -> list[Configuration]:
         """Return the plan with each collector and varied value; it may be one JVM."""
@@ -230,32 +232,38 @@ class _Builder:
             for values in _combinations(vary)
         ]
 
-    def answered(self, asked: Sequence[Configuration]) -> tuple[list[Configuration], list[Refused]]:
+    def answered(
+        self, wanted: Sequence[Configuration]
+    ) -> tuple[list[Configuration], list[Refused]]:
         """Return those that the planner says fit, with what it says of them; and the others."""
-        answers = plans([self.request(one) for one in asked], self.debug) if asked else []
-        if asked and not asked[0].cores and isinstance(answers[0], UserError):
+        answers = plans([self.request(one) for one in wanted], self.debug) if wanted else []
+        if wanted and not wanted[0].cores and isinstance(answers[0], UserError):
             raise answers[0]  # not even the plan fits
-        found, refused = [], []
-        for one, answer in zip(asked, answers, strict=True):
+        fitting, refused = [], []
+        for one, answer in zip(wanted, answers, strict=True):
             if isinstance(answer, UserError):
                 refused.append(Refused(one.shown, str(answer)))
             elif one.executors or not one.collector or answer.is_native:
-                found.append(self.planned(one, answer))
-        return found, refused
+                fitting.append(self.planned(one, answer))
+        return fitting, refused
 
     def offered(self, vary: Mapping[str, Sequence[str]]) -> list[str]:
         """Return the settings that are varied one at a time: those that nobody fixed or named."""
-        found = [key for key in (SHUFFLE_PARTITIONS, STORAGE_SHARE)
+        offered = [key for key in (SHUFFLE_PARTITIONS, STORAGE_SHARE)
                  if key not in vary and key not in self.settings]  # fmt: skip
         return (
-            [*found, EXECUTOR_MEMORY] if self.free_memory and EXECUTOR_MEMORY not in vary else found
+            [*offered, EXECUTOR_MEMORY]
+            if self.free_memory and EXECUTOR_MEMORY not in vary
+            else offered
         )
 
-    def beside(self, found: Sequence[Configuration], offered: Sequence[str]) -> list[Configuration]:
+    def beside(
+        self, planned: Sequence[Configuration], offered: Sequence[str]
+    ) -> list[Configuration]:
         """Return bound executors or one JVM with the plan's collector, one setting changed each."""
         base = [
-            one for one in found
-            if not one.varied and one.collector == found[0].collector
+            one for one in planned
+            if not one.varied and one.collector == planned[0].collector
             and (not one.executors or one.binding != "none" or not self.free_binding)
         ]  # fmt: skip
         return [
@@ -265,17 +273,17 @@ class _Builder:
             for value in _values(one, key)
         ]
 
-    def unbound(self, found: Sequence[Configuration]) -> list[Configuration]:
+    def unbound(self, planned: Sequence[Configuration]) -> list[Configuration]:
         """Return the same executors left to the kernel, where the machine has several nodes."""
         bound = [
-            one for one in found
+            one for one in planned
             if one.executors and one.binding != "none" and BINDING_SCOPE not in one.varied
         ]  # fmt: skip
         return [replace(one, binding="none") for one in bound if self.free_binding]
 
     def current(self) -> Configuration | None:
         """Return the user's own configuration as typed; None where that is the plan."""
-        if self.numa or _FIXING & self.asked.given.keys():
+        if self.numa or _FIXING & self.planning.given.keys():
             return None
         master = self.master or "local[*]"
         cores = re.fullmatch(r"local(?:\[(\*|\d+)(?:,\d+)?\])?", master)
@@ -291,8 +299,8 @@ class _Builder:
         return Configuration(master, 0, number, heap_mb, "none", collector)
 
     def request(self, one: Configuration) -> dict[str, Any]:
-        asked = replace(
-            self.asked,
+        options = replace(
+            self.planning,
             executors=one.executors or self.executors,
             cores=one.cores if one.executors else self.cores,
         )
@@ -302,7 +310,7 @@ class _Builder:
                 if self._collector_of(key) is None:
                     conf[key] = " ".join(filter(None, [conf.get(key), one.java]))
         conf.pop("spark.master", None)
-        return asked.plan_request(conf, python=self.python).document()
+        return options.plan_request(conf, python=self.python).document()
 
     def planned(self, one: Configuration, plan: Plan) -> Configuration:
         """Return the configuration with what the plan says of it."""
@@ -321,7 +329,7 @@ class _Builder:
 
     def _is_unbound(self) -> bool:
         off = self.settings.get("spark.hearth.binding", "").strip().lower() == "off"
-        return self.asked.bind == "none" or off
+        return self.planning.bind == "none" or off
 
     def _binding(self, plan: Plan) -> str:
         """Return the widest place of an executor."""

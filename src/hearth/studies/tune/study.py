@@ -7,7 +7,7 @@ trial is lost. What it found is derived from both, and not stored.
 
 import math
 import sys
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,25 +15,17 @@ from statistics import fmean
 from typing import Literal
 
 from hearth.analysis.findings import OTHER_LOAD_SHARE
-from hearth.base.absent import Measured
-from hearth.base.codec import LEFT_OUT
 from hearth.base.durations import show_seconds
 from hearth.base.errors import UserError
 from hearth.base.redaction import Redaction
-from hearth.record.store import (
-    Record,
-    claimed,
-    has_begun,
-    read_record,
-    slug,
-)
+from hearth.record.store import slug
 from hearth.studies.engine.arms import UNBOUND, Arm, configured
-from hearth.studies.engine.measures import measures
 from hearth.studies.engine.progress import StudyProgress
+from hearth.studies.engine.runner import run_arm
 from hearth.studies.engine.schedule import conduct
-from hearth.studies.engine.store import NEW, TUNE, Opening, StudyDirectory
+from hearth.studies.engine.store import NEW, TUNE, Listed, Opening, Study
 from hearth.studies.engine.target import Target
-from hearth.studies.engine.trial import Measures, Trial, Turn
+from hearth.studies.engine.trial import Choice, Measures, Trial, Turn
 from hearth.studies.models import search
 from hearth.studies.models.performance_model import ModelEvidence
 from hearth.studies.models.space import (
@@ -41,7 +33,6 @@ from hearth.studies.models.space import (
     STORAGE_SHARE,
     Configuration,
     MachineSize,
-    Role,
 )
 from hearth.studies.models.surrogate import PriorRuns
 from hearth.studies.tune.result import Objective, TuneSettings
@@ -83,34 +74,10 @@ class TuneHead:
             raise ValueError("it names configurations that are not there")
 
 
-@dataclass(frozen=True)
-class TuneLine:
-    """A line of `trials.jsonl`.
-
-    configuration: its index. expected: low, middle and high of the forecast before, in the
-    objective's unit. stopped_s: when it was stopped because it could not be the best any more.
-    """
-
-    configuration: int
-    role: Role
-    record: str | None
-    seconds: float | None = field(default=None, metadata=LEFT_OUT)
-    wall_s: float | None = field(default=None, metadata=LEFT_OUT)
-    stopped_s: float | None = field(default=None, metadata=LEFT_OUT)
-    failure: str | None = field(default=None, metadata=LEFT_OUT)
-    expected: list[float] | None = field(default=None, metadata=LEFT_OUT)
-    gain: float | None = field(default=None, metadata=LEFT_OUT)
-    measures: dict[str, Measured[float]] | None = field(default=None, metadata=LEFT_OUT)
-
-    @property
-    def out_of_memory(self) -> bool:
-        return self.failure is not None and any(word in self.failure for word in _OUT_OF_MEMORY)
-
-
-class Tune(StudyDirectory[TuneHead, TuneLine]):
+class Tune(Study[TuneHead, Trial]):
     """One tune on disk, and the trials in it."""
 
-    kind, head_type, line_type = TUNE, TuneHead, TuneLine
+    kind, head_type, line_type = TUNE, TuneHead, Trial
 
     def __init__(self, directory: Path, head: TuneHead, redaction: Redaction | None = None) -> None:
         super().__init__(directory, head, redaction)
@@ -120,7 +87,7 @@ class Tune(StudyDirectory[TuneHead, TuneLine]):
     def begin(
         home: Path,
         target: Target,
-        found: Callable[[], tuple[SearchSpace, MachineSize]],
+        search_space: Callable[[], tuple[SearchSpace, MachineSize]],
         settings: TuneSettings,
         command: Sequence[str],
         machine_key: str,
@@ -129,12 +96,12 @@ class Tune(StudyDirectory[TuneHead, TuneLine]):
         """Return a new one below `home`, or the one to go on with, with these settings; it knows
         the earlier ones there.
 
-        found: looks for the configurations of a new one, and at its machine.
+        search_space: looks for the configurations of a new one, and at its machine.
         """
-        made = None if opening.resume is not None else found()
+        made = None if opening.resume is not None else search_space()
 
         def head(number: str) -> TuneHead:
-            space, machine = made or found()
+            space, machine = made or search_space()
             return TuneHead(
                 schema="hearth/tune-head/1",
                 id=number,
@@ -148,8 +115,8 @@ class Tune(StudyDirectory[TuneHead, TuneLine]):
                 **{name: getattr(space, name) for name in _OF_SPACE},
             )
 
-        asked = {"command": list(command), "objective": settings.objective}
-        tune = Tune.open(home, Path(target.name).stem, head, opening, asked)
+        identity = {"command": list(command), "objective": settings.objective}
+        tune = Tune.open(home, Path(target.name).stem, head, opening, identity)
         tune.related = earlier(home, tune.head)
         if settings != tune.head.settings:
             tune.head = replace(tune.head, settings=settings)
@@ -157,14 +124,16 @@ class Tune(StudyDirectory[TuneHead, TuneLine]):
         return tune
 
     @staticmethod
-    def asked(head: TuneHead) -> dict[str, object]:
+    def identity(head: TuneHead) -> dict[str, object]:
         return {"command": head.command, "objective": head.settings.objective}
 
-    def fits(self, line: TuneLine) -> bool:
-        return 0 <= line.configuration < len(self.head.configurations)
+    @staticmethod
+    def listed(head: TuneHead) -> Listed:
+        return Listed(head.started, head.application, [head.settings.objective])
 
-    def records(self) -> Iterable[str | None]:
-        return (line.record for line in self.lines if line.seconds is not None)
+    def fits(self, line: Trial) -> bool:
+        number = len(self.head.configurations)
+        return line.choice is not None and 0 <= line.choice.configuration < number
 
     @property
     def by_cores(self) -> bool:
@@ -175,7 +144,7 @@ class Tune(StudyDirectory[TuneHead, TuneLine]):
     def next_by_cores(self) -> bool:
         """Whether the next trial is chosen for core-seconds."""
         both = self.head.settings.objective == BOTH
-        return self.by_cores or (both and len(self.lines) % 2 == 1)
+        return self.by_cores or (both and len(self.trials) % 2 == 1)
 
     def task(self, by_cores: bool) -> search.Task:
         """Return the task of the search."""
@@ -185,23 +154,31 @@ class Tune(StudyDirectory[TuneHead, TuneLine]):
         limits = (head.settings.budget, head.settings.runs)
         return search.Task(head.machine, *ways, *limits, self.related, by_cores)
 
-    def trials(self, by_cores: bool) -> list[search.SearchTrial]:
+    def searched(self, by_cores: bool) -> list[search.SearchTrial]:
         """Return the trials so far, as the search reads them."""
-        return [search_trial(self.head, line, by_cores) for line in self.lines]
+        return [search_trial(self.head, trial, by_cores) for trial in self.trials]
 
 
 _OF_SPACE = ("configurations", "proposal", "current", "refused", "fixed", "offered")
 
 
-def search_trial(head: TuneHead, line: TuneLine, by_cores: bool = False) -> search.SearchTrial:
+def configuration_of(trial: Trial) -> int:
+    """Return which configuration a tune's trial was of."""
+    assert trial.choice is not None, "a trial of a tune has one"
+    return trial.choice.configuration
+
+
+def search_trial(head: TuneHead, trial: Trial, by_cores: bool = False) -> search.SearchTrial:
     """Return a trial in what is minimised: seconds, or core-seconds."""
-    slots = head.configurations[line.configuration].slots
-    scale = slots if by_cores else 1
-    reached = line.seconds if line.seconds is not None else line.stopped_s
+    index = configuration_of(trial)
+    scale = head.configurations[index].slots if by_cores else 1
+    reached = trial.seconds if trial.seconds is not None else trial.stopped_s
     value = None if reached is None else reached * scale
-    stopped, measured = line.stopped_s is not None, line.measures or {}
-    seen, idle = evidence_of(measured), _idle(measured) & set(head.offered)
-    return search.SearchTrial(line.configuration, value, stopped, line.out_of_memory, seen, idle)
+    measured, failure = trial.measures or {}, trial.failure or ""
+    out_of_memory = any(word in failure for word in _OUT_OF_MEMORY)
+    evidence, idle = evidence_of(measured), _idle(measured) & set(head.offered)
+    stopped = trial.stopped_s is not None
+    return search.SearchTrial(index, value, stopped, out_of_memory, evidence, idle)
 
 
 def _idle(measures: Measures) -> frozenset[str]:
@@ -228,16 +205,16 @@ def evidence_of(measures: Measures) -> ModelEvidence:
 
 def read_tune(directory: Path) -> Tune:
     """Return one from disk, which knows the earlier ones; raise UserError where there is none."""
-    found = Tune.read(directory)
-    found.related = earlier(found.state_home, found.head)
-    return found
+    tune = Tune.read(directory)
+    tune.related = earlier(tune.state_home, tune.head)
+    return tune
 
 
 def earlier(home: Path, head: TuneHead) -> tuple[PriorRuns, ...]:
     """Return the measurements of the newest earlier tunes, of any application and machine."""
-    found: list[PriorRuns] = []
+    prior_runs: list[PriorRuns] = []
     for directory in reversed(TUNE.directories(home)):
-        if len(found) == _EARLIER:
+        if len(prior_runs) == _EARLIER:
             break
         try:
             tune = Tune.read(directory)
@@ -245,8 +222,8 @@ def earlier(home: Path, head: TuneHead) -> tuple[PriorRuns, ...]:
         except (UserError, OSError, ValueError):  # it is listed by name in `hearth runs`
             continue
         if known is not None:
-            found.append(known)
-    return tuple(found)
+            prior_runs.append(known)
+    return tuple(prior_runs)
 
 
 def _known(tune: Tune) -> PriorRuns | None:
@@ -255,9 +232,9 @@ def _known(tune: Tune) -> PriorRuns | None:
 
     head = tune.head
     logs: dict[int, list[float]] = {}
-    for line in tune.lines:
-        if line.seconds is not None:
-            logs.setdefault(line.configuration, []).append(math.log(line.seconds))
+    for trial in tune.trials:
+        if trial.seconds is not None:
+            logs.setdefault(configuration_of(trial), []).append(math.log(trial.seconds))
     if len(logs) < 2:
         return None
     ways = [head.configurations[index] for index in logs]
@@ -298,47 +275,61 @@ class _TuneSchedule:
         self._settings, self._typed = settings, typed
         self._step: search.SearchStep
         self._arm: Arm
-        self._line: TuneLine
         self.end: search.Stop
 
     def next_turns(self, _trials: Sequence[Trial]) -> Sequence[Turn]:
         tune, by_cores = self._tune, self._tune.next_by_cores
-        step = search.next_step(tune.task(by_cores), tune.trials(by_cores))
+        step = search.next_step(tune.task(by_cores), tune.searched(by_cores))
         _refuse_hopeless(tune, step)
         if isinstance(step, search.Stop):
             self.end = step
             return []
         self._step, self._arm = step, _arm(tune, step, self._settings, self._typed)
         self._progress.question = _question(tune, step)
-        before = sum(line.configuration == step.index for line in tune.lines)
+        before = sum(configuration_of(trial) == step.index for trial in tune.trials)
         return [Turn(self._target.name, self._arm.name, before)]
 
     def after(self, turn: Turn, _trials: Sequence[Trial]) -> Sequence[Turn]:
-        return [turn] * (self._tune.head.settings.budget - len(self._tune.lines) - 1)
+        return [turn] * (self._tune.head.settings.budget - len(self._tune.trials) - 1)
 
     def run(self, turn: Turn) -> Trial:
-        trial, self._line = _trial(self._tune, self._target, self._arm, self._step, turn)
-        return trial
+        step, tune, limit_s = self._step, self._tune, self._arm.limit_s
+        expected = None
+        if step.before is not None:
+            expected = [round(value, 4) for value in step.before.interval(step.index)]
+        log = f"{slug(turn.arm)}-{step.index}-{turn.repetition}"
+        trial = run_arm(tune, self._target, self._arm, turn, log)
+        choice = Choice(step.index, step.role, expected, step.gain)
+        return replace(_ended(trial, limit_s, tune.head.settings.limit_s), choice=choice)
 
-    def keep(self, _trial: Trial) -> None:
-        step = self._step
-        now = step.before
-        expected = None if now is None else [round(v, 4) for v in now.interval(step.index)]
-        line = replace(self._line, expected=expected, gain=step.gain)
-        if _is_newest_best(self._tune, line):
-            shown = self._tune.head.configurations[line.configuration].shown
-            seconds = show_seconds(line.seconds, 2)
+    def keep(self, trial: Trial) -> None:
+        if _is_newest_best(self._tune, trial):
+            shown = self._tune.head.configurations[configuration_of(trial)].shown
+            seconds = show_seconds(trial.seconds, 2)
             print(f"hearth: best so far: {shown}, {seconds}", file=sys.stderr, flush=True)
-        self._tune.keep(line)
+        self._tune.keep(trial)
 
 
-def _is_newest_best(tune: Tune, line: TuneLine) -> bool:
+def _ended(trial: Trial, limit_s: float | None, longest_s: float) -> Trial:
+    """Return a trial that its limit ended as one that was stopped, or failed by the user's limit.
+
+    longest_s: the user's limit.
+    """
+    wall_s = trial.wall_s
+    if trial.failure is None or limit_s is None or wall_s is None or wall_s < limit_s:
+        return trial
+    if limit_s < longest_s:
+        return replace(trial, failure=None, stopped_s=limit_s)
+    return replace(trial, failure=f"was not over after {limit_s:g} s: give a longer --limit")
+
+
+def _is_newest_best(tune: Tune, trial: Trial) -> bool:
     """Return whether a trial that has ended beats all that ended before, of which there are any."""
-    if line.seconds is None:
+    if trial.seconds is None:
         return False
     now, *earlier = (
         search_trial(tune.head, each, tune.by_cores).value
-        for each in (line, *tune.lines)
+        for each in (trial, *tune.trials)
         if each.seconds is not None
     )
     return now is not None and bool(earlier) and all(v is None or now < v for v in earlier)
@@ -346,9 +337,9 @@ def _is_newest_best(tune: Tune, line: TuneLine) -> bool:
 
 def _refuse_hopeless(tune: Tune, step: search.SearchStep | search.Stop) -> None:
     first = {tune.head.proposal, tune.head.current}
-    failed = [line for line in tune.lines if line.failure is not None]
+    failed = [trial for trial in tune.trials if trial.failure is not None]
     over = isinstance(step, search.Stop) or step.index not in first
-    if not failed or not over or len(failed) < len(tune.lines):
+    if not failed or not over or len(failed) < len(tune.trials):
         return
     why = failed[0].failure
     ways = "in its first run" if len(first) == 1 else "as planned and as typed"
@@ -370,7 +361,7 @@ def _question(tune: Tune, step: search.SearchStep) -> str:
     if now is None:
         return role
     best = tune.head.configurations[now.best]
-    runs = [trial for trial in tune.trials(tune.next_by_cores) if trial.index == now.best]
+    runs = [trial for trial in tune.searched(tune.next_by_cores) if trial.index == now.best]
     value = fmean(trial.value for trial in runs if trial.value is not None)
     unit = "core-s" if tune.next_by_cores else "s"
     return f"best so far {value:.2f} {unit} ({best.shown}); {role}"
@@ -384,13 +375,13 @@ def _arm(
     unbound = way.executors and way.binding == "none"
     limit = tune.head.settings.limit_s
     if step.role == "search":
-        limit = min(limit, _hope_s(tune, way, step.before))
+        limit = min(limit, _early_stop_limit_s(tune, way, step.before))
     words = UNBOUND if unbound else ()
     arm = Arm(way.shown, words, master=way.master, limit_s=limit)
     return configured(arm, conf, settings, typed, tune.state_home)
 
 
-def _hope_s(tune: Tune, way: Configuration, now: search.Outlook | None) -> float:
+def _early_stop_limit_s(tune: Tune, way: Configuration, now: search.Outlook | None) -> float:
     """Return when a trial cannot be the best any more, start and end of Spark included."""
     if now is None:
         return math.inf
@@ -398,40 +389,7 @@ def _hope_s(tune: Tune, way: Configuration, now: search.Outlook | None) -> float
     share = best.slots / way.slots if tune.next_by_cores else 1.0
     if tune.head.settings.objective == BOTH:
         share = max(best.slots / way.slots, 1.0)  # it may still be the cheapest
-    known = [line for line in tune.lines if line.configuration == now.best and line.seconds]
-    seconds = max(line.seconds or 0.0 for line in known)
-    wall = max(line.wall_s or seconds for line in known)
-    beside = wall - seconds
-    return search.BEYOND_HOPE * seconds * share + (beside + _BESIDE_S if beside > 1 else 0.0)
-
-
-def _trial(
-    tune: Tune, target: Target, arm: Arm, step: search.SearchStep, turn: Turn
-) -> tuple[Trial, TuneLine]:
-    """Return one run on record, and what it says of the configuration."""
-    log = tune.directory / f"{slug(arm.name)}-{step.index}-{turn.repetition}.log"
-    with claimed(tune.state_home, Path(target.name).stem) as record:
-        trial = target.run(turn, arm, record, log)
-    kept = read_record(record) if has_begun(record) else None
-    line = TuneLine(step.index, step.role, trial.record)
-    if trial.failure is not None:
-        return _ended_early(tune, trial, line, arm, kept)
-    if kept is not None:
-        tune.check_alike(kept)
-        line = replace(line, wall_s=kept.wall_s, measures=measures(kept))
-    log.unlink(missing_ok=True)
-    return trial, replace(line, seconds=trial.seconds)
-
-
-def _ended_early(
-    tune: Tune, trial: Trial, line: TuneLine, arm: Arm, kept: Record | None
-) -> tuple[Trial, TuneLine]:
-    wall = kept.wall_s if kept is not None else None
-    if arm.limit_s is None or wall is None or wall < arm.limit_s:
-        return trial, replace(line, failure=trial.failure, wall_s=wall)
-    if arm.limit_s < tune.head.settings.limit_s:
-        reason = f"stopped after {wall:.1f} s: it cannot be the best any more"
-        trial = replace(trial, failure=reason, stopped=True)
-        return trial, replace(line, stopped_s=arm.limit_s, wall_s=wall)
-    reason = f"was not over after {arm.limit_s:g} s: give a longer --limit"
-    return replace(trial, failure=reason), replace(line, failure=reason, wall_s=wall)
+    known = [one for one in tune.trials if configuration_of(one) == now.best and one.seconds]
+    seconds = max(one.seconds or 0.0 for one in known)
+    beside = max(one.wall_s or seconds for one in known) - seconds
+    return search.EARLY_STOP_FACTOR * seconds * share + (beside + _BESIDE_S if beside > 1 else 0.0)

@@ -4,21 +4,21 @@ from hearth.analysis.findings import OTHER_LOAD_SHARE
 from hearth.base.absent import Absent, Measured
 from hearth.base.sizes import show_mb
 from hearth.studies.engine.loss_classes import loss_class
+from hearth.studies.engine.trial import Trial
 from hearth.studies.engine.validity import busy_runs
 from hearth.studies.models import search
-from hearth.studies.models.space import Configuration
+from hearth.studies.models.space import Configuration, Interval
 from hearth.studies.tune.result import (
     SCHEMA,
     Best,
     ConfigurationForecast,
-    Interval,
     Scatter,
     ShownConfiguration,
     Tuned,
     TunedSpace,
     TunedTrial,
 )
-from hearth.studies.tune.study import Tune, TuneLine, search_trial
+from hearth.studies.tune.study import Tune, configuration_of, search_trial
 
 #: A measure explains a difference where it differs by more than this share.
 _WORTH_SAYING = 0.1
@@ -26,10 +26,10 @@ _WORTH_SAYING = 0.1
 
 def tuned(tune: Tune) -> Tuned:
     """Return the result of a tune, finished or not."""
-    head, trials, task = tune.head, tune.trials(tune.by_cores), tune.task(tune.by_cores)
+    head, trials, task = tune.head, tune.searched(tune.by_cores), tune.task(tune.by_cores)
     now = search.outlook(task, trials)
     turn = tune.next_by_cores
-    step = search.next_step(tune.task(turn), tune.trials(turn)) if trials else None
+    step = search.next_step(tune.task(turn), tune.searched(turn)) if trials else None
     used = 0 if now is None else now.forecast.used.count(True)
     number = len(head.configurations)
     return Tuned(
@@ -42,7 +42,7 @@ def tuned(tune: Tune) -> Tuned:
         machine=head.machine,
         settings=head.settings,
         space=TunedSpace(number, head.refused, head.fixed, len(tune.related), used),
-        trials=[_trial(tune, number, now) for number in range(len(tune.lines))],
+        trials=[_trial(tune, number, now) for number in range(len(tune.trials))],
         best=Absent("no trial ended") if now is None else _best(tune, now),
         scatter=_scatter(trials),
         forecasts=[] if now is None else _forecasts(tune, now),
@@ -54,7 +54,7 @@ def tuned(tune: Tune) -> Tuned:
 
 def winner(tune: Tune) -> Configuration | None:
     """Return the configuration to keep; None where `_why_nothing` gives a reason."""
-    now = search.outlook(tune.task(tune.by_cores), tune.trials(tune.by_cores))
+    now = search.outlook(tune.task(tune.by_cores), tune.searched(tune.by_cores))
     if now is None or _why_nothing(tune, now) is not None:
         return None
     return tune.head.configurations[now.best]
@@ -65,7 +65,7 @@ def _why_nothing(tune: Tune, now: search.Outlook | None) -> str | None:
     if now is None:
         return "no trial ended"
     if now.scatter >= search.TOO_LARGE:
-        measured = search.measured_scatter(tune.trials(tune.by_cores)) or now.scatter
+        measured = search.measured_scatter(tune.searched(tune.by_cores)) or now.scatter
         return f"repeated runs scatter by {measured:.0%}, so that chance decides what is fastest"
     return _load_explains(tune, now)
 
@@ -75,11 +75,11 @@ def _load_explains(tune: Tune, now: search.Outlook) -> str | None:
 
     A run beside others that use a share of the CPUs may take up to 1 / (1 - share) of its time.
     """
-    own = _times_and_loads(tune, tune.head.current)
+    users = _times_and_loads(tune, tune.head.current)
     best = [seconds for seconds, _ in _times_and_loads(tune, now.best)]
-    if now.best == tune.head.current or not own or not best:
+    if now.best == tune.head.current or not users or not best:
         return None
-    seconds, load = min(own, key=lambda run: run[0] * (1 - run[1]))
+    seconds, load = min(users, key=lambda run: run[0] * (1 - run[1]))
     if load <= OTHER_LOAD_SHARE or seconds * (1 - load) > min(best):
         return None
     return (
@@ -90,61 +90,63 @@ def _load_explains(tune: Tune, now: search.Outlook) -> str | None:
 
 def _times_and_loads(tune: Tune, configuration: int) -> list[tuple[float, float]]:
     """Return the value of each run of a configuration that ended, and others' share of CPUs."""
-    found = []
-    for line in tune.lines:
-        trial = search_trial(tune.head, line, tune.by_cores)
-        if line.configuration == configuration and trial.ended and trial.value is not None:
-            load = (line.measures or {}).get("other_load")
-            found.append((trial.value, load if isinstance(load, int | float) else 0.0))
-    return found
+    pairs = []
+    for one in tune.trials:
+        trial = search_trial(tune.head, one, tune.by_cores)
+        if trial.index == configuration and trial.ended and trial.value is not None:
+            load = (one.measures or {}).get("other_load")
+            pairs.append((trial.value, load if isinstance(load, int | float) else 0.0))
+    return pairs
 
 
 def _trial(tune: Tune, number: int, now: search.Outlook | None) -> TunedTrial:
-    head, line = tune.head, tune.lines[number]
-    way, trial = head.configurations[line.configuration], search_trial(head, line, tune.by_cores)
+    head, one = tune.head, tune.trials[number]
+    trial, choice = search_trial(head, one, tune.by_cores), one.choice
+    assert choice is not None, "a trial of a tune has one"
     return TunedTrial(
         number=number + 1,
-        role=line.role,
-        configuration=ShownConfiguration.of(way),
-        record=line.record,
-        seconds=line.seconds,
+        role=choice.role,
+        configuration=ShownConfiguration.of(head.configurations[trial.index]),
+        record=one.record,
+        seconds=one.seconds,
         value=trial.value if trial.ended else None,
-        stopped_s=line.stopped_s,
-        failure=line.failure,
-        expected=line.expected,
-        measures=line.measures or {},
-        pareto=_is_pareto(tune, line),
-        why=None if now is None else _why_slower(tune, line, now),
+        stopped_s=one.stopped_s,
+        failure=one.failure,
+        expected=choice.expected,
+        measures=one.measures or {},
+        pareto=_is_pareto(tune, one),
+        why=None if now is None else _why_slower(tune, one, now),
     )
 
 
-def _is_pareto(tune: Tune, line: TuneLine) -> bool:
+def _is_pareto(tune: Tune, trial: Trial) -> bool:
     """Return whether no other trial took less time and fewer core-seconds."""
 
-    def place(one: TuneLine) -> tuple[float, float]:
+    def costs(one: Trial) -> tuple[float, float]:
         seconds = one.seconds or 0.0
-        return seconds, seconds * tune.head.configurations[one.configuration].slots
+        return seconds, seconds * tune.head.configurations[configuration_of(one)].slots
 
-    ended = [one for one in tune.lines if one.seconds is not None]
-    if line.seconds is None:
+    if trial.seconds is None:
         return False
-    mine = place(line)
-    others = (place(one) for one in ended if one is not line)
+    mine = costs(trial)
+    others = (costs(one) for one in tune.trials if one.seconds is not None and one is not trial)
     return not any(o[0] <= mine[0] and o[1] <= mine[1] and o != mine for o in others)
 
 
-def _why_slower(tune: Tune, line: TuneLine, now: search.Outlook) -> str | None:
+def _why_slower(tune: Tune, trial: Trial, now: search.Outlook) -> str | None:
     """Classify a configuration that loses (Baig), by its measures against the best's."""
-    best = [o for o in tune.lines if o.configuration == now.best and o.seconds is not None]
-    if line.seconds is None or line.configuration == now.best or not best:
+    best = [o for o in tune.trials if configuration_of(o) == now.best and o.seconds is not None]
+    if trial.seconds is None or configuration_of(trial) == now.best or not best:
         return None
     first = best[0]
-    return loss_class(line.seconds, line.measures or {}, first.seconds or 0.0, first.measures or {})
+    return loss_class(
+        trial.seconds, trial.measures or {}, first.seconds or 0.0, first.measures or {}
+    )
 
 
 def _best(tune: Tune, now: search.Outlook) -> Best:
     head = tune.head
-    ended = [trial for trial in tune.trials(tune.by_cores) if trial.ended]
+    ended = [trial for trial in tune.searched(tune.by_cores) if trial.ended]
     return Best(
         configuration=ShownConfiguration.of(head.configurations[now.best]),
         index=now.best,
@@ -166,12 +168,12 @@ def _saving(tune: Tune, now: search.Outlook, ended: list[search.SearchTrial]) ->
     if all(trial.index != current for trial in ended):
         return Absent("your own configuration did not end")
     if search.measured_scatter(ended) is None:
-        own, best = (
+        users, best = (
             min(t.value or 0.0 for t in ended if t.index == at) for at in (current, now.best)
         )
         unit = "core-s" if tune.by_cores else "s"
         return Absent(
-            f"{best:.2f} {unit} in one run, your own configuration {own:.2f} {unit}: no "
+            f"{best:.2f} {unit} in one run, your own configuration {users:.2f} {unit}: no "
             "configuration was run twice, so nothing says how much of that is chance"
         )
     return Interval(*now.saving(now.best, current))
@@ -180,16 +182,18 @@ def _saving(tune: Tune, now: search.Outlook, ended: list[search.SearchTrial]) ->
 def _why(tune: Tune, now: search.Outlook) -> list[str]:
     """Return how the best differs from the user's own in shape, and in what was measured."""
     head = tune.head
-    best, own = head.configurations[now.best], head.configurations[head.current]
+    best, users = head.configurations[now.best], head.configurations[head.current]
     if now.best == head.current:
         return []
     notes = []
-    if best.cell != own.cell or bool(best.executors) != bool(own.executors):
-        notes.append(f"{best.shown} with {_heap(best)}, instead of {own.shown} with {_heap(own)}")
-    elif best.choices != own.choices:
-        notes.append(f"{best.shown} instead of {own.shown}")
-    first = {line.configuration: line.measures or {} for line in reversed(tune.lines)
-             if line.seconds is not None}  # fmt: skip
+    if best.cell != users.cell or bool(best.executors) != bool(users.executors):
+        notes.append(
+            f"{best.shown} with {_heap(best)}, instead of {users.shown} with {_heap(users)}"
+        )
+    elif best.choices != users.choices:
+        notes.append(f"{best.shown} instead of {users.shown}")
+    first = {configuration_of(trial): trial.measures or {} for trial in reversed(tune.trials)
+             if trial.seconds is not None}  # fmt: skip
     mine, theirs = first.get(now.best, {}), first.get(head.current, {})
     for name, text in (("gc_share", "garbage collection takes {0:.1%} of task time, not {1:.1%}"),
                        ("cpu_use", "the CPUs are used to {0:.0%}, not {1:.0%}"),
@@ -217,13 +221,13 @@ def _scatter(trials: list[search.SearchTrial]) -> Measured[Scatter]:
 def _forecasts(tune: Tune, now: search.Outlook) -> list[ConfigurationForecast]:
     """Return the forecast of each configuration, the best first."""
     order = now.forecast.mean.argsort().tolist()
-    tried = {line.configuration for line in tune.lines}
-    found = []
+    tried = set(map(configuration_of, tune.trials))
+    forecasts = []
     for at in order:
         way = tune.head.configurations[at]
         shape = (way.shown, way.executors, way.cores, list(way.choices))
-        found.append(ConfigurationForecast(*shape, at in tried, *now.interval(at)))
-    return found
+        forecasts.append(ConfigurationForecast(*shape, at in tried, *now.interval(at)))
+    return forecasts
 
 
 def _warnings(tune: Tune, now: search.Outlook | None) -> list[str]:
@@ -234,5 +238,5 @@ def _warnings(tune: Tune, now: search.Outlook | None) -> list[str]:
         remedy = "find out what else its time depends on (hearth compare shows runs)"
         quiet = "tune again on a quiet machine (--wait-quiet 10m waits for one)"
         notes.append(f"{nothing}: nothing is saved; {remedy if scatters else quiet}")
-    loads = [(line.measures or {}).get("other_load") for line in tune.lines]
+    loads = [(trial.measures or {}).get("other_load") for trial in tune.trials]
     return notes + busy_runs(loads, "trials", "tune again")

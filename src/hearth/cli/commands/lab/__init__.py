@@ -1,1 +1,1 @@
-"""Experiment: benchmark workloads, published studies, models, network threads, fleets."""
+"""Experiment: benchmark workloads, published studies, models, network threads."""

@@ -1,9 +1,8 @@
 """Run a suite of workloads under several masters, interleaved, and compare the times.
 
 Each result is written as soon as it is known: after an interruption, --resume ID continues where
-it stopped ('hearth runs' lists the ids; for a series with --out, give FILE). Ratios are relative to
-the first master. Exits with 1 if a run failed or gave a wrong answer; the other runs continue.
-hearth report ID shows the series again.
+it stopped ('hearth runs' lists the ids). Ratios are relative to the first master. Exits with 1 if a
+run failed or gave a wrong answer; the other runs continue. hearth report ID shows the series again.
 
 suites: batch (Spark core, MLlib, GraphX, SQL), streaming, sql (TPC-H and the other SQL jobs),
 osu (the OSU benchmarks' GroupBy and SortBy), paper-numa (the jobs of the NUMA studies).
@@ -12,28 +11,26 @@ examples:
   hearth lab bench --suite batch
   hearth lab bench --suite sql --dry-run
   hearth lab bench --suite osu --masters 'local[*],local-numa[2x4],local-numa[4x2]' --repeat 10
-  hearth lab bench --jobs word-count --size 2g --repeat 10 --warmup 1 --out results.jsonl
+  hearth lab bench --jobs word-count --size 2g --repeat 10 --warmup 1 --json
   hearth lab bench --jobs 'sort-by --maps 480 --reduces 480,group-by' --repeat 5
   hearth lab bench --suite osu --html osu.html
 """
 
 import sys
 from argparse import ArgumentParser, Namespace
-from pathlib import Path
 
 from hearth.base.sizes import counted, parse_bytes
-from hearth.cli.options import add_run_options, group, run_options
+from hearth.cli.options import add_run_options, run_options
 from hearth.cli.studies import add_study_options, show_result
 from hearth.machine import paths
 from hearth.machine.jvm import topology
 from hearth.machine.plan import parse_conf
-from hearth.record.store import new_name
 from hearth.report.terminal.screen import Screen, table
-from hearth.studies.bench import study as running
 from hearth.studies.bench.result import bench_result, is_good
-from hearth.studies.bench.study import Results, Series, begun, machine_facts, resumed_by
+from hearth.studies.bench.study import Results, Series, machine_facts
+from hearth.studies.bench.study import run as run_series
 from hearth.studies.engine.progress import Quiet, StudyProgress, continued_with
-from hearth.studies.engine.store import BENCH
+from hearth.studies.engine.store import BENCH, Opening, kept_words
 from hearth.workloads import cases, catalogue, suites
 from hearth.workloads.masters import split_masters
 
@@ -61,19 +58,15 @@ def add_arguments(parser: ArgumentParser) -> None:
         default=[],
         help="a Spark setting for all runs; may be repeated",
     )
-    output = group(parser, "output")
-    output.add_argument(
-        "--out", metavar="FILE", help="results file; runs that it already holds are not repeated"
-    )
     add_study_options(parser, BENCH, "list the runs", "bench-result")
 
 
 def parse(parser: ArgumentParser, words: list[str]) -> Namespace:
-    """Parse the options; `--resume ID` goes on with the words that are kept, and in their file."""
+    """Parse the options; `--resume ID` goes on with the words that are kept."""
     given = parser.parse_args(words)
     if given.resume is not None:
-        file, kept = begun(paths.state_home(), given.resume)
-        given = parser.parse_args([*kept, *words, "--out", str(file)])
+        kept = kept_words(BENCH, paths.state_home(), given.resume)
+        given = parser.parse_args([*kept, *words])
     given.typed = words
     return given
 
@@ -98,11 +91,11 @@ def run(options: Namespace) -> int:
         print("\n".join(_listed(series)))
         return 0
     machine = machine_facts(topology(debug=options.debug))
-    described = series.described(machine, options.typed)
-    results = Results.begin(_file(options.out, name), described, series.redaction)
+    opening = Opening(resume=options.resume, typed=options.typed)
+    results = Results.begin(paths.state_home(), series, machine, opening)
     _go(offer, series, results, Quiet(runs.wait_idle_s))
-    kept = f"series {resumed_by(results.path)}"
-    show_result(bench_result(results), options.json, options.html, kept)
+    named = f"series {results.head.id}"
+    show_result(bench_result(results), options.json, options.html, named)
     return 0 if is_good(results) else 1
 
 
@@ -128,18 +121,11 @@ def _listed(series: Series) -> list[str]:
     ]
 
 
-def _file(out: str | None, name: str) -> Path:
-    if out is not None:
-        return Path(out).absolute()
-    return BENCH.directory(paths.state_home(), new_name(name))
-
-
 def _go(offer: catalogue.Catalogue, series: Series, results: Results, quiet: Quiet) -> None:
     turns = set(series.design().turns())
-    kept = sum(trial.turn in turns for trial in results.trials if trial.failure is None)
-    found = f", {kept} of them already in the file" if kept else ""
-    runs = f"{counted(len(turns), 'run')}{found}; results in {results.path}"
-    print(f"hearth: {runs}", file=sys.stderr, flush=True)
+    made = sum(trial.turn in turns for trial in results.last if trial.failure is None)
+    done = f", {made} of them made already" if made else ""
+    print(f"hearth: {counted(len(turns), 'run')}{done}", file=sys.stderr, flush=True)
     progress = StudyProgress(with_subject=True, quiet=quiet)
-    with continued_with(f"lab bench --resume {resumed_by(results.path)}"), progress.shown():
-        running.run(offer, series, results, progress)
+    with continued_with(f"lab bench --resume {results.head.id}"), progress.shown():
+        run_series(offer, series, results, progress)

@@ -48,11 +48,12 @@ from hearth.spark.conf import read_settings
 from hearth.spark.submission import leave_reserved
 from hearth.spark.submit_args import SubmitLine
 from hearth.studies.characterise.questions import KEYS, questions
-from hearth.studies.characterise.study import AskedTarget, Characterisation, CharacterisationRuns
+from hearth.studies.characterise.result import CharacterisationSettings
+from hearth.studies.characterise.study import Characterisation, TargetQuestion
 from hearth.studies.characterise.surroundings import surroundings, sustained_gb_s
-from hearth.studies.compare.study import check_cold
-from hearth.studies.engine.arms import refuse_levelling
+from hearth.studies.engine.arms import reject_settings_that_equalise_arms
 from hearth.studies.engine.progress import Quiet, continued_with
+from hearth.studies.engine.runner import check_cold
 from hearth.studies.engine.store import CHARACTERISE, Opening
 from hearth.studies.engine.target import targets
 
@@ -126,71 +127,83 @@ def run(options: CharacteriseCommand) -> int:
     """Run and show the answers; return 1 if a run failed, for scripts."""
     if not options.line.application:
         raise UserError("nothing to run: give a suite, a workload, a jar or a Python file")
-    leave_reserved(options.line.asked)
+    leave_reserved(options.line.planning)
     spark = read_settings(options.line)
     _check(options.line, spark)
     if options.cold:
         check_cold()
-    asked, settings = _asked(options, spark)
+    questions = _questions(options, spark)
+    runs = options.runs
+    words = [
+        *options.line.planning.to_words(),
+        *options.line.option_words,
+        *options.line.application,
+    ]
+    command = Redaction.of(spark).words(words)
+    settings = CharacterisationSettings(
+        runs.repeat, runs.warmup, runs.seed, options.cold, list(command)
+    )
     if options.dry_run:
-        print("\n".join(_listed(asked, settings)))
+        print("\n".join(_listed(questions, settings)))
         return 0
     import_module("scipy.special")  # for the intervals: missed before the runs, not after them
-    name = Path(options.line.application[0]).name
-    opening = Opening(Redaction.of(spark), options.resume, options.typed)
-    kept = Characterisation.begin(paths.state_home(), name, asked, settings, opening)
-    number = kept.directory.name
+    study = _begun(options, questions, settings, Redaction.of(spark))
     try:
-        with continued_with(f"lab characterise --resume {number}"):
-            failed = kept.run(asked, settings, Quiet(options.runs.wait_idle_s))
+        with continued_with(f"lab characterise --resume {study.head.id}"):
+            failed = study.run(questions, runs.budget_s, Quiet(runs.wait_idle_s))
     finally:
-        print(f"hearth: characterisation {number}", file=sys.stderr)
-    show_result(kept.characterised(), options.json, options.html)
+        print(f"hearth: characterisation {study.head.id}", file=sys.stderr)
+    show_result(study.characterised(), options.json, options.html)
     return 1 if failed else 0
 
 
 def _check(line: SubmitLine, spark: Mapping[str, str]) -> None:
-    refuse_levelling(spark)
+    reject_settings_that_equalise_arms(spark)
     if line.has("--master"):
         master = line.last("--master")
         raise UserError(f"--master: set by each question: leave out '{master}'")
 
 
-def _asked(
-    options: CharacteriseCommand, spark: Mapping[str, str]
-) -> tuple[list[AskedTarget], CharacterisationRuns]:
-    """Return the questions and their targets, from the command line and this machine."""
-    runs, line = options.runs, options.line
+def _questions(options: CharacteriseCommand, spark: Mapping[str, str]) -> list[TargetQuestion]:
+    """Return the questions of each target, from the command line and this machine."""
+    line = options.line
     keys = KEYS if options.questions is None else [k.strip() for k in options.questions.split(",")]
-    switching = options.change_prefetchers
-    here = surroundings(
+    machine = surroundings(
         line, spark, options.sweep,
-        may_switch=switching, debug=options.debug,
+        may_switch=options.change_prefetchers, debug=options.debug,
         search_nodes=options.search_nodes, smt_ladder=options.smt_ladder,
     )  # fmt: skip
-    asked = [
-        AskedTarget(target, questions(replace(here, job=job), keys))
+    return [
+        TargetQuestion(target, question)
         for target, job in targets(line)
+        for question in questions(replace(machine, job=job), keys)
     ]
-    all_questions = [q for a in asked for q in a.questions]
-    counts = any(q.key == "bandwidth" and q.unanswerable is None for q in all_questions)
-    words = [*line.asked.to_words(), *line.option_words, *line.application]
-    settings = CharacterisationRuns(
-        repeat=runs.repeat,
-        warmup=runs.warmup,
-        seed=runs.seed,
-        budget_s=runs.budget_s,
-        cold=options.cold,
-        command=Redaction.of(spark).words(words),
-        sustained_gb_s=sustained_gb_s() if counts and not options.dry_run else None,
+
+
+def _begun(
+    options: CharacteriseCommand,
+    target_questions: list[TargetQuestion],
+    settings: CharacterisationSettings,
+    redaction: Redaction,
+) -> Characterisation:
+    """Begin or resume the characterisation."""
+    name = Path(options.line.application[0]).name
+    opening = Opening(redaction, options.resume, options.typed)
+    answerable = [one.question.key for one in target_questions if one.question.unanswerable is None]
+    sustained = sustained_gb_s() if "bandwidth" in answerable else None
+    return Characterisation.begin(
+        paths.state_home(), name, target_questions, settings, opening, sustained
     )
-    return asked, settings
 
 
-def _listed(asked: list[AskedTarget], settings: CharacterisationRuns) -> list[str]:
+def _listed(
+    target_questions: list[TargetQuestion], settings: CharacterisationSettings
+) -> list[str]:
     """List what would run, and what this machine cannot answer."""
     lines = []
-    for one in asked:
-        lines += [one.target.name, *show_questions(one.questions, Screen.of()), ""]
+    for name in dict.fromkeys(one.target.name for one in target_questions):
+        of_target = [one.question for one in target_questions if one.target.name == name]
+        lines += [name, *show_questions(of_target, Screen.of()), ""]
     each = f"{settings.warmup} warm-up, {settings.repeat} measured"
-    return [*lines, f"{counted(settings.runs(asked), 'run')}; of each arm: {each}"]
+    number = sum(len(one.turns(settings)) for one in target_questions)
+    return [*lines, f"{counted(number, 'run')}; of each arm: {each}"]

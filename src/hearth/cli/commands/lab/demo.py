@@ -149,7 +149,7 @@ def _show_placement(state: Path) -> bool:
 def _compare(rounds: int, shape: dict[str, int], job: list[str]) -> None:
     _title("Does it pay here? (hearth compare --arms native,bound)")
     *options, program = _program([])
-    found = api.compare(
+    comparison = api.compare(
         program,
         *job,
         arms=("native", "bound"),
@@ -159,7 +159,7 @@ def _compare(rounds: int, shape: dict[str, int], job: list[str]) -> None:
         cores=shape.get("cores"),
         options=options,
     )
-    print("\n".join(show_document(found, Screen.of())))
+    print("\n".join(show_document(comparison, Screen.of())))
     print("\n  With so little data the times are not a benchmark; they only show that both ran.")
 
 
@@ -173,8 +173,10 @@ def _show_results(folder: Path) -> bool:
     expected = expected_rows(folder / "tables", folder / "queries", folder / "texts")
     for name, rows in expected.items():
         wrong = [difference(answer[name], rows) for answer in answers]
-        found = [sentence for sentence in wrong if sentence is not None]
-        good = good and not found
-        verdict = f"DIFFERENT: {found[0]}" if found else f"equal in all {len(answers)} runs"
+        differences = [sentence for sentence in wrong if sentence is not None]
+        good = good and not differences
+        verdict = (
+            f"DIFFERENT: {differences[0]}" if differences else f"equal in all {len(answers)} runs"
+        )
         print(f"  {name:<6} {len(rows):>5} rows  {verdict}")
     return good

@@ -8,21 +8,16 @@ listed, fastest first. Intervals are 90 %; docs/tuning.md gives the measured err
 --bind and --nodes predict another binding, or a part of the machine. The gain from binding comes
 from published speedups; where it cannot be known, such as on one node, the reason is given.
 
---scaling reads a table of measured speedups between numbers of NUMA nodes (CSV: workload,
-from_binding, to_binding, speedup) and predicts each workload from 1 and 2 nodes and the others.
-
 examples:
   hearth lab predict --from last
   hearth lab predict --from last --executors 4 --cores 6
   hearth lab predict --from last --bind node --nodes 2
   hearth lab predict --from log.zstd --machine "2 packages, 4 nodes of 64 GB, 8 cores" --json
-  hearth lab predict --scaling speedups.csv
 """
 
 import json
 from argparse import ArgumentParser, Namespace
 from dataclasses import dataclass
-from pathlib import Path
 
 from hearth.analysis.document import Analysis
 from hearth.base.absent import Absent
@@ -45,10 +40,7 @@ from hearth.studies.models.prediction import (
     PredictedPartitionings,
     PredictedPlace,
     PredictedRun,
-    PredictedScaling,
-    PredictedScalings,
 )
-from hearth.studies.models.scaling import leave_one_out, read_speedups
 from hearth.studies.models.schedule_simulation import (
     CONFIDENCE,
     RecordedWork,
@@ -62,7 +54,7 @@ _MOST = 1 << 16
 
 
 @dataclass(frozen=True)
-class Asked:
+class PredictRequest:
     """What to predict for; each field is the option of that name."""
 
     executors: int | None
@@ -75,17 +67,10 @@ class Asked:
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the command's options."""
-    source = parser.add_mutually_exclusive_group(required=True)
-    source.add_argument(
-        "--from", dest="run", metavar="RUN",
+    parser.add_argument(
+        "--from", dest="run", metavar="RUN", required=True,
         help="a run's id or directory, 'last', or a Spark event log",
     )  # fmt: skip
-    source.add_argument(
-        "--scaling",
-        metavar="TABLE.csv",
-        type=Path,
-        help="table of speedups between numbers of nodes",
-    )
     parser.add_argument(
         "--executors", type=int, metavar="N", help="number of executors to predict for"
     )
@@ -116,43 +101,32 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(options: Namespace) -> int:
     """Predict and show."""
-    asked, table = from_namespace(Asked, options), options.scaling
-    found = _scaling(table, asked) if table else _partitionings(options.run, asked, options.debug)
+    prediction = _partitionings(options.run, from_namespace(PredictRequest, options), options.debug)
     if options.json:
-        print(json.dumps(to_json(found), indent=2))
+        print(json.dumps(to_json(prediction), indent=2))
         return 0
 
-    print("\n".join(show_prediction(found, Screen.of())))
+    print("\n".join(show_prediction(prediction, Screen.of())))
     return 0
 
 
-def _scaling(table: Path, asked: Asked) -> PredictedScalings:
-    for name, value in vars(asked).items():
-        if value is not None:
-            raise UserError(f"--{name}: needs --from: leave it out")
-    found = leave_one_out(read_speedups(table))
-    if not found:
-        raise UserError(f"--scaling: '{table}' has no times on 3 or more nodes: add them")
-    return PredictedScalings([PredictedScaling(**vars(one), error=one.error) for one in found])
-
-
-def _partitionings(source: str, asked: Asked, debug: bool) -> PredictedPartitionings:
+def _partitionings(source: str, request: PredictRequest, debug: bool) -> PredictedPartitionings:
     for name in ("executors", "cores", "nodes"):
-        value = getattr(asked, name)
+        value = getattr(request, name)
         if value is not None and not 1 <= value <= _MOST:
             raise UserError(f"--{name}: {value} is not between 1 and {_MOST}: use e.g. 4")
     analysis = read_run(source, paths.state_home())
-    machine, nodes, notes = _machine(asked.machine, analysis, debug)
+    machine, nodes, notes = _machine(request.machine, analysis, debug)
     work = work_of(analysis, machine)
-    place = _placed(asked, analysis, machine, nodes)
-    cells = _cells(asked, work, place, nodes)
-    found = predict(work, machine, cells, place.move)
+    moved = _placed(request, analysis, machine, nodes)
+    cells = _cells(request, work, moved, nodes)
+    predictions = predict(work, machine, cells, moved.move)
     rows = [
         PredictedPartitioning(
             one.cell.workers, one.cell.cores_per_worker, one.cell.memory_per_worker_gb,
             one.low, one.value, one.high,
         )
-        for one in sorted(found, key=lambda one: one.value)
+        for one in sorted(predictions, key=lambda one: one.value)
     ]  # fmt: skip
     run = PredictedRun(
         id=analysis.record.id,
@@ -164,8 +138,8 @@ def _partitionings(source: str, asked: Asked, debug: bool) -> PredictedPartition
         tasks=sum(len(stage.tasks) * stage.each for stage in work.stages),
         scheduling_error_s=work.error_s,
     )
-    more = [*notes, *place.notes, *prediction_warnings(work)]
-    return PredictedPartitionings(run, PredictedPlace.of(place), CONFIDENCE, rows, more)
+    more = [*notes, *moved.notes, *prediction_warnings(work)]
+    return PredictedPartitionings(run, PredictedPlace.of(moved), CONFIDENCE, rows, more)
 
 
 def _machine(
@@ -175,40 +149,42 @@ def _machine(
     if source is not None:
         named = topology(source, debug)
         return MachineSize.of(named), Nodes.of(named, allowed=False), []
-    here = topology(debug=debug)
-    nodes, there = Nodes.of(here, allowed=True), analysis.machine
+    this_machine = topology(debug=debug)
+    nodes, there = Nodes.of(this_machine, allowed=True), analysis.machine
     if isinstance(there, Absent):
-        return MachineSize.allowed(here), nodes, [
+        return MachineSize.allowed(this_machine), nodes, [
             "the run does not say where it was: taken to be this machine (--machine names another)"
         ]  # fmt: skip
-    if there.cpus is not None and there.cpus != here.cpus:
+    if there.cpus is not None and there.cpus != this_machine.cpus:
         raise UserError(
-            f"--from: the run's machine has CPUs {there.cpus}, this one has {here.cpus}: "
+            f"--from: the run's machine has CPUs {there.cpus}, this one has {this_machine.cpus}: "
             "give the run's machine with --machine"
         )
-    return MachineSize.allowed(here), nodes, []
+    return MachineSize.allowed(this_machine), nodes, []
 
 
-def _placed(asked: Asked, analysis: Analysis, machine: MachineSize, nodes: Nodes) -> Placed:
+def _placed(
+    request: PredictRequest, analysis: Analysis, machine: MachineSize, nodes: Nodes
+) -> Placed:
     """Return where the run was, and where it is predicted for."""
-    if asked.nodes is not None and asked.nodes > nodes.number:
+    if request.nodes is not None and request.nodes > nodes.number:
         raise UserError(
-            f"--nodes: {asked.nodes} is more than the machine's {nodes.number}: use "
+            f"--nodes: {request.nodes} is more than the machine's {nodes.number}: use "
             "fewer, or give another machine with --machine"
         )
-    return placed(ran(analysis, nodes), asked.bind, asked.nodes, machine, nodes)
+    return placed(ran(analysis, nodes), request.bind, request.nodes, machine, nodes)
 
 
-def _cells(asked: Asked, work: RecordedWork, place: Placed, nodes: Nodes) -> list[Cell]:
-    machine = place.move.machine
-    heaps_gb = work.cell.workers * work.cell.memory_per_worker_gb * place.move.share
-    fixed = None if asked.memory is None else parse_mb(asked.memory, "--memory") / 1024
-    many = steps(machine.threads) if asked.executors is None else [asked.executors]
-    cores = steps(machine.threads) if asked.cores is None else [asked.cores]
-    both = asked.executors is not None and asked.cores is not None
-    if asked.cores is not None and asked.bind is not None:
-        check_fits(asked.cores, asked.bind, nodes)
-    widest = machine.threads if asked.bind is None else most_cores(asked.bind, nodes)
+def _cells(request: PredictRequest, work: RecordedWork, moved: Placed, nodes: Nodes) -> list[Cell]:
+    machine = moved.move.machine
+    heaps_gb = work.cell.workers * work.cell.memory_per_worker_gb * moved.move.share
+    fixed = None if request.memory is None else parse_mb(request.memory, "--memory") / 1024
+    many = steps(machine.threads) if request.executors is None else [request.executors]
+    cores = steps(machine.threads) if request.cores is None else [request.cores]
+    both = request.executors is not None and request.cores is not None
+    if request.cores is not None and request.bind is not None:
+        check_fits(request.cores, request.bind, nodes)
+    widest = machine.threads if request.bind is None else most_cores(request.bind, nodes)
     cells = [
         Cell(n, c, heaps_gb / n if fixed is None else fixed)
         for n in many
@@ -216,21 +192,21 @@ def _cells(asked: Asked, work: RecordedWork, place: Placed, nodes: Nodes) -> lis
         if n * c <= machine.threads and c <= widest and (both or 4 * n * c >= machine.threads)
     ]
     if not cells:
-        shape = f"{asked.executors or 'any'} x {asked.cores or 'any'}"
+        shape = f"{request.executors or 'any'} x {request.cores or 'any'}"
         raise UserError(
             f"--executors, --cores: {shape} does not use between a quarter and all of the "
             f"{machine.threads} hardware threads: use fewer or more"
         )
-    return cells if asked.memory is None else _fitting(cells, machine.memory_gb, asked.memory)
+    return cells if request.memory is None else _fitting(cells, machine.memory_gb, request.memory)
 
 
-def _fitting(cells: list[Cell], memory_gb: float, asked: str) -> list[Cell]:
+def _fitting(cells: list[Cell], memory_gb: float, heap: str) -> list[Cell]:
     """Return the cells whose heaps, of the given size, fit into the machine's memory."""
-    found = [cell for cell in cells if cell.workers * cell.memory_per_worker_gb <= memory_gb]
-    if not found:
+    fitting = [cell for cell in cells if cell.workers * cell.memory_per_worker_gb <= memory_gb]
+    if not fitting:
         fewest = min(cell.workers for cell in cells)
         raise UserError(
-            f"--memory: {fewest} x {asked} is more than the machine's {memory_gb:.0f} GB: "
+            f"--memory: {fewest} x {heap} is more than the machine's {memory_gb:.0f} GB: "
             f"use at most {memory_gb / fewest:.1f} GB each"
         )
-    return found
+    return fitting

@@ -125,20 +125,20 @@ def run(options: RunCommand) -> int:
 
 def _tuned(options: RunCommand, job: str) -> RunCommand:
     """Return the options with what `hearth tune` found; a setting of --conf wins."""
-    found = kept_tuned(paths.state_home(), workload_named(job))
-    if found is None:
+    config = kept_tuned(paths.state_home(), workload_named(job))
+    if config is None:
         raise UserError(
             f"--tuned: no tuning result for '{job}' on this machine: run 'hearth tune {job}' first"
         )
-    size = f"[{found['executors']}x{found['cores']}]" if found["executors"] else ""
-    unbound = {"spark.hearth.binding": "off"} if found["unbound"] else {}
-    tuned = {**found["conf"], **found["java"], **unbound}
+    size = f"[{config['executors']}x{config['cores']}]" if config["executors"] else ""
+    unbound = {"spark.hearth.binding": "off"} if config["unbound"] else {}
+    tuned = {**config["conf"], **config["java"], **unbound}
     print(
-        f"hearth: tuned on {found['date'][:10]} ({found['tune']}): {found['sentence']}",
+        f"hearth: tuned on {config['date'][:10]} ({config['tune']}): {config['sentence']}",
         file=sys.stderr,
     )
     conf = [*(f"{key}={value}" for key, value in tuned.items()), *options.conf]
-    return replace(options, master=found["master"] or f"local-numa{size}", conf=conf)
+    return replace(options, master=config["master"] or f"local-numa{size}", conf=conf)
 
 
 def _check_names(job: catalogue.Job, words: Sequence[str]) -> None:
@@ -148,8 +148,10 @@ def _check_names(job: catalogue.Job, words: Sequence[str]) -> None:
     for word in left:
         name, equals, _ = word.partition("=")
         if name.startswith("--") and name not in known:
-            own = [option for option, having in commands_with().items() if "lab run" in having]
-            hint = elsewhere(name, nearest(name, [*known, *own]))
+            run_options = [
+                option for option, having in commands_with().items() if "lab run" in having
+            ]
+            hint = elsewhere(name, nearest(name, [*known, *run_options]))
             those = f"it has {', '.join(known) or 'none'}"
             raise UserError(f"{name}: {job.name} has no such parameter: {hint or those}")
         if not equals:

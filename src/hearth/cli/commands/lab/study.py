@@ -40,7 +40,7 @@ from hearth.report.study import (
 from hearth.report.terminal.screen import Screen
 from hearth.studies.engine.progress import continued_with
 from hearth.studies.engine.store import STUDY, Opening, kept_words
-from hearth.studies.published.needs import Here
+from hearth.studies.published.needs import Capabilities
 from hearth.studies.published.preset import Preset, Request, names, preset
 from hearth.studies.published.study import PublishedStudy, ReadyStep, ready
 
@@ -112,10 +112,10 @@ def run(options: Namespace) -> int:
         print(_json(presets) if options.json else "\n".join(show_presets(presets, screen)))
         return 0
     chosen = None if options.steps is None else tuple(s.strip() for s in options.steps.split(","))
-    one, asked = preset(options.name), from_namespace(Request, options, steps=chosen)
-    _check(asked)
-    here = Here.of(topology(debug=options.debug))
-    steps = ready(one, asked, here)
+    one, request = preset(options.name), from_namespace(Request, options, steps=chosen)
+    _check(request)
+    machine = Capabilities.of(topology(debug=options.debug))
+    steps = ready(one, request, machine)
     if options.action == "show":
         print(_json(one) if options.json else "\n".join(show_preset(one, steps, screen)))
         return 0
@@ -123,12 +123,12 @@ def run(options: Namespace) -> int:
         shown = show_steps(one, steps, screen)
         print(_json(steps) if options.json else "\n".join(shown))
         return 0
-    _show_missing(one, asked, here, steps)
+    _show_missing(one, request, machine, steps)
     opening = Opening(resume=options.resume, typed=options.typed)
-    kept = PublishedStudy.begin(paths.state_home(), one.name, asked, here, opening)
-    failed = _run(kept, steps, options.debug)
-    found = kept.repeated()
-    show_result(found, options.json, options.html)
+    study = PublishedStudy.begin(paths.state_home(), one.name, request, machine, opening)
+    failed = _run(study, steps, options.debug)
+    result = study.repeated()
+    show_result(result, options.json, options.html)
     return 1 if failed else 0
 
 
@@ -136,18 +136,20 @@ def _json(value: object) -> str:
     return json.dumps(to_json(value), indent=2)
 
 
-def _check(asked: Request) -> None:
-    for name, value, least in (("repeat", asked.repeat, 1), ("warmup", asked.warmup, 0)):
+def _check(request: Request) -> None:
+    for name, value, least in (("repeat", request.repeat, 1), ("warmup", request.warmup, 0)):
         if value is not None and not least <= value <= _MOST_RUNS:
             raise UserError(
                 f"--{name}: {value} is not between {least} and {_MOST_RUNS}: use e.g. 5"
             )
 
 
-def _show_missing(one: Preset, asked: Request, here: Here, steps: list[ReadyStep]) -> None:
+def _show_missing(
+    one: Preset, request: Request, machine: Capabilities, steps: list[ReadyStep]
+) -> None:
     """Show what cannot run here, and why; raise UserError if no step can."""
     missing = show_missing(one, steps, Screen.of(sys.stderr))
-    if one.cold and not asked.warm and (why := here.lack("cold")) is not None:
+    if one.cold and not request.warm and (why := machine.lack("cold")) is not None:
         missing.append(f"  the page cache is not dropped before each run: {why}")
     if missing:
         print("\n".join(missing), file=sys.stderr)
@@ -155,20 +157,20 @@ def _show_missing(one: Preset, asked: Request, here: Here, steps: list[ReadyStep
         raise UserError(f"{one.name}: no step can run here: see 'hearth lab study show {one.name}'")
 
 
-def _run(kept: PublishedStudy, steps: list[ReadyStep], debug: bool) -> bool:
+def _run(study: PublishedStudy, steps: list[ReadyStep], debug: bool) -> bool:
     """Run the steps; whether one failed."""
     try:
-        with continued_with(f"lab study run --resume {kept.directory.name}"):
-            return kept.run(steps, lambda words: _command(words, debug))
+        with continued_with(f"lab study run --resume {study.directory.name}"):
+            return study.run(steps, lambda words: _command(words, debug))
     finally:
-        print(f"hearth: study {kept.directory.name}", file=sys.stderr)
+        print(f"hearth: study {study.directory.name}", file=sys.stderr)
 
 
 def _command(words: list[str], debug: bool) -> dict[str, Any]:
     """Run a command of hearth's in this process, and return the document that it prints."""
-    name, own = split_command(words)
+    name, arguments = split_command(words)
     module, parser = command_parser(name)
-    rest = [*(["--debug"] if debug else []), "--json", *own]
+    rest = [*(["--debug"] if debug else []), "--json", *arguments]
     options = module.parse(parser, rest) if hasattr(module, "parse") else parser.parse_args(rest)
     print(f"hearth: hearth {shlex.join(words)}", file=sys.stderr, flush=True)
     with redirect_stdout(StringIO()) as printed:
