@@ -120,7 +120,7 @@ def first_screen(_: list[Row]) -> list[str]:
             "TPC-H at scale 1",
             of(tpch, "careful"),
             of(tpch, "defaults"),
-            f"no gain over well-tuned Spark; CPU seconds {of(tpch, 'careful', 'wall_cpu_s')}",
+            f"over well-tuned Spark no gain; CPU {of(tpch, 'careful', 'wall_cpu_s')}",
         ],
         [
             "two bound executors, to the first task",
