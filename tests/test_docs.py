@@ -190,7 +190,7 @@ def test_no_text_tells_anyone_to_install_another_project_of_the_name() -> None:
     for bad in ("pip install hearth", "pip install -U 'hearth[report]'", "hearth[report,export]"):
         assert _ANOTHER_PROJECT.search(bad), bad
     assert not _ANOTHER_PROJECT.search(
-        "pip install 'hearth-spark[report]' dist/hearth_spark-0.1.whl"
+        "pip install 'hearth-spark[connect]' dist/hearth_spark-0.1.whl"
     )
 
 

@@ -79,7 +79,7 @@ def assert_known_sleeps(stage: StageTally) -> None:
     assert stage.sums.run_ms >= 12 * 250 + 2000
     assert stage.durations.maximum >= 2000
     median = stage.durations.quantile(0.5)
-    assert median is not None and 250 <= median < 1000
+    assert median is not None and 250 <= median < stage.durations.maximum
     assert stage.longest[0] is not None and max(stage.longest).id in stage.stragglers()
     # Sleeping is neither CPU nor garbage collection nor shuffle: it shows as compute.
     assert stage.sums.cpu_ns / 1e6 < 0.5 * stage.sums.run_ms

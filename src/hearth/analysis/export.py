@@ -10,7 +10,7 @@ from hearth.analysis.document import Analysis, Executor, Stage, TasksSample
 from hearth.analysis.samples import SampleFile
 from hearth.base.absent import Absent, Measured
 from hearth.base.codec import to_json
-from hearth.base.errors import UserError
+from hearth.base.errors import UserError, not_installed
 from hearth.base.private_files import private_directory
 from hearth.base.rows import flat
 from hearth.base.temporary import working_directory
@@ -133,5 +133,5 @@ def _pyarrow() -> Any:
     try:
         import pyarrow
     except ImportError as missing:
-        raise UserError("export needs pyarrow: run pip install 'hearth-spark[export]'") from missing
+        raise not_installed("pyarrow") from missing
     return pyarrow

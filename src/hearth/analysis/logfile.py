@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
 
-from hearth.base.errors import UserError
+from hearth.base.errors import UserError, not_installed
 from hearth.base.regular_files import open_regular
 
 #: A longer line is skipped with a warning: it cannot be an event that a driver could have held.
@@ -135,7 +135,7 @@ def _zstd(raw: IO[bytes], part: Path) -> IO[bytes]:
     try:
         import zstandard
     except ImportError as missing:
-        raise _not_installed(part, "zstandard") from missing
+        raise UserError(f"event log {part}: {not_installed('zstandard')}") from missing
     return io.BufferedReader(ZstdFrames(raw, zstandard), 1 << 20)
 
 
@@ -143,14 +143,8 @@ def _lz4(raw: IO[bytes], part: Path) -> IO[bytes]:
     try:
         import lz4.block
     except ImportError as missing:
-        raise _not_installed(part, "lz4") from missing
+        raise UserError(f"event log {part}: {not_installed('lz4')}") from missing
     return io.BufferedReader(Lz4Blocks(raw, lz4.block), 1 << 20)
-
-
-def _not_installed(part: Path, package: str) -> UserError:
-    return UserError(
-        f"event log {part}: it needs {package}: run pip install 'hearth-spark[report]'"
-    )
 
 
 class ZstdFrames(io.RawIOBase):

@@ -11,6 +11,16 @@ class UserError(Exception):
     """
 
 
+#: Python packages whose module has another name.
+_PACKAGES = {"sklearn": "scikit-learn", "tpchgen": "tpchgen-cli"}
+
+
+def not_installed(module: str) -> UserError:
+    """Return the error for a Python package that hearth needs and does not find."""
+    package = _PACKAGES.get(module.partition(".")[0], module.partition(".")[0])
+    return UserError(f"{package} is not installed: pip install {package}")
+
+
 def nearest(word: str, words: Iterable[str], cutoff: float = 0.6) -> str | None:
     """Return the word that is probably meant: the one most like `word`, if any is at all."""
     import difflib  # only where something is wrong already

@@ -14,7 +14,7 @@ from types import ModuleType
 from typing import NoReturn
 
 import hearth
-from hearth.base.errors import UserError, nearest
+from hearth.base.errors import UserError, nearest, not_installed
 from hearth.base.java import own_directory
 from hearth.base.terminal import escaping_output, one_line
 from hearth.cli.commands import GROUPS, command_names, load, split_command, summary
@@ -44,12 +44,10 @@ _MEANT = {
     "uninstall": "install --undo",
 }
 _NO_DIRECTORY = "the current directory has been deleted: change to another one (cd)"
-#: What an extra brings, by the module that is missed first.
-_EXTRAS = {
-    "numpy": "report", "scipy": "report", "lz4": "report", "zstandard": "report",
-    "pyarrow": "export", "duckdb": "workloads", "sklearn": "workloads", "networkx": "workloads",
-    "shtab": "completion",
-}  # fmt: skip
+#: Modules of other projects, which an installation without them (pip install --no-deps) lacks.
+_THEIRS = frozenset(
+    ("duckdb", "lz4", "networkx", "numpy", "pyarrow", "scipy", "shtab", "sklearn", "zstandard")
+)
 
 
 class Parser(ArgumentParser):
@@ -119,11 +117,9 @@ def _main(arguments: list[str]) -> int:
             return _fault(error, debug)
         return _failed(_surroundings(error), _USAGE_ERROR, debug)
     except ModuleNotFoundError as error:
-        extra = _EXTRAS.get((error.name or "").partition(".")[0])
-        if extra is None:
+        if (error.name or "").partition(".")[0] not in _THEIRS:
             return _fault(error, debug)
-        missing = f"{error.name} is not installed: pip install 'hearth-spark[{extra}]'"
-        return _failed(missing, _USAGE_ERROR, debug)
+        return _failed(str(not_installed(str(error.name))), _USAGE_ERROR, debug)
     except Exception as error:
         return _fault(error, debug)
 

@@ -18,7 +18,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from hearth.base.errors import UserError
+from hearth.base.errors import UserError, not_installed
 from hearth.base.sizes import show_bytes
 from hearth.base.temporary import working_directory
 from hearth.machine.paths import workloads_jar
@@ -33,7 +33,6 @@ PARQUET_BYTES_PER_SCALE = 400_000_000
 #: These have the same few rows at every scale, and one file each.
 _FIXED_TABLES = ("nation", "region")
 _GB = 1 << 30
-_MISSING = "tpchgen-cli is not installed: pip install 'hearth-spark[workloads]'"
 
 
 def scale_of(size_bytes: int) -> float:
@@ -163,7 +162,7 @@ def _tpchgen() -> str:
     beside = Path(sys.executable).with_name("tpchgen-cli")
     program = str(beside) if beside.is_file() else shutil.which("tpchgen-cli")
     if program is None:
-        raise UserError(_MISSING)
+        raise not_installed("tpchgen")
     return program
 
 
@@ -171,4 +170,4 @@ def _version() -> str:
     try:
         return metadata.version("tpchgen-cli")
     except metadata.PackageNotFoundError as error:
-        raise UserError(_MISSING) from error
+        raise not_installed("tpchgen") from error

@@ -2,8 +2,7 @@
 
 bash: add eval "$(hearth completion bash)" to ~/.bashrc. zsh: write the script to a file _hearth in
 a directory of fpath. fish: write it to ~/.config/fish/completions/hearth.fish. The script knows the
-commands of this version: write the file again after an upgrade. Needs shtab (pip install
-'hearth-spark[completion]').
+commands of this version: write the file again after an upgrade.
 
 examples:
   hearth completion bash

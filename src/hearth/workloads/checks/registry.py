@@ -1,5 +1,6 @@
 """Which check belongs to which job."""
 
+from hearth.base.errors import not_installed
 from hearth.workloads.checks import (
     Check,
     FinishedRun,
@@ -28,8 +29,6 @@ def check(run: FinishedRun) -> Verdict:
     except UncheckedError as error:
         return Verdict("unchecked", str(error))
     except ModuleNotFoundError as error:
-        return Verdict(
-            "unchecked", f"{error.name} is not installed: pip install 'hearth-spark[workloads]'"
-        )
+        return Verdict("unchecked", str(not_installed(str(error.name))))
     except (ValueError, TypeError, LookupError, OSError) as error:  # whatever a job wrote
         return Verdict("wrong", f"its answer cannot be read: {type(error).__name__}: {error}")

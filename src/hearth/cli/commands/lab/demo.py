@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from hearth import api, demo
-from hearth.base.errors import UserError
+from hearth.base.errors import UserError, not_installed
 from hearth.base.private_files import private_directory
 from hearth.base.temporary import working_directory
 from hearth.cli.commands import status
@@ -71,7 +71,7 @@ def _check(scale: float, rounds: int) -> None:
         limit = f"from 1 to {_MOST_ROUNDS}"
         raise UserError(f"--rounds: {rounds} is out of range: give a number {limit}")
     if importlib.util.find_spec("duckdb") is None:
-        raise UserError("duckdb is not installed: pip install 'hearth-spark[demo]'")
+        raise not_installed("duckdb")
     paths.check_spark(paths.spark_home())
 
 
