@@ -482,7 +482,7 @@ def test_a_colocation_shows_what_was_predicted_and_measured_on_one_scale(
     assert ran[-1]["x"] == pytest.approx(ran[-2]["x"] + ran[-2]["width"], abs=1), "in turn"
     first = shown.locator("#colocation .intervals").first
     rows = first.locator(".row:not(.head)")
-    ways = ["predicted", "split 1-1", "unbound", "whole"]
+    ways = ["predicted", "split 1-1"]
     assert rows.locator(".name").all_inner_texts() == [f"{n}: {w}" for n in names for w in ways]
     one, left, right = (
         first.locator(place).first.bounding_box()["x"]
