@@ -65,6 +65,8 @@ private[numa] class Wiring(
   private val conf = sc.conf
   private val log = DriversLog
   private val kernel = new LiveKernel(Path.of("/"))
+  private val nanoTime = () => System.nanoTime
+  private val now = () => Instant.now()
   private val nowMs = () => TimeUnit.NANOSECONDS.toMillis(System.nanoTime)
   private val launcher = HearthKeys.Launcher.in(conf.getOption)
   private val binding =
@@ -110,10 +112,10 @@ private[numa] class Wiring(
     new DriverDirectories(() => DriversLaunch.temporaryDirectories(sc, jvm), reaper)
   private val first = record()
   private val run = new KeptRun(
-    () => runs,
+    root = () => runs,
     appId,
     scratch,
-    state => first.copy(state = state, scratch = scratch.all ++ drivers.all),
+    describe = state => first.copy(state = state, scratch = scratch.all ++ drivers.all),
     reaper,
     bestEffort,
     remove
@@ -125,8 +127,8 @@ private[numa] class Wiring(
     new ArchiveCheck(launch.java, options, launch.classPath)
   }
   val archive = new ArchiveWriting(
-    () => archiveUse(),
-    archiveCheck.sound,
+    choose = () => archiveUse(),
+    sound = archiveCheck.sound,
     reaper,
     new BestEffort("Executors of later runs start slower", log.warn),
     log
@@ -169,8 +171,8 @@ private[numa] class Wiring(
 
   private val shownPlan = PlanJson.shown(plan, launch.redaction)
   val application = new RunningApplication(
-    () => { jvms.prepare(); resources.open() },
-    () => RunSweep.sweep(runs, HearthKeys.RunsKept.in(conf.getOption), remove),
+    check = () => { jvms.prepare(); resources.open() },
+    sweep = () => RunSweep.sweep(runs, HearthKeys.RunsKept.in(conf.getOption), remove),
     PlanJson.write(shownPlan),
     RunningApplication.Parts(bestEffort, reaper, run, scratch, ended, drivers, archive),
     log
@@ -183,7 +185,8 @@ private[numa] class Wiring(
       nowMs,
       log
     )
-  private val tables = new ApplicationTables(shownPlan, leased, () => pool.running)
+  private val running = () => pool.running
+  private val tables = new ApplicationTables(shownPlan, leased, running)
   private val handOver = HearthKeys.HandOver.in(conf.getOption)
 
   val lending: Lending =
@@ -192,45 +195,39 @@ private[numa] class Wiring(
       val masks = new LiveThreadMasks(jvms)
       val grants = new OpenGrants(
         appId,
-        () => pool.running,
+        running,
         masks,
-        record => loansChanged(record.toJson),
-        () => System.nanoTime,
-        () => Instant.now(),
+        keep = record => loansChanged(record.toJson),
+        nanoTime,
+        now,
         log
       )
       new CoreLending(
         plan.executors,
-        () => pool.running,
+        running,
         masks,
         grants,
-        handOver.within,
-        if (handOver.between) lendingBetween(grants) else None,
+        within = handOver.within,
+        between = if (handOver.between) lendingBetween(grants) else None,
         DaemonThread.scheduled("hearth-hand-over"),
-        () => System.nanoTime,
+        nanoTime,
         log
       )
     }
 
   val placement = new PlacementWatch(
     appId,
-    () => pool.running,
-    TimeUnit.SECONDS.toNanos(HearthKeys.PlacementInterval.in(conf.getOption)),
+    running,
+    intervalNanos = TimeUnit.SECONDS.toNanos(HearthKeys.PlacementInterval.in(conf.getOption)),
     kernel,
-    new OthersWatch(
-      jvm.pid,
-      kernel,
-      () => System.nanoTime,
-      log,
-      lending.away
-    ),
-    report => {
+    new OthersWatch(jvm.pid, kernel, nanoTime, log, away = lending.away),
+    taken = report => {
       application.placementTaken(report)
       tables.placementTaken(report)
     },
-    lending.lentTo,
+    lent = lending.lentTo,
     DaemonThread.scheduled("hearth-placement"),
-    () => System.nanoTime,
+    nanoTime,
     log
   )
 
@@ -256,20 +253,20 @@ private[numa] class Wiring(
       new ApplicationLending(
         appId,
         own.name,
-        () => new LoanRegistry(LeaseRegistry.here(sys.env.get)),
-        () => DriversPlan.allowed(conf).getOrElse(LinuxScheduling.cpusOfThread()),
-        FreeMemory.of(machine, _),
-        bytes =>
+        registry = () => new LoanRegistry(LeaseRegistry.here(sys.env.get)),
+        allowed = () => DriversPlan.allowed(conf).getOrElse(LinuxScheduling.cpusOfThread()),
+        free = FreeMemory.of(machine, _),
+        leaseOf = bytes =>
           Lease
             .of(appId, "tasks on borrowed CPUs", jvm.pid, jvm.startTicks)
             .copy(state = LeaseState.Shares, memoryBytes = bytes),
         whole = handOver.within,
-        conf.getOption(CPUS_PER_TASK.key).flatMap(_.toDoubleOption).getOrElse(1.0),
+        slotsPerTask = conf.getOption(CPUS_PER_TASK.key).flatMap(_.toDoubleOption).getOrElse(1.0),
         grants,
-        lentSlots,
+        slots = lentSlots,
         new BestEffort("CPUs are not lent to other applications, nor borrowed", log.warn),
-        () => System.nanoTime,
-        () => Instant.now(),
+        nanoTime,
+        now,
         log
       )
     }
