@@ -11,13 +11,16 @@ class UserError(Exception):
     """
 
 
-#: Python packages whose module has another name.
-_PACKAGES = {"sklearn": "scikit-learn", "tpchgen": "tpchgen-cli"}
+#: Python packages that an installation may lack (pip install --no-deps), by their modules.
+PACKAGES = {
+    "sklearn": "scikit-learn",
+    **{name: name for name in ("duckdb", "lz4", "networkx", "numpy", "pyarrow")},
+    **{name: name for name in ("scipy", "shtab", "zstandard")},
+}
 
 
-def not_installed(module: str) -> UserError:
+def not_installed(package: str) -> UserError:
     """Return the error for a Python package that hearth needs and does not find."""
-    package = _PACKAGES.get(module.partition(".")[0], module.partition(".")[0])
     return UserError(f"{package} is not installed: pip install {package}")
 
 

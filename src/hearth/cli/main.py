@@ -14,7 +14,7 @@ from types import ModuleType
 from typing import NoReturn
 
 import hearth
-from hearth.base.errors import UserError, nearest, not_installed
+from hearth.base.errors import PACKAGES, UserError, nearest, not_installed
 from hearth.base.java import own_directory
 from hearth.base.terminal import escaping_output, one_line
 from hearth.cli.commands import GROUPS, command_names, load, split_command, summary
@@ -44,10 +44,6 @@ _MEANT = {
     "uninstall": "install --undo",
 }
 _NO_DIRECTORY = "the current directory has been deleted: change to another one (cd)"
-#: Modules of other projects, which an installation without them (pip install --no-deps) lacks.
-_THEIRS = frozenset(
-    ("duckdb", "lz4", "networkx", "numpy", "pyarrow", "scipy", "shtab", "sklearn", "zstandard")
-)
 
 
 class Parser(ArgumentParser):
@@ -117,9 +113,10 @@ def _main(arguments: list[str]) -> int:
             return _fault(error, debug)
         return _failed(_surroundings(error), _USAGE_ERROR, debug)
     except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] not in _THEIRS:
+        package = PACKAGES.get((error.name or "").partition(".")[0])
+        if package is None:
             return _fault(error, debug)
-        return _failed(str(not_installed(str(error.name))), _USAGE_ERROR, debug)
+        return _failed(str(not_installed(package)), _USAGE_ERROR, debug)
     except Exception as error:
         return _fault(error, debug)
 

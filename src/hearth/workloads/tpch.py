@@ -162,7 +162,7 @@ def _tpchgen() -> str:
     beside = Path(sys.executable).with_name("tpchgen-cli")
     program = str(beside) if beside.is_file() else shutil.which("tpchgen-cli")
     if program is None:
-        raise not_installed("tpchgen")
+        raise not_installed("tpchgen-cli")
     return program
 
 
@@ -170,4 +170,4 @@ def _version() -> str:
     try:
         return metadata.version("tpchgen-cli")
     except metadata.PackageNotFoundError as error:
-        raise not_installed("tpchgen") from error
+        raise not_installed("tpchgen-cli") from error

@@ -1,6 +1,6 @@
 """Which check belongs to which job."""
 
-from hearth.base.errors import not_installed
+from hearth.base.errors import PACKAGES, not_installed
 from hearth.workloads.checks import (
     Check,
     FinishedRun,
@@ -29,6 +29,7 @@ def check(run: FinishedRun) -> Verdict:
     except UncheckedError as error:
         return Verdict("unchecked", str(error))
     except ModuleNotFoundError as error:
-        return Verdict("unchecked", str(not_installed(str(error.name))))
+        module = str(error.name).partition(".")[0]
+        return Verdict("unchecked", str(not_installed(PACKAGES.get(module, module))))
     except (ValueError, TypeError, LookupError, OSError) as error:  # whatever a job wrote
         return Verdict("wrong", f"its answer cannot be read: {type(error).__name__}: {error}")
