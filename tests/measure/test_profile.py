@@ -128,6 +128,9 @@ def test_executors_of_local_numa_are_on_record_with_their_placement(tmp_path: Pa
     words = ["--flame", "--master", "local-numa[2x1]", "--memory", "512m", "APP", "fail"]
     process = start_profile(tmp_path, *words)
     output, errors = process.communicate(timeout=240)
+    assert " INFO " not in errors
+    log = only_record(tmp_path).directory / "driver.log"
+    assert " INFO SparkContext: " in log.read_text() and log.stat().st_mode & 0o777 == 0o600
     assert process.returncode == 7, errors
     record = only_record(tmp_path)
     assert record.state == "failed"

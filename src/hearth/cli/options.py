@@ -16,6 +16,7 @@ from hearth.base.errors import UserError
 from hearth.base.private_files import write_private
 from hearth.cli.hints import elsewhere
 from hearth.machine.plan import BINDINGS, ENGINES, KINDS
+from hearth.spark.driver_log import LEVELS
 from hearth.spark.submit_args import (
     DRY_RUN,
     SplitLine,
@@ -102,6 +103,12 @@ def add_submit_options(parser: ArgumentParser, refused: Mapping[str, str] = {}) 
     """
     parser.set_defaults(refused=refused)
     _add(parser, [name for name in _PLANNING if name not in refused])
+
+
+def add_log_option(parser: ArgumentParser) -> None:
+    """Add how much of Spark's log is seen."""
+    words = "print the driver's log from this level on (default: as your own log4j says, else warn)"
+    group(parser, "output").add_argument("--log", choices=LEVELS, help=words)
 
 
 def _add(parser: ArgumentParser, names: Iterable[str]) -> None:

@@ -11,7 +11,7 @@ from hearth.base.errors import UserError, nearest
 from hearth.base.ids import show_ids
 from hearth.base.redaction import Redaction
 from hearth.machine.plan import Plan
-from hearth.spark.conf import DROPPED_BY_SPARK
+from hearth.spark.conf import DRIVER_OPTIONS, DROPPED_BY_SPARK
 from hearth.spark.submit_args import OPTION_KEYS, Option, SubmitLine, SubmitOptions
 
 _LOCAL_NUMA = re.compile(r"local-numa(?:\[(\d+)(?:x(\d+))?\])?")
@@ -111,13 +111,26 @@ def sized_by_master(options: SubmitOptions, master: str | None) -> SubmitOptions
     )
 
 
-def passed_through(spark_submit: Path, line: SubmitLine, reason: str) -> Launch:
-    """Return spark-submit with what the user typed, less hearth's own options."""
+def passed_through(
+    spark_submit: Path,
+    line: SubmitLine,
+    reason: str,
+    settings: Mapping[str, str],
+    driver_flags: Sequence[str] = (),
+) -> Launch:
+    """Return spark-submit with what the user typed, less hearth's own options.
+
+    driver_flags: JVM flags before those of the user's settings.
+    """
     idle = replace(line.planning, reserve_cpus=None).to_words()
     ignored = f", so {' '.join(idle)} has no effect" if idle else ""
     note = f"{reason}: hearth only passes through the command{ignored}"
     prefix = restricted(line.planning)
-    return Launch(spark_submit, line.options, line.application, {}, [note], prefix)
+    options = list(line.options)
+    if driver_flags:
+        java = " ".join(filter(None, [*driver_flags, settings.get(DRIVER_OPTIONS)]))
+        options.append(Option("--conf", f"{DRIVER_OPTIONS}={java}"))
+    return Launch(spark_submit, options, line.application, {}, [note], prefix)
 
 
 def restricted(options: SubmitOptions) -> list[str]:
@@ -158,9 +171,9 @@ def composed(
 
 def _driver_options(settings: Mapping[str, str], plan: Plan, flags: list[str]) -> dict[str, str]:
     """Return the driver's JVM flags and the plan's, then the user's own: the last one counts."""
-    name = "spark.driver.extraJavaOptions"
-    ours = list(filter(None, [*flags, plan.conf.get(name)]))
-    return {name: " ".join([*ours, *filter(None, [settings.get(name)])])} if ours else {}
+    ours = list(filter(None, [*flags, plan.conf.get(DRIVER_OPTIONS)]))
+    theirs = filter(None, [settings.get(DRIVER_OPTIONS)])
+    return {DRIVER_OPTIONS: " ".join([*ours, *theirs])} if ours else {}
 
 
 def users_class_path(line: SubmitLine, settings: Mapping[str, str]) -> str:

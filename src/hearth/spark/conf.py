@@ -12,9 +12,10 @@ from hearth.machine import paths
 from hearth.machine.plan import parse_conf
 from hearth.spark.submit_args import OPTION_KEYS, SubmitLine
 
+DRIVER_OPTIONS = "spark.driver.extraJavaOptions"
 #: Keys with which the driver's JVM is started (SparkSubmitCommandBuilder).
 _LAST_ON_THE_LINE = (
-    "spark.driver.extraJavaOptions",
+    DRIVER_OPTIONS,
     "spark.driver.extraLibraryPath",
     "spark.driver.memory",
 )

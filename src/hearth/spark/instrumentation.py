@@ -10,9 +10,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from hearth.spark.command import Launch
+from hearth.spark.conf import DRIVER_OPTIONS
+from hearth.spark.driver_log import recorded
 from hearth.spark.submit_args import OPTION_KEYS, Option
 
-_DRIVER_OPTIONS = "spark.driver.extraJavaOptions"
 _EXECUTOR_OPTIONS = "spark.executor.extraJavaOptions"
 _DEFAULT_EVENT_LOG = "/tmp/spark-events"  # spark.eventLog.dir, Spark 4.3's default
 
@@ -29,7 +30,7 @@ class Observed:
 def observed(
     launch: Launch, settings: dict[str, str], master: str, record: Path, executor_log: str
 ) -> Observed:
-    """Return the launch with event log and garbage-collection logs going to the record.
+    """Return the launch with the logs of events, garbage collections and the driver in the record.
 
     settings: the user's own. executor_log: the file name of an executor's log in its working
     directory, used where executors may run as another user or in a container.
@@ -45,10 +46,11 @@ def observed(
     own_log = record / "gc" / "executor-%p.log"
     executor_file = str(own_log) if master.startswith("local") else executor_log
     for key, file in (
-        (_DRIVER_OPTIONS, str(record / "gc" / "driver-%p.log")),
+        (DRIVER_OPTIONS, str(record / "gc" / "driver-%p.log")),
         (_EXECUTOR_OPTIONS, executor_file),
     ):
         additions[key] = " ".join(filter(None, [effective.get(key), gc_log_option(file)]))
+    additions[DRIVER_OPTIONS] = recorded(additions[DRIVER_OPTIONS], record)
     folder = effective.get("spark.eventLog.dir", _DEFAULT_EVENT_LOG) if theirs else None
     changed = replace(launch, options=_with(launch.options, additions))
     return Observed(changed, {**effective, **additions}, folder)

@@ -41,7 +41,9 @@ from hearth.base.errors import UserError
 from hearth.base.private_files import private_directory, write_private
 from hearth.base.processes import start_guardian
 from hearth.base.temporary import working_directory
+from hearth.spark import driver_log
 from hearth.spark.command import Launch
+from hearth.spark.conf import DRIVER_OPTIONS
 from hearth.spark.submit_args import Option, SubmitLine
 
 _PLAIN = re.compile(r"[A-Za-z0-9_./+=@-]+")
@@ -118,7 +120,6 @@ def _sweep_directories(parent: Path, before: float) -> None:
             shutil.rmtree(old, ignore_errors=True)
 
 
-DRIVER_OPTIONS = "spark.driver.extraJavaOptions"
 EXECUTOR_OPTIONS = "spark.executor.extraJavaOptions"
 
 
@@ -158,9 +159,11 @@ def _properties(settings: Mapping[str, str], folder: Callable[[], Path]) -> Path
 
 
 def _with_argument_file(value: str, folder: Callable[[], Path]) -> str:
-    """Leave JVM flags (-X); move properties and agents, which may hold anything, into the file."""
+    """Leave JVM flags (-X) and hearth's own properties; move other properties and agents, which may
+    hold anything, into the file.
+    """
     words = shlex.split(value)
-    moved = [word for word in words if not word.startswith(("-X", "@"))]
+    moved = [word for word in words if not word.startswith(("-X", "@", *driver_log.OWN))]
     if not moved:
         return value
     text = "".join(f'"{_quoted(word)}"\n' for word in moved)

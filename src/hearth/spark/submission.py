@@ -20,7 +20,7 @@ from hearth.machine import paths
 from hearth.machine.jvm import offer
 from hearth.machine.jvm import plan as planned
 from hearth.machine.plan import BINDING, BINDING_SCOPE, PLUGINS, Plan, Reason, with_engine
-from hearth.spark import cds, command, named_files
+from hearth.spark import cds, command, driver_log, named_files
 from hearth.spark.conf import (
     user_deploy_mode,
     user_master,
@@ -59,11 +59,14 @@ class Occasion:
     """The purpose of a submission.
 
     dry_run: nothing of it will run. measured: missing class-data archives are made first, so that
-    the run is like all later ones; else they are made when it is over. debug: of the JVM side.
+    the run is like all later ones; else they are made when it is over. debug: of the JVM side. log:
+    the level that the user wants of the driver's log; quiet: whether only errors are to be seen.
     """
 
     dry_run: bool = False
     measured: bool = False
+    log: str | None = None
+    quiet: bool = False
     debug: bool = False
 
 
@@ -82,7 +85,10 @@ def prepare(
     remote = user_remote(line, settings, os.environ)
     reason = command.pass_through_reason(line, master, remote)
     if reason is not None:
-        passed = command.passed_through(_spark_submit(), line, reason)
+        here = line.application and user_deploy_mode(line, settings, os.environ) == "client"
+        asked = here and (occasion.log or occasion.quiet)
+        log = _log_flags(occasion, line, settings) if asked else []
+        passed = command.passed_through(_spark_submit(), line, reason, settings, log)
         passed.notes.extend(late_options(line.application))
         return Submission(passed, dict(settings), master, None)
     return _planned(*_checked(line, settings, master), show_plan, occasion)
@@ -118,6 +124,7 @@ def _planned(
     occasion: Occasion,
 ) -> Submission:
     """Return the submission of what hearth plans, on the one machine that this is."""
+    log = _log_flags(occasion, line, settings)
     plan, inherited = _plan(line, settings, occasion)
     check_application(line.application[0])
     show_plan(plan)
@@ -135,6 +142,7 @@ def _planned(
     before = cds.class_path(paths.spark_home(), first) if flags else theirs
     path = command.class_path(before, None if flags and jar is first else jar, wire)
     path = path or (before if flags else "")
+    flags = [*flags, *log]
     launch = command.composed(_spark_submit(), line, settings, plan, additions, path, flags)
     variables, other = python_of_application(settings, os.environ)
     launch.environment.update(variables)
@@ -142,6 +150,11 @@ def _planned(
     launch.notes.extend([*notes, *_notes(line, plan), *([_LATER] if afterwards else [])])
     launch = replace(launch, inherited=inherited)
     return Submission(launch, settings, plan.master, plan, afterwards)
+
+
+def _log_flags(occasion: Occasion, line: SubmitLine, settings: Mapping[str, str]) -> list[str]:
+    path = command.users_class_path(line, settings)
+    return driver_log.log_flags(occasion.log, settings, path, quiet=occasion.quiet)
 
 
 def leave_reserved(options: SubmitOptions) -> None:

@@ -22,7 +22,7 @@ from hearth.analysis.analysis import analyse
 from hearth.base.durations import parse_seconds
 from hearth.base.progress import working
 from hearth.cli.commands.submit import shown_plan, with_tuned
-from hearth.cli.options import add_submit_options, from_namespace, read_submit_line
+from hearth.cli.options import add_log_option, add_submit_options, from_namespace, read_submit_line
 from hearth.doctor.brief import findings_in_brief
 from hearth.report.terminal.profile import show_profile
 from hearth.report.terminal.screen import Screen
@@ -43,6 +43,7 @@ class ProfileCommand:
     flame: bool
     tuned: bool
     no_summary: bool
+    log: str | None
     debug: bool
 
 
@@ -69,6 +70,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         action="store_true",
         help="print only the record's id when the application ends",
     )
+    add_log_option(parser)
 
 
 def parse(parser: ArgumentParser, words: list[str]) -> ProfileCommand:
@@ -81,7 +83,7 @@ def run(options: ProfileCommand) -> int:
     """Run and record the application; return its exit code."""
     limit_s = float("inf") if options.limit is None else parse_seconds(options.limit, "--limit")
     # A run of a study is like all others of it; anybody else waits for nothing.
-    occasion = Occasion(measured=options.arm is not None, debug=options.debug)
+    occasion = Occasion(measured=options.arm is not None, debug=options.debug, log=options.log)
     line, settings = options.line, read_settings(options.line)
     if options.tuned:
         line, settings = with_tuned(line, settings)

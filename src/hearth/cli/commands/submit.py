@@ -32,6 +32,7 @@ from hearth.base.java import collector_of
 from hearth.base.redaction import KEY_PATTERN, REDACTED, Redaction, is_redacted
 from hearth.cli.options import (
     OF_A_PLAN,
+    add_log_option,
     add_submit_options,
     from_namespace,
     read_planning_words,
@@ -65,6 +66,7 @@ class SubmitCommand:
     tuned: bool
     no_kept: bool
     quiet: bool
+    log: str | None
     debug: bool
 
 
@@ -81,8 +83,9 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--no-kept", action="store_true", help="ignore the winner that hearth compare --keep saved"
     )
-    quiet = "do not print the plan or how the run ended"
+    quiet = "print only what the application prints, and errors"
     parser.add_argument("--quiet", action="store_true", help=quiet)
+    add_log_option(parser)
 
 
 def parse(parser: ArgumentParser, words: list[str]) -> SubmitCommand:
@@ -122,8 +125,8 @@ def _submit(options: SubmitCommand, side: RunSide | None) -> int:
     if options.tuned:
         line, settings = with_tuned(line, settings)
     elif not options.no_kept:
-        line = _with_kept_compared(line)
-    occasion = Occasion(dry_run=options.dry_run, debug=options.debug)
+        line = _with_kept_compared(line, quiet=options.quiet)
+    occasion = Occasion(options.dry_run, debug=options.debug, log=options.log, quiet=options.quiet)
     show = _silent if options.quiet else shown_plan(line, settings)
     submission = prepare(line, settings, show, occasion)
     name = line.application[0] if line.application else None
@@ -156,7 +159,7 @@ def _become(submission: Submission, typed: SubmitLine, side: RunSide | None) -> 
     os.execvpe(launch.command[0], launch.command, {**os.environ, **launch.environment})
 
 
-def _with_kept_compared(line: SubmitLine) -> SubmitLine:
+def _with_kept_compared(line: SubmitLine, *, quiet: bool) -> SubmitLine:
     """Add the winner of `hearth compare --keep` to the line if the user leaves the choice open."""
     try:
         config = kept_compared(paths.state_home(), line)
@@ -166,11 +169,10 @@ def _with_kept_compared(line: SubmitLine) -> SubmitLine:
     except UserError as problem:
         print(f"hearth: {problem}; planning again", file=sys.stderr)
         return line
-    print(
-        f"hearth: using '{config['arm']}', the winner of comparison {config['comparison']}: "
-        f"{config['sentence']} (--no-kept ignores it)",
-        file=sys.stderr,
-    )
+    using = f"'{config['arm']}', the winner of comparison {config['comparison']}"
+    if not quiet:
+        said = f"hearth: using {using}: {config['sentence']} (--no-kept ignores it)"
+        print(said, file=sys.stderr)
     line = replace(line, planning=line.planning.or_else(words))
     master = config["master"]
     return line if master is None else line.adding(Option("--master", master))

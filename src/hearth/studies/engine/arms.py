@@ -19,7 +19,8 @@ from pathlib import Path
 from hearth.base.errors import UserError
 from hearth.machine.plan import ENGINES
 from hearth.machine.switch import Switched
-from hearth.spark.run_files import DRIVER_OPTIONS, EXECUTOR_OPTIONS, private_properties
+from hearth.spark.conf import DRIVER_OPTIONS
+from hearth.spark.run_files import EXECUTOR_OPTIONS, private_properties
 from hearth.spark.saved_configs import TunedConfig
 from hearth.spark.submit_args import SubmitLine, marked_application
 from hearth.studies.engine.kernel_settings import SavedSetting, changed

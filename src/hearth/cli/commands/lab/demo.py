@@ -1,8 +1,9 @@
-"""Demonstrate hearth on this machine: topology, plan, a bound Spark job, proof, comparison.
+"""Demonstrate hearth on this machine: topology, plan, comparison, a bound Spark job, its proof.
 
-Generates TPC-H data; submits five of its queries and a word count, bound under local-numa; shows
-where the kernel ran the executors; compares the same job bound and under plain local[*]; checks
-every result against DuckDB on the same files. Exits with 1 if a check fails.
+Generates TPC-H data; runs three of its queries and a word count by spark-submit under local[*] and
+by hearth submit as it plans here, and says which was faster; runs them on bound executors, and says
+where the kernel has these; checks every result against DuckDB on the same files. Exits with 1 if a
+check fails.
 
 examples:
   hearth lab demo
@@ -27,11 +28,11 @@ from hearth.demo.check import ABSOLUTE, RELATIVE, difference, expected_rows
 from hearth.demo.data import generate
 from hearth.machine import paths
 from hearth.machine.applications import last_placement, read_applications
+from hearth.machine.plan import Plan
 from hearth.report.kinds import show_document
 from hearth.report.terminal.plan import show_plan
 from hearth.report.terminal.screen import Screen
 from hearth.report.terminal.topology import show_topology
-from hearth.spark.cds import driver_flags
 from hearth.spark.children import run_child
 
 _MOST_ROUNDS = 20
@@ -51,12 +52,12 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(options: Namespace) -> int:
     """Run everything and show it; return 0 if every check holds, else 1."""
     _check(options.scale, options.rounds)
-    shape = _show_machine_and_plan()
+    plan = _show_machine_and_plan()
     with working_directory(options.keep, "hearth-demo-") as folder:
         _title("Data")
         print(f"  {generate(folder, options.scale)}", flush=True)
-        _prepare(folder / "state", options.debug)
-        good = _demonstrate(folder, shape, options.rounds)
+        _prepare(folder / "state")
+        good = _demonstrate(folder, plan, options.rounds)
         if options.keep:
             print(f"\nkept in {folder}")
     print("\nAll checks hold." if good else "\nA check failed: see above.")
@@ -79,58 +80,46 @@ def _title(text: str) -> None:
     print(f"\n{Screen.of().title(text)}\n", flush=True)
 
 
-def _show_machine_and_plan() -> dict[str, int]:
-    """Show both; return the executors and cores that fix the shape of the bound runs, if any."""
+def _show_machine_and_plan() -> Plan:
     screen, machine = Screen.of(), api.topology()
     _title("This machine (hearth topology)")
     print("\n".join(show_topology(machine, screen)))
     plan = api.plan(workload="sql")
     _title("The plan for a SQL workload on it (hearth plan --workload sql)")
     print("\n".join(show_plan(plan, machine, screen)))
-    if not plan.is_native:
-        return {}
-    executors = min(2, len(machine.usable_cpus))
-    shape = {"executors": executors, "cores": len(machine.usable_cpus) // executors}
-    print("\nThis plan is what hearth advises here. What follows is partitioned only to show the "
-          f"binding: {' '.join(_words(shape))}.")  # fmt: skip
-    return shape
+    return plan
 
 
-def _words(shape: dict[str, int]) -> list[str]:
-    return [word for name, number in shape.items() for word in (f"--{name}", str(number))]
-
-
-def _demonstrate(folder: Path, shape: dict[str, int], rounds: int) -> bool:
+def _demonstrate(folder: Path, plan: Plan, rounds: int) -> bool:
     job = [str(folder / name) for name in ("tables", "queries", "texts", "answers")]
-    placed = _submit(folder, shape, job)
-    _compare(rounds, shape, job)
+    _compare(rounds, job)
+    placed = _submit_bound(folder, plan, job)
     return _show_results(folder) and placed
 
 
-def _prepare(state: Path, debug: bool) -> None:
-    """Keep the user's own spark-defaults.conf and records out of this; make what Spark starts from.
-
-    No run is timed with making a class-data archive, and none makes one behind its back.
-    """
+def _prepare(state: Path) -> None:
+    """Keep the user's own spark-defaults.conf and records out of this."""
     # At a place that stays: a class-data archive fits one path of Spark's configuration.
     nothing = private_directory(paths.cache_home() / "no-configuration")
     os.environ.update(
         HEARTH_STATE=str(state), SPARK_CONF_DIR=str(nothing), PYSPARK_PYTHON=sys.executable
     )
-    driver_flags(paths.spark_home(), paths.hearth_jar(), make=True, debug=debug)
 
 
 def _program(job: list[str]) -> list[str]:
-    plain = ["--conf", "spark.ui.enabled=false", "--conf", "spark.log.level=WARN"]
-    return [*plain, str(Path(demo.__file__).with_name("job.py")), *job]
+    return ["--conf", "spark.ui.enabled=false", str(Path(demo.__file__).with_name("job.py")), *job]
 
 
-def _submit(folder: Path, shape: dict[str, int], job: list[str]) -> bool:
-    """Run the job bound, show its placement, and return whether every executor was as planned."""
-    words = ["submit", "--workload", "sql", *_words(shape)]
-    _title(f"A bound run (hearth {' '.join(words)} ...) and its proof (hearth status APP)")
+def _submit_bound(folder: Path, plan: Plan, job: list[str]) -> bool:
+    """Run the job on bound executors, show their placement, and return whether it was planned."""
+    words = ["--workload", "sql", *_shape(plan)]
+    shown = f"hearth submit {' '.join(words)} ..."
+    _title(f"Bound executors ({shown}) and their proof (hearth status APP)")
+    if plan.is_native:
+        words += ["--conf", "spark.hearth.classDataArchive=false"]  # no other run would use it
+        print("  The plan above has none: this run shows only what binding is.\n", flush=True)
     log = folder / "submit.log"
-    code = run_child([sys.executable, "-m", "hearth", *words, *_program(job)], {}, log)
+    code = run_child([sys.executable, "-m", "hearth", "submit", *words, *_program(job)], {}, log)
     if code:
         last = log.read_text(errors="replace").splitlines()[-_LAST_LINES:]
         print("\n".join(f"    {line}" for line in last), file=sys.stderr)
@@ -138,29 +127,33 @@ def _submit(folder: Path, shape: dict[str, int], job: list[str]) -> bool:
     return _show_placement(folder / "state")
 
 
+def _shape(plan: Plan) -> list[str]:
+    """Return the words that fix bound executors where the plan has none."""
+    if not plan.is_native:
+        return []
+    cpus = len(os.sched_getaffinity(0))
+    executors = min(2, cpus)
+    return ["--executors", str(executors), "--cores", str(cpus // executors)]
+
+
 def _show_placement(state: Path) -> bool:
     (application,), _ = read_applications(state)
     status.show(application.app_id, ended=True, as_json=False, debug=False)
     placement = last_placement(application)
     verdicts = {executor.verdict for executor in placement.executors} if placement else set()
-    return verdicts == {"as planned"}
+    if "unbound" in verdicts:
+        print("\n  Not bound: other applications hold these CPUs (hearth status --leases).")
+    return bool(verdicts) and verdicts <= {"as planned", "unbound"}
 
 
-def _compare(rounds: int, shape: dict[str, int], job: list[str]) -> None:
-    _title("Does it pay here? (hearth compare --arms native,bound)")
+def _compare(rounds: int, job: list[str]) -> None:
+    _title("Is it faster here? spark-submit --master 'local[*]' and hearth submit (hearth compare)")
     *options, program = _program([])
     comparison = api.compare(
-        program,
-        *job,
-        arms=("native", "bound"),
-        repeat=rounds,
-        warmup=0,
-        executors=shape.get("executors"),
-        cores=shape.get("cores"),
-        options=options,
+        program, *job, arms=("native", "plan"), repeat=rounds, warmup=0, options=options
     )
     print("\n".join(show_document(comparison, Screen.of())))
-    print("\n  With so little data the times are not a benchmark; they only show that both ran.")
+    print("\n  A few runs of seconds decide little. For your own job: hearth compare my_job.py")
 
 
 def _show_results(folder: Path) -> bool:

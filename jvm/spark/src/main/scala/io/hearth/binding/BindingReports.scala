@@ -36,7 +36,7 @@ final class BindingReports(
 
   /**
    * @return why the executor does not have what it should, as [[Outcome.refusal]]
-   * @throws io.hearth.core.UserError where it is none
+   * Throws UserError where it is none
    */
   def add(text: String): Option[String] = synchronized {
     val report = Json.parse(text, "an executor's binding report")

@@ -10,7 +10,7 @@ object ApplicationId {
   /** Directories put something before it; a name has 255 bytes at most (path_resolution(7), NAME_MAX). */
   private val MaxBytes = 200
 
-  /** @throws UserError where no directory can have that name, or it leads elsewhere */
+  /** Throws UserError where no directory can have that name, or it leads elsewhere */
   def checked(id: String): String = {
     val problem =
       if (id.isEmpty) Some("is empty")

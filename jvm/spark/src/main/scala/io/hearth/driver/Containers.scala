@@ -43,7 +43,7 @@ final class Containers(
   // Of the newest container; written by the pool's thread.
   @volatile private var mounts = Vector.empty[Mount]
 
-  /** @throws io.hearth.core.UserError where there is no engine, or not what the user wants mounted */
+  /** Throws UserError where there is no engine, or not what the user wants mounted */
   override def prepare(): Unit = {
     settings.get(Mount.Key).foreach(Mount.chosen(_))
     Docker.prepare()

@@ -38,7 +38,7 @@ final class ExecutorStarter(
   import ExecutorStarter._
 
   /**
-   * @throws UserError when the kernel refuses the binding and the user did not allow to go on without, or
+   * Throws UserError when the kernel refuses the binding and the user did not allow to go on without, or
    * lets this process have no more threads
    */
   def start(id: String, place: ExecutorPlan): RunningExecutor = {

@@ -33,7 +33,7 @@ final class KeptRun(
   // Written by the pool's thread, read by the UI's.
   private val logDirectories = new ConcurrentHashMap[String, Path]()
 
-  /** @throws UserError where an earlier run has this application's id */
+  /** Throws UserError where an earlier run has this application's id */
   def open(plan: JsonNode): Path = {
     val run =
       bestEffort

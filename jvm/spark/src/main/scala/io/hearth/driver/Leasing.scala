@@ -44,7 +44,7 @@ final class Leasing(
   private case class Turn(number: Long, ticket: ActiveLease)
   private var turn = Option.empty[Turn]
 
-  /** @throws UserError where nothing is free, or leases fail, and that is refused */
+  /** Throws UserError where nothing is free, or leases fail, and that is refused */
   def take(fitting: Fitting): Leased =
     try wait(fitting, None, None)
     finally turn.foreach(waiting => bestEffort.attempt(waiting.ticket.close()))

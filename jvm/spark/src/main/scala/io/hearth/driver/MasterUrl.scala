@@ -12,7 +12,7 @@ object MasterUrl {
 
   def matches(master: String): Boolean = master == Planned || master.startsWith(Planned + "[")
 
-  /** @throws UserError when the text in the brackets is not a number of executors, or executors x cores */
+  /** Throws UserError when the text in the brackets is not a number of executors, or executors x cores */
   def parse(master: String): MasterUrl = master match {
     case Planned => MasterUrl(None, None)
     case Executors(n) => checked(master, n.toInt, None)

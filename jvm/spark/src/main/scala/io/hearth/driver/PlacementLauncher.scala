@@ -17,7 +17,7 @@ final class PlacementLauncher(mode: BindingMode, jvms: JvmStarter, kernel: Kerne
 
   /**
    * @param spec the process, by what it will be bound to
-   * @throws UserError when the kernel refuses the binding and the user did not allow to go on without
+   * Throws UserError when the kernel refuses the binding and the user did not allow to go on without
    */
   def start(
       id: String,

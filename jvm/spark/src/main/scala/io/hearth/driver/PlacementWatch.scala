@@ -21,7 +21,7 @@ object PlacementStep {
 
 /**
  * What is known of the placement of an application's executors, and when it is to be known better: when it is looked
- * at (see [[io.hearth.core.placement.PlacementSample]]) and when all of it is read. Pure; times are of
+ * at (see `PlacementSample`) and when all of it is read. Pure; times are of
  * `System.nanoTime`.
  *
  * @param intervalNanos between two looks; 0 for none

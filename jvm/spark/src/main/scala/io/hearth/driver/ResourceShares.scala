@@ -18,7 +18,7 @@ object ResourceShares {
    * @param amount addresses for each place
    * @param nodeOf the NUMA node of an address; absent when unknown
    * @return the addresses of each place, by its id
-   * @throws UserError when there are too few
+   * Throws UserError when there are too few
    */
   def divide(
       setting: String,

@@ -49,7 +49,7 @@ final class ScratchDirectories(
   /**
    * What an application that was killed has left there is used again.
    *
-   * @throws UserError naming the one that cannot be used, or that another application uses
+   * Throws UserError naming the one that cannot be used, or that another application uses
    */
   def open(): Unit = all.foreach { root =>
     try OwnFiles.claim(root)

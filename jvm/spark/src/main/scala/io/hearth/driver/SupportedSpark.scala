@@ -8,7 +8,7 @@ package io.hearth.driver
  */
 object SupportedSpark {
 
-  /** @throws IllegalStateException for a version other than 4.0 to 4.3 */
+  /** Throws IllegalStateException for a version other than 4.0 to 4.3 */
   def check(version: String): Unit =
     if (!version.matches("4\\.[0-3]([.-].*)?"))
       throw new IllegalStateException(

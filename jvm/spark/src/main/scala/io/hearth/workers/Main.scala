@@ -30,7 +30,7 @@ import io.hearth.driver._
 
 /**
  * `Main REQUEST`: joins the places of a plan to a standalone cluster as bound Workers, and keeps them there until
- * SIGTERM or SIGINT. A `kill -9` leaves none behind: the [[Reaper]] ends them, and their executors end with them.
+ * SIGTERM or SIGINT. A `kill -9` leaves none behind: the `Reaper` ends them, and their executors end with them.
  *
  * Exit codes: 0 stopped; 2 the user can correct it, one line on standard error; 70 a fault of hearth.
  */

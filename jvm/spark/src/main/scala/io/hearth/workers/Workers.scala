@@ -24,7 +24,7 @@ final case class PlaceState(
 
 /**
  * Keeps one Worker running in each place until all are stopped: a dead one comes back in its place, after a
- * [[RestartPause]].
+ * `RestartPause`.
  *
  * @param start starts a Worker, bound
  * @param changed is told the state of all places after each change

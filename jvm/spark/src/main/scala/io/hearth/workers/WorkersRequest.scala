@@ -36,7 +36,7 @@ final case class WorkersRequest(
 object WorkersRequest {
   val Schema = "hearth/workers-request/1"
 
-  /** @throws UserError naming the field that is absent or wrong */
+  /** Throws UserError naming the field that is absent or wrong */
   def read(document: JsonNode): WorkersRequest = {
     val root = Field.of(document, "the request for workers", "contract/workers-request.schema.json")
     root.schemaIs(Schema)

@@ -64,7 +64,7 @@ public final class ServerConnections {
      * The wires of this process's clients: opened once, with the configuration of the first of them.
      *
      * @return empty where this process cannot have one now, which one line says; it is tried again after a minute
-     * @throws IOException where a value of the configuration is not allowed, or a transport that must be used is missing
+     * Throws IOException where a value of the configuration is not allowed, or a transport that must be used is missing
      */
     public static Optional<ServerConnections> of(Configuration conf) throws IOException {
         if (ofThisProcess.isEmpty() && System.nanoTime() - notBeforeNs >= 0) {
@@ -92,7 +92,7 @@ public final class ServerConnections {
      * Asks and connects at the first call for an address; others for that address wait for it.
      *
      * @return the wire to this server; empty where it has none, or none that both sides accept, which one line says
-     * @throws IOException where the server cannot be reached at all, as a call of Hadoop's own
+     * Throws IOException where the server cannot be reached at all, as a call of Hadoop's own
      */
     public Optional<Connection> to(InetSocketAddress server, Lookup lookup) throws IOException, InterruptedException {
         CompletableFuture<Known> mine = new CompletableFuture<>();

@@ -17,7 +17,7 @@ import scala.util.Using
  *
  * Below directories that others can write to (`/tmp`, `/dev/shm`, a shared `spark.local.dir`), whatever is
  * there already must be this user's own: somebody else's directory, or a link, could lead anywhere. Nothing is
- * kept below a directory in which others can replace what is not theirs, see [[Replaceable]].
+ * kept below a directory in which others can replace what is not theirs, see `Replaceable`.
  */
 object OwnFiles {
   import Replaceable.{me, uid}
@@ -29,7 +29,7 @@ object OwnFiles {
   /**
    * Makes a directory and all missing parents.
    *
-   * @throws IOException with the reason, where it exists and is a link, another user's, or open to
+   * Throws IOException with the reason, where it exists and is a link, another user's, or open to
    * others, or where others can replace it
    */
   def claim(path: Path): Path = {

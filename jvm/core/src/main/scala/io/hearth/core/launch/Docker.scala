@@ -93,7 +93,7 @@ object Docker {
    * @param mounts what it sees of the machine's files
    * @param starting is given the engine's client, which ends with the container
    * @return the JVM, with its process id on this machine; ending it ends the container, which goes
-   * @throws IOException when the container cannot be started, as where the engine refuses the cpuset
+   * Throws IOException when the container cannot be started, as where the engine refuses the cpuset
    */
   def start(spec: LaunchSpec, container: String, mounts: Vector[Mount])(
       starting: Process => Unit
@@ -111,7 +111,7 @@ object Docker {
   /**
    * Changes the CPUs of a container's cpuset; its memory nodes stay.
    *
-   * @throws IOException with the engine's message, where it refuses
+   * Throws IOException with the engine's message, where it refuses
    */
   def allow(container: String, cpus: IdSet): Unit = {
     val (code, said) = docker(Vector("update", "--cpuset-cpus", cpus.toString, container))

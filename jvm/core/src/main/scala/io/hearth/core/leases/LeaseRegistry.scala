@@ -32,7 +32,7 @@ final class LeaseRegistry(
 
   private val files = new LeaseFiles(directory, boot)
 
-  /** Reads all leases; without the lock, one that is just being taken may be missing. @throws IOException */
+  /** Reads all leases; without the lock, one that is just being taken may be missing. Throws IOException */
   def read(): Leases = leases(readAll(LeaseKind))
 
   /** A file that somebody has given several names counts once. */
@@ -42,7 +42,7 @@ final class LeaseRegistry(
     read.unread
   )
 
-  /** All files of a kind whose holders live. @throws IOException */
+  /** All files of a kind whose holders live. Throws IOException */
   private[leases] def readAll[A](
       kind: Kind[A],
       holds: OpenFile => Boolean = _ => true
@@ -55,7 +55,7 @@ final class LeaseRegistry(
   private[leases] def named(name: String, prefix: String): Option[Path] =
     Option.when(LeaseFiles.isName(prefix, name))(directory.resolve(name))
 
-  /** Publishes a document of this process's. @throws IOException where there is no room, or no right to write */
+  /** Publishes a document of this process's. Throws IOException where there is no room, or no right to write */
   private[leases] def publish(document: JsonNode, prefix: String): ActiveLease = {
     val partial = directory.resolve(s".$Prefix${UUID.randomUUID}.new")
     publish(document, prefix, partial, LinuxLocks.create(partial, OwnersOnly))
@@ -90,7 +90,7 @@ final class LeaseRegistry(
    * limit, without the lock: then the leases say so, and none that holds CPUs is taken.
    *
    * @param say is told who has the lock, where that takes some seconds
-   * @throws IOException where there is no registry
+   * Throws IOException where there is no registry
    */
   def exclusively[A](say: String => Unit = _ => ())(work: Exclusive => A): A =
     ifFree(limitMs, say)(work).fold(who => work(new Exclusive(Some(who))), identity)
@@ -117,7 +117,7 @@ final class LeaseRegistry(
       now.copy(unknown = now.unknown ++ locked)
     }
 
-    /** Publishes a lease. @throws IOException where there is no room, or no right to write */
+    /** Publishes a lease. Throws IOException where there is no room, or no right to write */
     def take(lease: Lease): ActiveLease = publish(document(lease), Prefix)
 
     /**
@@ -200,7 +200,7 @@ object LeaseRegistry {
   private val ReadableByAll = 0x1a4 // 0644
   private val OwnersOnly = 0x180 // 0600
 
-  /** @throws IOException where this machine has no directory for all users */
+  /** Throws IOException where this machine has no directory for all users */
   def here(environment: String => Option[String]): LeaseRegistry =
     new LeaseRegistry(directory(environment), bootId())
 
@@ -233,7 +233,7 @@ object LeaseRegistry {
    * Keeps an application's lease while this process lives.
    *
    * @param byte one that no other process of the application locks, above 0
-   * @throws IOException where the lease is gone or not this user's
+   * Throws IOException where the lease is gone or not this user's
    */
   def join(file: Path, byte: Long): OpenFile = {
     val open = LinuxLocks.toWrite(file)

@@ -138,7 +138,7 @@ final case class OffersAndLoans(
 final class LoanRegistry(registry: LeaseRegistry) {
   import LeaseRegistry._
 
-  /** @throws IOException */
+  /** Throws IOException */
   def read(): OffersAndLoans = {
     val leases = registry.readAll(LeaseKind)
     val offers = registry.readAll(LoanRegistry.OfferKind)
@@ -182,7 +182,7 @@ final class LoanRegistry(registry: LeaseRegistry) {
   private def inUse(open: OpenFile): Boolean = open.isWriteLocked ||
     Loan.read(LeaseFiles.text(open)).exists(loan => registry.isHeld(loan.lease))
 
-  /** It ends when it is closed, or this process ends. @throws IOException */
+  /** It ends when it is closed, or this process ends. Throws IOException */
   def offer(offer: Offer): ActiveLease =
     registry.publish(offer.copy(boot = registry.bootHere).toJson, OfferPrefix)
 
@@ -193,7 +193,7 @@ final class LoanRegistry(registry: LeaseRegistry) {
    * @param waitMs how long another process may keep the registry locked
    * @param reserve leases what it takes beside CPUs, before it is borrowed
    * @return what is borrowed; not what was withdrawn meanwhile, and nothing where somebody keeps it longer
-   * @throws IOException
+   * Throws IOException
    */
   def borrow(waitMs: Long, reserve: (Vector[Loan], Lease => ActiveLease) => Unit = (_, _) => ())(
       choose: OffersAndLoans => Vector[Loan]

@@ -73,7 +73,7 @@ object Coexistence {
   private val Source = "kernel: /proc/PID/status"
   private val LeaseSource = "hearth: leases"
 
-  /** As [[Planner.plan]]; a reason says what others change. */
+  /** As `Planner.plan`; a reason says what others change. */
   def fit(fitting: Fitting, leases: Leases): Either[Unfit, Fitted] = {
     val neighbours = fitting.neighbours
     val held = HeldMemory.of(fitting.machine, neighbours, leases)

@@ -5,9 +5,9 @@ import io.hearth.core.topology.{IdSet, Scratch, Topology}
 /**
  * The decision engine: a pure function, without clock, file or process.
  *
- * It decides whether to partition ([[Partitioning]]), how many executors how wide and where
- * ([[Layouts]], [[Split]], [[Packing]]), their memory ([[Pools]], [[Memory]]), collector
- * ([[Collector]]), the driver ([[DriverPlacement]]) and Spark's settings ([[DerivedSettings]]); [[Reasons]]
+ * It decides whether to partition (`Partitioning`), how many executors how wide and where
+ * (`Layouts`, `Split`, `Packing`), their memory (`Pools`, `Memory`), collector
+ * (`Collector`), the driver (`DriverPlacement`) and Spark's settings ([[DerivedSettings]]); `Reasons`
  * says why. Every CPU that may be used is used, unless the user fixed a smaller shape.
  */
 object Planner {
@@ -56,7 +56,7 @@ object Planner {
       scratch: Option[Scratch]
   ): Either[Unfit, Plan] = plan(topology, workload, limits, Occupied(occupied), scratch)
 
-  /** The same with the [[Scratch]] that the topology lets one assume. */
+  /** The same with the `Scratch` that the topology lets one assume. */
   def plan(
       topology: Topology,
       workload: Workload,

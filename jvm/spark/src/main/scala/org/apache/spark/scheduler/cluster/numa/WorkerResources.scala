@@ -27,7 +27,7 @@ object WorkerResources {
    * @param javaOptions the user's own for Workers, whose `-Dspark.*` are settings
    * @param directory where a place's resources file is; emptied first
    * @return the options of each place's Worker, which come behind the user's
-   * @throws UserError when there are fewer than the places need
+   * Throws UserError when there are fewer than the places need
    */
   def options(
       javaOptions: Vector[String],
