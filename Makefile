@@ -1,6 +1,6 @@
 # Two commands matter: `make demo` and `make test`. Each sets up all that it needs first.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo check test test-command test-spark test-lab test-hadoop test-versions fuzz docs dist format lint clean
+.PHONY: help setup demo check test test-command test-spark test-lab test-hadoop test-versions fuzz docs wheel dist format lint clean
 
 help: ## Show this list
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
@@ -47,6 +47,10 @@ fuzz: ## Damage files and generate machines by a new seed, many times (ten minut
 docs: ## Build the documentation as a static site in build/site; a broken link ends it
 	@tools/setup.sh
 	@.venv/bin/python tools/site.py
+
+wheel: ## Build the wheel alone, in dist: what pip installs anywhere
+	@tools/setup.sh
+	@tools/dist.sh wheel
 
 dist: ## Build what a release publishes: the wheel, and a Maven repository with sources and docs
 	@tools/setup.sh

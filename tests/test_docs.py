@@ -198,7 +198,10 @@ def test_no_text_tells_anyone_to_install_another_project_of_the_name() -> None:
 QUESTIONS = {
     "without a clone": "guide.md#install",
     "only part of my memory": "plan.md#memory",
-    "remove all that hearth wrote": "files.md#remove-everything",
+    "all that it wrote": "answers.md#uninstall",
+    "Could not parse Master URL": "answers.md#could-not-parse-master-url-local-numa",
+    "turn it off": "answers.md#turn-it-off",
+    "change the heap": "answers.md#change-the-heap",
     "keep CPUs free": "guide.md#reserve-cpus",
     "History Server": "profiling.md#monitoring",
     "two versions": "measuring.md#two-versions-of-a-program",

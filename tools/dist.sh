@@ -74,7 +74,7 @@ sums() {
 
 case $wanted in
 all) wheel && maven && documentation && sums ;;
-wheel) wheel ;;
+wheel) wheel && exec ls "$out"/hearth_spark-*.whl ;;
 maven) maven && sums ;;
 *)
     printf "dist: '%s' is nothing to build: use all, wheel or maven\n" "$wanted" >&2

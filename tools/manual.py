@@ -136,7 +136,7 @@ def markdown() -> Iterator[str]:
             yield f"```text\n{each}\n```\n" if as_it_is else f"{each}\n"
         for title, rows in groups(parser):
             yield f"| {title.capitalize()} | |\n|---|---|"
-            yield from (f"| `{cell(written)}` | {cell(meaning)} |" for written, meaning in rows)
+            yield from (f"| `{written}` | {cell(meaning)} |" for written, meaning in rows)
             yield ""
         if examples:
             yield "\n".join(["```sh", *examples, "```"])
@@ -144,7 +144,7 @@ def markdown() -> Iterator[str]:
 
 def cell(text: str) -> str:
     """Return a text as it may stand in a cell of a table."""
-    return text.replace("|", "\\|").replace("<", "&lt;")
+    return text.replace("|", "&#124;").replace("<", "&lt;")
 
 
 if __name__ == "__main__":

@@ -16,6 +16,8 @@ OUTSIDE = (
     "*.md", "LICENSE", "benchmarks/*.md", "numalab/README.md", "contract/*.json",
     "src/hearth/analysis/advice.py",
 )  # fmt: skip
+#: What a user of the search does not look for: why and when something was made, what was measured.
+NOT_SEARCHED = ("docs/decisions/*.md", "benchmarks/*.md", "CHANGELOG.md")
 
 
 def main() -> int:
@@ -50,6 +52,9 @@ def collect() -> None:
         words = [sys.executable, str(ROOT / program), word]
         text = subprocess.run(words, cwd=ROOT, stdout=subprocess.PIPE, check=True).stdout
         (PAGES / page).write_bytes(text)
+    for page in (page for pattern in NOT_SEARCHED for page in PAGES.glob(pattern)):
+        page.write_text(f"---\nsearch:\n  exclude: true\n---\n{page.read_text()}")
+    shutil.copyfile(ROOT / "tools" / "iframe-worker.js", PAGES / "iframe-worker.js")
 
 
 if __name__ == "__main__":

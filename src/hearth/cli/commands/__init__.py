@@ -32,8 +32,10 @@ def summary(name: str) -> str:
 
 
 def command_names() -> list[str]:
-    """Return the names of the commands, `lab run` and the like as two words."""
-    return sorted(name for names in GROUPS.values() for name in names)
+    """Return the names of the commands in the order of the help, `lab run` and the like as two
+    words.
+    """
+    return [name for names in GROUPS.values() for name in names]
 
 
 def split_command(words: list[str]) -> tuple[str, list[str]]:
