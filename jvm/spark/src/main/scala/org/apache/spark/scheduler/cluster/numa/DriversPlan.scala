@@ -42,7 +42,7 @@ final private[spark] class DriversPlan(
     UserSettings.ofProgram(conf, submitted).keySet
   }
   if (programs.nonEmpty)
-    logInfo(
+    logWarning(
       s"The program sets ${programs.toVector.sorted.mkString(", ")}, on which the plan in " +
         s"${HearthKeys.PlanFile.name} depends: planning again"
     )
@@ -76,7 +76,7 @@ final private[spark] class DriversPlan(
   /** What was derived for the earlier plan goes from the settings where another one is carried out. */
   def settle(plan: Plan): Unit = earlier.filter(_ ne plan).foreach { old =>
     if (programs.isEmpty)
-      logInfo(
+      logWarning(
         s"Leases have changed since the plan in ${HearthKeys.PlanFile.name} was made: planned again"
       )
     withdraw(conf, old)
