@@ -161,6 +161,19 @@ def test_one_jvm_has_hearths_rule_for_queries_unless_the_user_says_otherwise(
     assert ("hearth-spark_" in shown) == (sized or not one_jvm)
 
 
+def test_a_command_that_is_passed_on_logs_as_it_always_does_unless_the_user_asks_hearth(
+    hearth: Command,
+) -> None:
+    def shown(*words: str) -> str:
+        return hearth("submit", "--dry-run", *words, "x.py").stdout
+
+    mine = ["--master", "local[1]", "--driver-java-options", "-Da=b"]
+    assert "log4j2" not in shown(*mine)
+    assert "-Dhearth.log.level=info -Da=b'" in shown("--log", "info", *mine)
+    assert "-Dhearth.log.level=error -Da=b'" in shown("--quiet", *mine)
+    assert "log4j2" not in shown("--quiet", "--master", "yarn", "--deploy-mode", "cluster")
+
+
 def test_the_wires_jar_is_added_where_the_user_names_its_shuffle_manager(hearth: Command) -> None:
     words = ["submit", "--dry-run", "--conf", "spark.hearth.neighbours=ignore", "job.py"]
     manager = "spark.shuffle.manager=org.apache.spark.shuffle.wire.WireShuffleManager"

@@ -35,6 +35,7 @@ from hearth.cli.options import (
     add_log_option,
     add_submit_options,
     from_namespace,
+    group,
     read_planning_words,
     read_submit_line,
 )
@@ -84,8 +85,8 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--no-kept", action="store_true", help="ignore the winner that hearth compare --keep saved"
     )
     quiet = "print only what the application prints, and errors"
-    parser.add_argument("--quiet", action="store_true", help=quiet)
     add_log_option(parser)
+    group(parser, "output").add_argument("--quiet", action="store_true", help=quiet)
 
 
 def parse(parser: ArgumentParser, words: list[str]) -> SubmitCommand:
