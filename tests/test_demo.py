@@ -1,11 +1,9 @@
-"""hearth lab demo: nothing outlives it, differences are found, and all of it runs."""
+"""hearth lab demo: nothing outlives it, and all of it runs."""
 
-import datetime
 import os
 import signal
 import subprocess
 import sys
-from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +11,6 @@ import pytest
 
 from hearth.base.errors import UserError
 from hearth.base.processes import start_ticks
-from hearth.demo.check import difference
 from hearth.demo.data import copy_texts
 from hearth.spark.children import run_child
 from support import Command, eventually
@@ -85,26 +82,6 @@ def test_a_child_that_is_being_started_when_an_interrupt_comes_is_ended_with_all
     with pytest.raises(KeyboardInterrupt):
         run_child(words, {}, tmp_path / "log")
     eventually("both are gone", lambda: start_ticks(int(begun.read_text())) is None)
-
-
-def test_equal_rows_have_no_difference() -> None:
-    day = datetime.date(1995, 3, 8)
-    theirs = [[1, Decimal("2.50"), day, 0.0500736, None, "a"]]
-    assert difference([[1, "2.50", "1995-03-08", "0.050074", None, "a"]], theirs) is None
-
-
-@pytest.mark.parametrize(
-    ("mine", "sentence"),
-    [
-        ([], "0 rows, DuckDB has 1"),
-        ([[1]], "row 0 has 1 columns, DuckDB's 2"),
-        ([[1, "2.51"]], "row 0, column 1: 2.51, DuckDB has 2.50"),
-        ([[None, "2.50"]], "row 0, column 0: None, DuckDB has 1"),
-        ([["1x", "2.50"]], "row 0, column 0: 1x, DuckDB has 1"),
-    ],
-)
-def test_the_first_difference_is_named(mine: list[list[object]], sentence: str) -> None:
-    assert difference(mine, [[1, Decimal("2.50")]]) == sentence
 
 
 def test_missing_texts_are_named(tmp_path: Path) -> None:

@@ -8,7 +8,6 @@ import pytest
 
 from hearth.base.errors import UserError
 from hearth.spark.driver_log import log_flags, recorded, users_logging
-from hearth.spark.run_files import _with_argument_file
 
 OPTIONS = "spark.driver.extraJavaOptions"
 TOLD = "-Dlog4j2.configurationFile=/mine.xml"
@@ -72,15 +71,9 @@ def test_log4j_is_found_wherever_a_driver_reads_it(tmp_path: Path) -> None:
 
 def test_a_run_on_record_keeps_lines_from_info_on_and_shows_those_that_it_would() -> None:
     ours = " ".join(log_flags("error", {}, ""))
-    kept = recorded(ours, Path("/r"))
-    assert kept.endswith(
+    assert recorded(ours, Path("/r")).endswith(
         "-Dhearth.log.level=info -Dhearth.log.console=error -Dhearth.log.record=info "
         "-Dhearth.log.file=/r/driver.log"
     )
     assert recorded(TOLD, Path("/r")) == TOLD
     assert "record=debug" in recorded(" ".join(log_flags("debug", {}, "")), Path("/r"))
-
-
-def test_no_file_is_written_for_hearths_own_properties() -> None:
-    ours = " ".join(log_flags(None, {}, ""))
-    assert _with_argument_file(ours, lambda: pytest.fail("a directory was made")) == ours

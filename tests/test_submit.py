@@ -501,22 +501,17 @@ def test_the_exit_code_is_the_applications(hearth: Command, tmp_path: Path) -> N
 def test_a_quiet_submit_prints_what_the_program_prints_and_errors(
     hearth: Command, tmp_path: Path
 ) -> None:
-    (tmp_path / "logs.py").write_text(LOGS)
+    levels = 'log.info("a note"), log.warn("a warning"), log.error("an error")'
+    java = "spark._jvm.org.apache.logging.log4j.LogManager"
+    (tmp_path / "logs.py").write_text(
+        "from pyspark.sql import SparkSession\nspark = SparkSession.builder.getOrCreate()\n"
+        f"log = {java}.getLogger('mine')\n{levels}\nspark.stop(), print('ran')\n"
+    )
     done = hearth("submit", "--quiet", "--conf", "spark.ui.enabled=false", "logs.py")
     assert (done.returncode, done.stdout) == (0, "ran\n")
     java = "WARNING: Using incubator modules"  # Java's own: no option keeps it back
     lines = [line for line in done.stderr.splitlines() if not line.startswith(java)]
     assert [line.partition(" ERROR ")[2] for line in lines] == ["mine: an error"]
-
-
-LOGS = """
-from pyspark.sql import SparkSession
-spark = SparkSession.builder.getOrCreate()
-log = spark._jvm.org.apache.logging.log4j.LogManager.getLogger("mine")
-log.info("a note"), log.warn("a warning"), log.error("an error")
-spark.stop()
-print("ran")
-"""
 
 
 def test_a_driver_with_a_place_of_its_own_is_bound_to_it() -> None:

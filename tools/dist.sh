@@ -10,13 +10,9 @@ wanted=${1:-all}
 out=${2:-dist}
 version=$(sed -n 's/^__version__ = "\(.*\)"/\1/p' src/hearth/__init__.py)
 
-manual() {
+wheel() {
     mkdir -p build/man
     .venv/bin/python tools/manual.py man >build/man/hearth.1
-}
-
-wheel() {
-    manual
     # What setuptools left of an earlier build would be packed again. build/ holds other things too.
     rm -rf build/lib build/bdist.* "$out"/hearth_spark-*.whl
     .venv/bin/python -m pip wheel --quiet --disable-pip-version-check \

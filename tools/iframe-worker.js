@@ -1,24 +1,17 @@
-// A browser starts no worker for a page in a folder, so the site's search runs in a frame of the page.
-// The theme's script of the search knows such a frame by the name IFrameWorker of its parent.
+// A browser starts no worker for a page in a folder: the theme's search runs in a frame of the page.
 if (location.protocol === "file:") {
   window.IFrameWorker = window.Worker = class extends EventTarget {
     constructor(url) {
       super();
-      const frame = document.createElement("iframe");
+      const frame = document.body.appendChild(document.createElement("iframe"));
       frame.hidden = true;
-      document.body.append(frame);
-      this.inside = frame.contentWindow;
-      this.waiting = [];
-      const script = frame.contentDocument.createElement("script");
-      this.inside.postMessage = (data) => this.dispatchEvent(new MessageEvent("message", { data }));
-      script.onload = () => this.waiting.splice(0).forEach((data) => this.tell(data), (this.ready = true));
-      script.src = url;
-      frame.contentDocument.body.append(script);
+      const inside = (this.inside = frame.contentWindow);
+      const script = inside.document.body.appendChild(inside.document.createElement("script"));
+      inside.postMessage = (data) => this.dispatchEvent(new MessageEvent("message", { data }));
+      this.loaded = new Promise((done) => Object.assign(script, { onload: done, src: url }));
     }
-    postMessage(data) {
-      this.ready ? this.tell(data) : this.waiting.push(data);
-    }
-    tell(data) {
+    async postMessage(data) {
+      await this.loaded;
       this.inside.dispatchEvent(new MessageEvent("message", { data }));
     }
   };

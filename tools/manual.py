@@ -25,12 +25,13 @@ def main(form: str) -> int:
     return 0
 
 
-def commands() -> Iterator[tuple[str, ArgumentParser, str, list[str]]]:
-    """Yield each command with its parser, its description and its examples."""
+def commands() -> Iterator[tuple[str, ArgumentParser, list[tuple[str, bool]], list[str]]]:
+    """Yield each command: its parser, paragraphs with whether their lines stay, its examples."""
     for name in command_names():
         module, parser = command_parser(name)
         text, _, examples = (module.__doc__ or "").partition("examples:\n")
-        yield name, parser, text.strip(), [line.strip() for line in examples.strip().splitlines()]
+        told = [(each, "\n  " in each) for each in text.strip().split("\n\n")]
+        yield name, parser, told, [line.strip() for line in examples.strip().splitlines()]
 
 
 def groups(parser: ArgumentParser) -> Iterator[tuple[str, list[tuple[str, str]]]]:
@@ -45,12 +46,6 @@ def groups(parser: ArgumentParser) -> Iterator[tuple[str, list[tuple[str, str]]]
 def wanted(action: Action) -> bool:
     """Return whether an argument is shown: not if it is hidden, or the same for every command."""
     return action.help != SUPPRESS and action.dest not in ("help", "debug")
-
-
-def paragraphs(text: str) -> Iterator[tuple[str, bool]]:
-    """Yield each paragraph of a description, and whether its lines are to stay as they are."""
-    for each in text.split("\n\n"):
-        yield each, "\n  " in each
 
 
 def rows_of(parser: ArgumentParser, actions: Iterable[Action]) -> Iterator[tuple[str, str]]:
@@ -79,10 +74,10 @@ def man_page() -> Iterator[str]:
     yield ".SH SYNOPSIS"
     yield ".B hearth\n[\\-\\-debug] COMMAND ..."
     yield ".SH COMMANDS"
-    for name, parser, text, examples in commands():
+    for name, parser, told, examples in commands():
         yield f".SS hearth {roff(name)}"
         yield roff(usage(parser))
-        for each, as_it_is in paragraphs(text):
+        for each, as_it_is in told:
             yield f".PP\n.nf\n{roff(each)}\n.fi" if as_it_is else f".PP\n{roff(each)}"
         for _, rows in groups(parser):
             for written, meaning in rows:
@@ -130,9 +125,9 @@ def roff(text: str) -> str:
 def markdown() -> Iterator[str]:
     """Yield the lines of the site's page of commands."""
     yield "# Commands"
-    for name, parser, text, examples in commands():
+    for name, parser, told, examples in commands():
         yield f"\n## hearth {name}\n\n```text\n{usage(parser)}\n```\n"
-        for each, as_it_is in paragraphs(text):
+        for each, as_it_is in told:
             yield f"```text\n{each}\n```\n" if as_it_is else f"{each}\n"
         for title, rows in groups(parser):
             yield f"| {title.capitalize()} | |\n|---|---|"

@@ -1,1 +1,1 @@
-"""The demonstration: its data, its jobs, and the check of their results by another engine."""
+"""The demonstration: its data and its job."""
