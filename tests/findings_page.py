@@ -2,6 +2,7 @@
 
 from hearth.analysis.advice import PLAN_RULES, STAGE_RULES
 from hearth.analysis.findings import SKEW, SKEWED_JOIN
+from hearth.analysis.next_steps import in_words
 from support import filled
 
 _HEAD = """# Findings about stages and plans
@@ -59,9 +60,9 @@ def page() -> str:
         "read more data"
     )
     return "".join([
-        _HEAD, "\n## Stages\n\n", *(_item(r.id, r.when, r.next_step) for r in STAGE_RULES),
-        _item("skew-N", join, SKEWED_JOIN),
-        "\n## Plans of queries\n\n", *(_item(r.id, r.when, r.next_step) for r in PLAN_RULES),
+        _HEAD, "\n## Stages\n\n", *(_item(r.id, r.when, in_words(r.steps)) for r in STAGE_RULES),
+        _item("skew-N", join, in_words(SKEWED_JOIN)),
+        "\n## Plans of queries\n\n", *(_item(r.id, r.when, in_words(r.steps)) for r in PLAN_RULES),
         _DATAFLINT, *(f"| {theirs} | {here} |\n" for theirs, here in _ALERTS),
     ])  # fmt: skip
 

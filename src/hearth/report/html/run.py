@@ -29,7 +29,7 @@ from hearth.report.html.axis import axis
 from hearth.report.html.flame import flame_view
 from hearth.report.html.processor import processor_view
 from hearth.report.html.shown import executor_name, part, plain, seconds, share
-from hearth.report.terminal.profile import PARTS, from_places, open_words
+from hearth.report.terminal.profile import PARTS, from_places, open_words, phase_words
 from hearth.report.terminal.screen import sentence
 
 #: The sections of a run: the start of their ids, and their words.
@@ -37,7 +37,7 @@ SECTIONS = (
     ("findings", "Findings"),
     ("time", "Time axis"),
     ("machine", "The machine and its executors"),
-    ("stages", "Where the time went"),
+    ("stages", "Where the tasks' time went"),
     ("counters", "Processor"),
     ("unknown", "Not measured, and warnings"),
 )
@@ -54,7 +54,8 @@ _SHOWN_IN = {
     "tasks_sample": ("time", "the tasks on the time axis"),
     "threads": ("time", "the threads on the time axis"),
     "stages": ("stages", "the stages"),
-    "totals": ("stages", "where the time went"),
+    "totals": ("stages", "where the tasks' time went"),
+    "phases": ("time", "the tasks on the time axis"),
     "sql": ("stages", "the stages"),
     "counters": ("counters", "the processor's counters"),
     "metrics": ("counters", "the processor's metrics"),
@@ -177,17 +178,19 @@ def _telling(run: Analysis) -> list[tuple[str, str]]:
 
 
 def verdict(run: Analysis) -> str:
-    """Say in one sentence how it ended, and the time to gain by following one finding."""
+    """Say how it ended and where its time went, and the time to gain by following one finding."""
     record, findings = run.record, run.findings
     ended = f"{record.state.capitalize()} after {seconds(record.wall_s)}"
+    if not isinstance(run.phases, Absent):
+        ended += f": {phase_words(run.phases)}"
     if not findings:
-        return f"{ended}; nothing exceeded the thresholds."
+        return f"{ended}. Nothing exceeded the thresholds."
     counted = f"{len(findings)} finding{'s' if len(findings) > 1 else ''}"
     gain = max((finding.seconds or 0.0 for finding in findings), default=0.0)
     if not gain or not record.wall_s:
-        return f"{ended}, with {counted}; how many seconds there are to gain is not known."
+        return f"{ended}. {counted.capitalize()}; how much there is to gain is not known."
     part_of = f"{seconds(gain)} ({min(gain / record.wall_s, 1):.0%})"
-    return f"{ended}, with {counted}; the largest is worth at most {part_of} of that."
+    return f"{ended}. {counted.capitalize()}; the largest is worth at most {part_of}."
 
 
 def _facts(run: Analysis) -> list[tuple[str, str]]:
