@@ -205,7 +205,10 @@ def _compare(words: Sequence[str]) -> Compared:
                 last.removeprefix("hearth: ")
             )
         answer.seek(0)
-        return typed(parse(answer.read()), Compared)
+        document = parse(answer.read())
+    if isinstance(document, dict) and "message" in document:  # it said why it ran nothing
+        raise UserError(str(document["message"]))
+    return typed(document, Compared)
 
 
 def _relayed(child: subprocess.Popen[bytes]) -> tuple[int, str]:

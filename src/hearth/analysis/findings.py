@@ -14,7 +14,6 @@ from hearth.analysis.next_steps import (
     FEWER_EXECUTORS,
     FEWER_PARTITIONS,
     MORE_MEMORY,
-    MORE_PARTITIONS,
     SMALLER_EXECUTORS,
     Found,
     Step,
@@ -69,8 +68,8 @@ def findings(analysis: Analysis) -> list[Finding]:
     """Return the findings of an analysis that has none yet, in the order to read them."""
     rules = (
         _other_load, _failure, _lost_executors, _gc, _memory_unused, _skew, _spill, _shuffle_wait,
-        _scheduler_delay, _no_task, _idle, _idle_machine, _remote, _involuntary, _run_delay, _stalls,
-        _bandwidth,
+        _scheduler_delay, _no_task, _idle, _idle_machine, _remote, _involuntary, _run_delay,
+        _stalls, _bandwidth,
         *(_of_stages(rule) for rule in STAGE_RULES), *(_of_plans(rule) for rule in PLAN_RULES),
     )  # fmt: skip
     return agreed(sorted((found for rule in rules for found in rule(analysis)), key=_rank))

@@ -33,6 +33,7 @@ from importlib import import_module
 
 from hearth.base.errors import UserError
 from hearth.base.redaction import Redaction
+from hearth.cli.answer import tell
 from hearth.cli.options import (
     ADVANCED,
     RunOptions,
@@ -181,10 +182,7 @@ def run(options: CompareCommand) -> int:
         raise UserError("nothing to compare: name a workload, a jar or a Python file")
     if options.forget:
         there = forget_compared(paths.state_home(), line)
-        print(
-            "hearth: deleted the saved winner" if there else "hearth: there was no saved winner",
-            file=sys.stderr,
-        )
+        tell("deleted the saved winner" if there else "there was no saved winner")
         return 0
     settings = read_settings(line)
     for note in findings_in_brief(settings, None, line.application[0]):

@@ -22,14 +22,13 @@ examples:
   hearth doctor --silence memory-maps --reason "no block is larger than 2 MB"
 """
 
-import json
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping
 from pathlib import Path
 
-from hearth.base.codec import to_json
 from hearth.base.errors import UserError
+from hearth.cli.answer import print_document, tell
 from hearth.cli.options import MACHINE_HELP, add_html_option, json_help, write_html
 from hearth.doctor.examine import Examined, examine
 from hearth.doctor.machine import Machine
@@ -179,7 +178,7 @@ def _show(examined: Examined, html: Path | None, as_json: bool, everything: bool
 
         write_html(html, page([], examined))
     if as_json:
-        print(json.dumps(to_json(examined), indent=2))
+        print_document(examined)
     elif not html:
         print("\n".join(show_blocks(doctor_blocks(examined, everything=everything), Screen.of())))
 
@@ -218,5 +217,5 @@ def _agreed(planned: Switched) -> bool:
 
 
 def _reported(words: str) -> int:
-    print(f"hearth: {words}", file=sys.stderr)
+    tell(words)
     return 0

@@ -11,10 +11,9 @@ examples:
   hearth report 20261121-101500-shop-1a2b --json
 """
 
-import json
 from argparse import ArgumentParser, Namespace
 
-from hearth.base.codec import to_json
+from hearth.cli.answer import print_document
 from hearth.cli.options import add_html_option, group, json_help, write_html
 from hearth.machine import paths
 from hearth.report.html.page import page
@@ -41,7 +40,7 @@ def run(options: Namespace) -> int:
     if options.html:
         write_html(options.html, page(sources.runs, *sources.studies))
     if options.json:
-        print(json.dumps(to_json(sources), indent=2))
+        print_document(sources)
     elif not options.html:
         show(sources)
     return 0

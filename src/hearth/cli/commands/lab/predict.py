@@ -15,15 +15,14 @@ examples:
   hearth lab predict --from log.zstd --machine "2 packages, 4 nodes of 64 GB, 8 cores" --json
 """
 
-import json
 from argparse import ArgumentParser, Namespace
 from dataclasses import dataclass
 
 from hearth.analysis.document import Analysis
 from hearth.base.absent import Absent
-from hearth.base.codec import to_json
 from hearth.base.errors import UserError
 from hearth.base.sizes import parse_mb
+from hearth.cli.answer import print_document
 from hearth.cli.options import from_namespace, json_help
 from hearth.machine import paths
 from hearth.machine.described import machine_source
@@ -103,7 +102,7 @@ def run(options: Namespace) -> int:
     """Predict and show."""
     prediction = _partitionings(options.run, from_namespace(PredictRequest, options), options.debug)
     if options.json:
-        print(json.dumps(to_json(prediction), indent=2))
+        print_document(prediction)
         return 0
 
     print("\n".join(show_prediction(prediction, Screen.of())))
