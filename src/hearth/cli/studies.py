@@ -71,16 +71,18 @@ def show_result(
     html: Path | None,
     kept: str = "",
     runs: Sequence[Analysis] = (),
+    *,
+    explain: bool = False,
 ) -> None:
     """Print the document of a study, and write it as a page with these runs.
 
-    kept: its kind and its id, said below the text.
+    kept: its kind and its id, said above the text, whose last line is the answer.
     """
     if html is not None:
         write_html(html, page(runs, document))
     if as_json:
         print_document(document)
         return
-    print("\n".join(show_document(document, Screen.of())))
     if kept:
-        print(f"hearth: {kept}", file=sys.stderr)
+        print(f"hearth: {kept}", file=sys.stderr, flush=True)
+    print("\n".join(show_document(document, Screen.of(), explain=explain)))
