@@ -5,7 +5,6 @@ document with `print_document`; what else it prints goes to standard error, and 
 without a document, an error or an answer in words is one.
 """
 
-import json
 import sys
 from dataclasses import dataclass
 from typing import Literal
@@ -71,6 +70,8 @@ def tell(message: str) -> None:
 
 
 def _written(document: object) -> str:
-    from hearth.base.codec import to_json  # only where JSON was asked for
+    import json  # only where it was asked for, as the next
+
+    from hearth.base.codec import to_json
 
     return json.dumps(to_json(document), indent=2) + "\n"

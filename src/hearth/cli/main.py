@@ -97,10 +97,10 @@ def _answering() -> Iterator[Answer]:
 
 def _asks_for_json(arguments: list[str]) -> bool:
     """Return whether a line that could not be parsed asks for JSON, of a command that has it."""
-    try:
-        name, rest = split_command([word for word in arguments if word != "--debug"])
-    except UserError:
+    words = [word for word in arguments if word != "--debug"]
+    if not words:
         return False
+    name, rest = split_command(words)
     as_json = "--json" in rest or "--format=json" in rest or "--format json" in " ".join(rest)
     return as_json and name in command_names() and "--json" in options_of(name)
 

@@ -52,7 +52,7 @@ class Texts(Block):
 
     block = "texts"
     texts: Sequence[str]
-    kind: Literal["text", "verdict", "reason", "warning", "note", "absent"] = "text"
+    kind: Literal["text", "verdict", "reason", "warning", "note", "absent", "command"] = "text"
 
     @property
     def leads(self) -> bool:

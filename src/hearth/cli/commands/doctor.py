@@ -28,6 +28,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from hearth.base.errors import UserError
+from hearth.base.progress import working
 from hearth.cli.answer import print_document, tell
 from hearth.cli.options import MACHINE_HELP, add_html_option, json_help, write_html
 from hearth.doctor.examine import Examined, examine
@@ -121,7 +122,8 @@ def run(options: Namespace) -> int:
             changes = changes_of(options.fix, machine)
             planned = switch.plan(options.fix, changes, options.persist)
             return _fix(switch, planned, options.dry_run, options.yes)
-        examined = _examined(machine, options.machine, _silenced(silenced), record)
+        with working("examining the machine"):
+            examined = _examined(machine, options.machine, _silenced(silenced), record)
     _show(examined, options.html, options.json, options.all)
     return _exit_code(examined)
 

@@ -196,8 +196,6 @@ def verdict(run: Analysis) -> str:
 def _facts(run: Analysis) -> list[tuple[str, str]]:
     record, totals = run.record, run.totals
     return [
-        ("state", record.state),
-        ("wall time", seconds(record.wall_s)),
         ("master", record.master or "-"),
         ("executors", _count_of(run.executors)),
         ("tasks", "-" if isinstance(totals, Absent) else f"{totals.tasks:,}"),
@@ -378,7 +376,9 @@ def _axis_absent(run: Analysis) -> list[tuple[str, str]]:
     if not isinstance(timeline.bandwidth, Absent):
         for node, of in timeline.bandwidth.nodes.items():
             lanes[f"share of node {node}'s sustained bandwidth"] = of.share
-    return [(what, lane.reason) for what, lane in lanes.items() if isinstance(lane, Absent)]
+    listed = {probe.reason for probe in run.probes}  # below, in a section of their own
+    absent = {what: lane for what, lane in lanes.items() if isinstance(lane, Absent)}
+    return [(what, lane.reason) for what, lane in absent.items() if lane.reason not in listed]
 
 
 def _stages(stages: Measured[list[Stage]], totals: Measured[Totals]) -> View | Absent:

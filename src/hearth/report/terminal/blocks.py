@@ -48,5 +48,7 @@ def _text(text: str, kind: str, screen: Screen) -> str:
         return screen.paragraph(screen.title(text), "  ")
     if kind == "note":
         return screen.paragraph(screen.paint(text, "dim"), "  ", "    ")
+    if kind == "command":  # whole, to be copied
+        return f"    {text}"
     prefix = {"reason": "- ", "warning": "warning: "}.get(kind, "")
     return screen.paragraph(f"{prefix}{text}", "  ", "    ")
