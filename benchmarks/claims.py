@@ -257,6 +257,7 @@ def wrong_verdicts(rows: list[Row]) -> list[str]:
     def most(key: str, some: list[Row]) -> str:
         return f"{100 * max(row[key] for row in some):.1f} %"
 
+    rows = [row for row in rows if "what" in row]
     one = [row for row in rows if row["what"] == "one arm"]
     helped = [row for row in one if row["noise"] in coverage.NOISES and row["noise"] != "drifting"]
     looked, first = (

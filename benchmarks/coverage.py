@@ -227,7 +227,7 @@ def main() -> None:
 def page(rows: list[Row]) -> list[str]:
     """Return the tables in Markdown; all in %."""
     wrong = by_pairs(rows, "one arm", lambda row: f"{100 * row['false']:.1f}")
-    columns = {"sequential": "until certain", "first answer": f"after {FIRST_LOOKS}"}
+    columns = {"sequential": "until certain", "first answer": "after 3, 5 or 8"}
     for row in rows:
         if row.get("what") in columns:
             wrong[row["noise"]][columns[row["what"]]] = f"{100 * row['verdict']:.1f}"
