@@ -1,6 +1,5 @@
 """One run on the page: what the template `run.html` shows of an analysis."""
 
-import math
 import shlex
 from collections.abc import Sequence
 from typing import Any
@@ -396,7 +395,6 @@ def _stages(stages: Measured[list[Stage]], totals: Measured[Totals]) -> View | A
         "parts": [{"name": name, "parts": _parts(name, times, most)} for name, times in rows],
         "part_names": list(PARTS),
         "longest": seconds(most),
-        **_spans(shown),
         "cut": f"The {_MOST_STAGES} longest of {len(stages)} stages."
         if len(stages) > len(shown)
         else "",
@@ -430,37 +428,6 @@ def _parts(name: str, times: Times, most: float) -> list[View]:
             )
         start += length
     return parts
-
-
-def _spans(stages: list[Stage]) -> View:
-    """Return positions of each stage's task times on a common logarithmic scale, 0 to 1."""
-    known = [
-        (stage, [max(value, 1.0) for value in quantiles])
-        for stage in stages
-        if None not in (quantiles := _quantiles(stage))
-    ]
-    if not known:
-        return {"spans": []}
-    low = min(values[0] for _, values in known)
-    high = max(max(values) for _, values in known)
-    width = math.log(high / low) or 1.0
-    spans = []
-    for stage, values in known:
-        p5, p50, p95, most = (math.log(value / low) / width for value in values)
-        times = ", ".join(seconds(value / 1000) for value in values)
-        name = f"stage {_id(stage)}"
-        spans.append(
-            {
-                **{"name": name, "p5": p5, "p50": p50, "p95": p95, "max": most},
-                "words": f"{name}: {times} (5th percentile, median, 95th, longest)",
-            }
-        )
-    return {"spans": spans, "spans_from": seconds(low / 1000), "spans_to": seconds(high / 1000)}
-
-
-def _quantiles(stage: Stage) -> list[Any]:
-    of = stage.duration
-    return [of.p5, of.p50, of.p95, of.max]
 
 
 _STAGE_HEAD = [
