@@ -8,12 +8,14 @@ from support import filled
 _HEAD = """# Findings about stages and plans
 
 `hearth profile`, `hearth report` and `hearth runs show` say what of a run cost time. Beside what
-the samples show (garbage collection, remote memory, waiting, idle slots: [profiling](profiling.md))
-they apply these rules to its stages and to the physical plans of its queries. A rule about a plan
-needs the event log of a query that ended; Iceberg counts its commits there since February 2026,
-Spark the rows that a MERGE copies from 4.1 on, and an UPDATE or a DELETE from 4.2 on. Each finding
-names its stage or query, and the place in the document (`--json`) that it rests on. The limits are
-our judgement, unless [advice.py](../src/hearth/analysis/advice.py) names a source.
+the samples show (time without a task, garbage collection, remote memory, waiting, idle slots:
+[profiling](profiling.md)) they apply these rules to its stages and to the physical plans of its
+queries. Where two of them would turn a setting both ways, the one with less to gain leaves that
+step out. A rule about a plan needs the event log of a query that ended; Iceberg counts its commits
+there since February 2026, Spark the rows that a MERGE copies from 4.1 on, and an UPDATE or a DELETE
+from 4.2 on. Each finding names its stage or query, and the place in the document (`--json`) that it
+rests on. The limits are our judgement, unless [advice.py](../src/hearth/analysis/advice.py) names a
+source.
 """
 
 #: DataFlint's alerts, by its own names, as it had them in May 2026, and what finds the same here.
