@@ -88,7 +88,7 @@ CALLS = {2: "hadoop-rpc-2026-11-24-0508", 16: "hadoop-rpc-2026-11-26-0447"}
 TAILS = "hand-over-2026-11-23-2208"
 LENT = "hand-over-applications-2026-11-24-0424"
 MISSES = "traffic-2026-11-27-0747"
-COVERAGE = "coverage-2026-11-22-2005"
+COVERAGE = "coverage-2026-11-30-0358"
 #: The seconds of the phases, of jobs in which they are so many.
 LONG, LONG_S = "long", 15.0
 
@@ -257,9 +257,12 @@ def wrong_verdicts(rows: list[Row]) -> list[str]:
     def most(key: str, some: list[Row]) -> str:
         return f"{100 * max(row[key] for row in some):.1f} %"
 
+    rows = [row for row in rows if "what" in row]
     one = [row for row in rows if row["what"] == "one arm"]
     helped = [row for row in one if row["noise"] in coverage.NOISES and row["noise"] != "drifting"]
-    looked = [row for row in rows if row["what"] == "sequential"]
+    looked, first = (
+        [row for row in rows if row["what"] == what] for what in ("sequential", "first answer")
+    )
     own = [row for row in one if row["noise"] == "own state"]
     widths = [share("one arm", "normal", pairs_, "half_width") for pairs_ in (5, 10)]
     warned: list[tuple[str, str, int, str]] = [
@@ -273,6 +276,7 @@ def wrong_verdicts(rows: list[Row]) -> list[str]:
     ]
     lines = [
         ["equal arms called faster or slower, at most", most("false", helped)],
+        ["the same where it stops at 3, 5 or 8 pairs", most("verdict", first)],
         ["the same with `--until-certain`", most("verdict", looked)],
         ["the same where arms have a slow state of their own", most("false", own)],
         ["interval to either side after 5 repetitions, runs that scatter by 5 %", widths[0]],

@@ -27,7 +27,14 @@ from results import Row, table
 from scipy import special
 
 from hearth import Ratio
-from hearth.studies.engine.statistics import CONFIDENCE, LOOKS, against, each_confidence, intervals
+from hearth.studies.engine.statistics import (
+    CONFIDENCE,
+    FIRST_LOOKS,
+    LOOKS,
+    against,
+    each_confidence,
+    intervals,
+)
 from hearth.studies.engine.validity import TimedRun, validity_warnings
 
 PAIRS = (3, 4, 5, 6, 7, 8, 10, 15, 20, 30)
@@ -139,28 +146,33 @@ def one_arm(draw: np.random.Generator, number: int, pairs: tuple[int, ...]) -> I
             }  # fmt: skip
 
 
-def sequential(draw: np.random.Generator, number: int) -> Iterator[Row]:
+def sequential(
+    draw: np.random.Generator, number: int, looks: tuple[int, ...] = LOOKS
+) -> Iterator[Row]:
     """Two equal arms until it is certain: false verdicts, and after how many pairs it ends."""
     for name in NOISES:
-        times = of_arms(draw, NOISES[name], number, LOOKS[-1], 2)
+        times = of_arms(draw, NOISES[name], number, looks[-1], 2)
         differences = np.moveaxis(times[..., 1:] - times[..., :1], -1, 1)
-        called, pairs = until_certain(differences)
-        yield {"what": "sequential", "noise": name,
+        called, pairs = until_certain(differences, looks)
+        what = "sequential" if looks == LOOKS else "first answer"
+        yield {"what": what, "noise": name,
                "verdict": float(called.mean()), "pairs": float(pairs.mean())}  # fmt: skip
 
 
-def until_certain(differences: Array) -> tuple[NDArray[np.bool_], NDArray[np.int_]]:
+def until_certain(
+    differences: Array, looks: tuple[int, ...] = LOOKS
+) -> tuple[NDArray[np.bool_], NDArray[np.int_]]:
     """Of simulations x arms x pairs: whether any arm was called apart, and after how many pairs."""
     number, arms, _ = differences.shape
-    each = each_confidence(CONFIDENCE, arms, LOOKS)
+    each = each_confidence(CONFIDENCE, arms, looks)
     apart = np.zeros(number, dtype=bool)
-    pairs = np.full(number, LOOKS[-1])
+    pairs = np.full(number, looks[-1])
     going = np.ones(number, dtype=bool)
-    for look in LOOKS:
+    for look in looks:
         _, low, high = intervals(differences[..., :look], each)
         said = verdicts(low, high)
         clear: NDArray[np.bool_] = np.all(said != "undecided", axis=1)
-        stops = going & (clear | (look == LOOKS[-1]))
+        stops = going & (clear | (look == looks[-1]))
         apart |= stops & np.any(np.isin(said, ("faster", "slower")), axis=1)
         pairs[stops] = look
         going &= ~stops
@@ -198,6 +210,7 @@ def simulated(seed: int, number: int) -> Iterator[Row]:
     """All of it; warnings are found one comparison after the other, in a tenth of the number."""
     yield from one_arm(np.random.default_rng(seed), number, PAIRS)
     yield from sequential(np.random.default_rng(seed + 2), number)
+    yield from sequential(np.random.default_rng(seed + 4), number, FIRST_LOOKS)
     yield from warnings(np.random.default_rng(seed + 3), max(number // 10, 1), (3, 5, 7, 10, 20))
 
 
@@ -214,9 +227,10 @@ def main() -> None:
 def page(rows: list[Row]) -> list[str]:
     """Return the tables in Markdown; all in %."""
     wrong = by_pairs(rows, "one arm", lambda row: f"{100 * row['false']:.1f}")
+    columns = {"sequential": "until certain", "first answer": "after 3, 5 or 8"}
     for row in rows:
-        if row.get("what") == "sequential":
-            wrong[row["noise"]]["until certain"] = f"{100 * row['verdict']:.1f}"
+        if row.get("what") in columns:
+            wrong[row["noise"]][columns[row["what"]]] = f"{100 * row['verdict']:.1f}"
     power = by_pairs(
         rows, "one arm", lambda row: f"{100 * row['power']:.0f} ({100 * row['power_t']:.0f})"
     )

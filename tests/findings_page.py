@@ -2,17 +2,20 @@
 
 from hearth.analysis.advice import PLAN_RULES, STAGE_RULES
 from hearth.analysis.findings import SKEW, SKEWED_JOIN
+from hearth.analysis.next_steps import in_words
 from support import filled
 
 _HEAD = """# Findings about stages and plans
 
 `hearth profile`, `hearth report` and `hearth runs show` say what of a run cost time. Beside what
-the samples show (garbage collection, remote memory, waiting, idle slots: [profiling](profiling.md))
-they apply these rules to its stages and to the physical plans of its queries. A rule about a plan
-needs the event log of a query that ended; Iceberg counts its commits there since February 2026,
-Spark the rows that a MERGE copies from 4.1 on, and an UPDATE or a DELETE from 4.2 on. Each finding
-names its stage or query, and the place in the document (`--json`) that it rests on. The limits are
-our judgement, unless [advice.py](../src/hearth/analysis/advice.py) names a source.
+the samples show (time without a task, garbage collection, remote memory, waiting, idle slots:
+[profiling](profiling.md)) they apply these rules to its stages and to the physical plans of its
+queries. Where two of them would turn a setting both ways, the one with less to gain leaves that
+step out. A rule about a plan needs the event log of a query that ended; Iceberg counts its commits
+there since February 2026, Spark the rows that a MERGE copies from 4.1 on, and an UPDATE or a DELETE
+from 4.2 on. Each finding names its stage or query, and the place in the document (`--json`) that it
+rests on. The limits are our judgement, unless [advice.py](../src/hearth/analysis/advice.py) names a
+source.
 """
 
 #: DataFlint's alerts, by its own names, as it had them in May 2026, and what finds the same here.
@@ -59,9 +62,9 @@ def page() -> str:
         "read more data"
     )
     return "".join([
-        _HEAD, "\n## Stages\n\n", *(_item(r.id, r.when, r.next_step) for r in STAGE_RULES),
-        _item("skew-N", join, SKEWED_JOIN),
-        "\n## Plans of queries\n\n", *(_item(r.id, r.when, r.next_step) for r in PLAN_RULES),
+        _HEAD, "\n## Stages\n\n", *(_item(r.id, r.when, in_words(r.steps)) for r in STAGE_RULES),
+        _item("skew-N", join, in_words(SKEWED_JOIN)),
+        "\n## Plans of queries\n\n", *(_item(r.id, r.when, in_words(r.steps)) for r in PLAN_RULES),
         _DATAFLINT, *(f"| {theirs} | {here} |\n" for theirs, here in _ALERTS),
     ])  # fmt: skip
 

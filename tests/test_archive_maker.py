@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from hearth.spark import cds
 from support import eventually
 
 #: In place of spark-submit: says how it was started, and has a child as a driver has.
@@ -107,3 +108,13 @@ def test_no_archive_is_made_for_an_application_that_did_not_start(
     run_application(spark, 0.0, {})
     eventually("its maker has ended", lambda: not makers(spark))
     assert not (tmp_path / "seen").exists()
+
+
+def test_that_archives_will_be_made_is_news_once(
+    spark: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    other = tmp_path / "other.jar"
+    other.touch()
+    told = [cds.is_news(spark, jar) for jar in (None, None, other, other)]
+    assert told == [True, False, True, False]

@@ -174,7 +174,7 @@ def test_where_nothing_can_be_written_a_directory_for_temporary_files_is_asked_f
 ) -> None:
     monkeypatch.setattr(tempfile, "tempdir", None)
     monkeypatch.setattr(tempfile, "_candidate_tempdir_list", lambda: ["/proc"])
-    monkeypatch.setattr("hearth.cli.main._run", lambda words: len(tempfile.gettempdir()))
+    monkeypatch.setattr("hearth.cli.main._run", lambda words, answer: len(tempfile.gettempdir()))
     assert main(["doctor", "--machine", "x.tar"]) == 2
     said = capsys.readouterr().err
     assert said.startswith("hearth: No usable temporary directory") and "and TMPDIR set" in said

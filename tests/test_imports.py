@@ -9,7 +9,7 @@ from support import ROOT
 
 SOURCE = ROOT / "src"
 #: What starts each command imports little; the public module imports nothing until it is used.
-STARTING = ("hearth", "hearth.base.errors", "hearth.cli.main")
+STARTING = ("hearth", "hearth.base.errors", "hearth.cli.answer", "hearth.cli.main")
 FILES = {
     ".".join(file.relative_to(SOURCE).with_suffix("").parts).removesuffix(".__init__"): file
     for file in (SOURCE / "hearth").rglob("*.py")

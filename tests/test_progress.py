@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from hearth.base.progress import Work, tick, working
+from hearth.base.progress import Work, answer_of, tick, working
 from hearth.studies.engine.progress import Pace, StudyProgress
 from hearth.studies.engine.trial import Trial, Turn
 
@@ -38,15 +38,23 @@ with escaping_output():
         conduct(schedule, run, lambda _: None, progress=progress)
 print("after")
 """
+#: A process that answers after so many seconds.
+WAITS = """
+import subprocess, sys
+from hearth.base.progress import answer_of
+words = ["sh", "-c", "read said; sleep %s; echo $said"]
+process = subprocess.Popen(words, stdin=-1, stdout=-1, stderr=-1, text=True)
+print(answer_of(process, "yes", "reading the machine")[0])
+"""
 DRAWN = re.compile(r"\x1b\[[0-9;]*[A-Za-z]|\r")
 
 
-def on_a_terminal(*words: str, **environment: str) -> str:
+def on_a_terminal(*words: str, program: str = PROGRAM, **environment: str) -> str:
     """What the program writes to a terminal of its own, on both streams."""
     leader, follower = pty.openpty()
     variables = {"TERM": "xterm-256color", "COLUMNS": "120", "PATH": os.environ["PATH"]}
     with subprocess.Popen(
-        [sys.executable, "-c", PROGRAM, *words],
+        [sys.executable, "-c", program, *words],
         env={**variables, **environment}, stdout=follower, stderr=follower,
     ):  # fmt: skip
         os.close(follower)
@@ -141,3 +149,29 @@ def test_where_there_is_no_terminal_nothing_is_loaded_or_drawn(
         work.show(1, 2)
         tick()
     assert capsys.readouterr().err == ""
+
+
+def test_a_wait_of_a_second_has_a_word_on_a_terminal_and_a_short_one_none() -> None:
+    long, short = (on_a_terminal(program=WAITS % seconds) for seconds in ("1.6", "0"))
+    assert "reading the machine" in long and DRAWN.sub("", long).endswith("yes\n\n")
+    assert "reading" not in short and "yes" in short
+
+
+def test_a_wait_ends_at_its_limit() -> None:
+    with subprocess.Popen(["sleep", "60"], stdout=subprocess.PIPE, text=True) as process:
+        with pytest.raises(subprocess.TimeoutExpired):
+            answer_of(process, None, "waiting", limit_s=0.3)
+        process.kill()
+
+
+def test_after_the_first_run_the_shortest_and_the_longest_rest_are_told(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    now = iter((0.0, 30.0, 30.0, 60.0))
+    progress = StudyProgress(at_most=True, fewest=4, clock=lambda: next(now))
+    turns = [Turn("app", "bound", repetition) for repetition in range(9)]
+    for at in (0, 1):
+        progress.run(turns[at], turns[at + 1 :], lambda turn: Trial(turn, seconds=1.5))
+    first, second = capsys.readouterr().err.splitlines()
+    assert first.endswith("1.50 s; about 1 min 30 s to 4 min 00 s left")
+    assert second.endswith("1.50 s")

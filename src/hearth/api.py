@@ -172,7 +172,7 @@ def compare(
     application: str | PathLike[str],
     *arguments: str,
     arms: Sequence[str] = (),
-    repeat: int = 10,
+    repeat: int | None = None,
     warmup: int = 1,
     executors: int | None = None,
     cores: int | None = None,
@@ -186,7 +186,8 @@ def compare(
     conf: Spark's settings. options: further words of `hearth compare` or spark-submit, such as
     `("--keep", "--class", "org.example.Job")`. Progress goes to standard error.
     """
-    words = ["--repeat", str(repeat), "--warmup", str(warmup)]
+    words = [] if repeat is None else ["--repeat", str(repeat)]
+    words += ["--warmup", str(warmup)]
     words += SubmitOptions(executors=executors, cores=cores, memory=memory).to_words()
     if arms:
         words += ["--arms", ",".join(arms)]
@@ -205,7 +206,10 @@ def _compare(words: Sequence[str]) -> Compared:
                 last.removeprefix("hearth: ")
             )
         answer.seek(0)
-        return typed(parse(answer.read()), Compared)
+        document = parse(answer.read())
+    if isinstance(document, dict) and "message" in document:  # it said why it ran nothing
+        raise UserError(str(document["message"]))
+    return typed(document, Compared)
 
 
 def _relayed(child: subprocess.Popen[bytes]) -> tuple[int, str]:

@@ -14,9 +14,11 @@ import zstandard
 from hearth.analysis import eventlog as eventlog_module
 from hearth.analysis import logfile, taskrows
 from hearth.analysis.analysis import analyse_event_log
+from hearth.analysis.document import Phases
 from hearth.analysis.eventlog import read_event_log
 from hearth.analysis.failure import cause_of
 from hearth.analysis.stages import StageTally, TaskSums
+from hearth.base.absent import Absent
 from hearth.base.codec import to_json
 from hearth.base.errors import UserError
 from hearth.machine.paths import hearth_jar, spark_home
@@ -210,7 +212,8 @@ def test_no_more_tasks_run_at_once_than_there_are_slots() -> None:
     assert covered_s == pytest.approx(document["totals"]["time"]["duration"] / 1000, rel=0.03)
     assert set(document["tasks_sample"]["slot"]) == {0, 1}
     used = 1 - document["totals"]["idle_slot_share"]
-    slot_s = sum(timeline["slots"]) * timeline["step_s"]
+    phases = document["phases"]
+    slot_s = 2 * (phases["tasks"] + phases["idle"])
     assert covered_s == pytest.approx(used * slot_s, rel=0.03)
 
 
@@ -390,7 +393,7 @@ def test_a_task_that_never_ended_holds_its_slot(tmp_path: Path) -> None:
     document = to_json(analyse_event_log(cut))
     assert document["totals"]["running"] == 1
     assert document["tasks_sample"]["state"].count("running") == 1
-    assert document["totals"]["idle_slot_share"] < whole["totals"]["idle_slot_share"]
+    assert document["phases"]["stop"] == 0 < whole["phases"]["stop"]
     last = int(max(document["tasks_sample"]["end_s"]) / document["timeline"]["step_s"]) - 1
     assert document["timeline"]["running_tasks"][last] >= 1
 
@@ -417,3 +420,36 @@ def test_the_times_of_one_task_add_up_as_the_ui_adds_them() -> None:
     sums.add({**info, "Finish Time": 900}, metrics, "success")  # the clock was set back
     assert sums.time().scheduler_delay == 100
     assert sums.time().duration == 1000
+
+
+def started(task: int, at_ms: int) -> str:
+    info = {"Task ID": task, "Launch Time": at_ms, "Executor ID": "driver"}
+    where = {"Event": "SparkListenerTaskStart", "Stage ID": 0, "Stage Attempt ID": 0}
+    return json.dumps({**where, "Task Info": info}, separators=(",", ":"))
+
+
+def test_where_a_runs_time_went_adds_up_to_it(tmp_path: Path) -> None:
+    """Two tasks that overlap, a gap, and one that never ends: a log of 20 s."""
+    ends = [line for line in (LOGS / "skew.jsonl").read_text().splitlines()
+            if '"SparkListenerTaskEnd"' in line][:2]  # fmt: skip
+    application = {"Event": "SparkListenerApplicationStart", "App Name": "a", "Timestamp": 1000}
+
+    def ended(task: int, launch_ms: int, finish_ms: int) -> str:
+        event = json.loads(ends[0])
+        event["Task Info"] |= {"Task ID": task, "Launch Time": launch_ms, "Finish Time": finish_ms}
+        return json.dumps(event, separators=(",", ":"))
+
+    lines = [
+        json.dumps(application, separators=(",", ":")),
+        started(1, 6000), started(2, 7000), ended(1, 6000, 9000), ended(2, 7000, 11000),
+        started(3, 14000), ended(3, 14000, 15000),
+        json.dumps({"Event": "SparkListenerApplicationEnd", "Timestamp": 21000},
+                   separators=(",", ":")),
+    ]  # fmt: skip
+    log = tmp_path / "log"
+    log.write_text("\n".join(lines) + "\n")
+    assert analyse_event_log(log).phases == Phases(start=5, tasks=6, idle=3, stop=6)
+    log.write_text("\n".join([*lines[:5], started(4, 12000), lines[-1]]) + "\n")
+    assert analyse_event_log(log).phases == Phases(start=5, tasks=14, idle=1, stop=0)
+    log.write_text("\n".join([lines[0], lines[-1]]) + "\n")
+    assert isinstance(analyse_event_log(log).phases, Absent)

@@ -1,6 +1,8 @@
 """Findings, from logs and records made up so that the right sentence is known."""
 
 import json
+import random
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,10 +19,12 @@ from hearth.analysis.document import (
     Gc,
     Node,
     NodeBandwidth,
+    Phases,
     Regions,
     StragglerCause,
 )
 from hearth.analysis.findings import SKEWED_JOIN, findings, other_load
+from hearth.analysis.next_steps import in_words
 from hearth.analysis.stages import StageTally
 from hearth.base.absent import Absent
 from support import ROOT
@@ -135,12 +139,12 @@ def test_a_skewed_join_is_named_with_what_to_do_about_its_keys() -> None:
     join = said(["Exchange", "SortMergeJoin", "Project"])
     assert "the keys of its SortMergeJoin are skewed" in join.sentence
     assert "read 50.0 MB" in join.sentence
-    assert join.next_step == SKEWED_JOIN
+    assert join.next_step == in_words(SKEWED_JOIN)
     for other in (
         said(["Exchange", "HashAggregate"]),
         said(["SortMergeJoin"], replace(cause, kind="gc")),
     ):
-        assert "are skewed" not in other.sentence and other.next_step != SKEWED_JOIN
+        assert "are skewed" not in other.sentence and other.next_step != join.next_step
 
 
 def test_a_failure_says_where_its_stack_trace_is() -> None:
@@ -276,3 +280,125 @@ def test_a_run_that_leaves_half_the_machine_idle_is_told_to_share_it(tmp_path: P
     assert "hearth colocate" in (found.next_step or "")
     assert "idle-machine" not in [f.id for f in half_used(tmp_path / "b", 0.75)]
     assert "idle-machine" not in [f.id for f in half_used(tmp_path / "c", 0.25, wall_s=5.0)]
+
+
+def run_of(start: float, tasks: float, idle: float, stop: float, **more: Any) -> list[Finding]:
+    """Findings of a run that is known by where its time went."""
+    analysis = analyse_event_log(ROOT / "fixtures/eventlogs/skew.jsonl")
+    record = replace(analysis.record, wall_s=start + tasks + idle + stop)
+    phases = Phases(start, tasks, idle, stop)
+    return findings(replace(analysis, record=record, phases=phases, findings=[], **more))
+
+
+def test_a_run_without_a_task_for_most_of_its_time_is_told_so_first_with_that_as_its_gain() -> None:
+    first, *_ = run_of(30.0, 16.0, 1.0, 2.0)
+    assert first.id == "no-task" and first.seconds == 33.0
+    assert first.sentence.startswith("No task ran for 33.0 s: 30.0 s before the first task")
+    assert "before its first job" in first.next_step
+    assert "between its jobs" in run_of(4.0, 16.0, 30.0, 2.0)[0].next_step
+    assert "no-task" not in [one.id for one in run_of(2.0, 60.0, 0.0, 1.0)]
+
+
+def test_slots_are_called_idle_only_beside_tasks() -> None:
+    analysis = analyse_event_log(ROOT / "fixtures/eventlogs/skew.jsonl")
+    assert not isinstance(analysis.totals, Absent)
+    totals = replace(analysis.totals, idle_slot_share=0.8)
+    (idle,) = [f for f in run_of(1.0, 40.0, 0.0, 1.0, totals=totals) if f.id == "idle-slots"]
+    assert "80%" in idle.sentence and idle.seconds == 32.0
+    gaps = run_of(1.0, 40.0, 120.0, 1.0, totals=totals)
+    assert "idle-slots" not in [f.id for f in gaps], "they were idle because no task ran"
+
+
+def test_a_stage_of_one_task_beside_idle_slots_says_what_there_is_to_gain_at_most() -> None:
+    analysis = analyse_event_log(ROOT / "fixtures/eventlogs/skew.jsonl")
+    assert not isinstance(analysis.stages, Absent) and not isinstance(analysis.totals, Absent)
+    long = max(analysis.stages, key=lambda stage: stage.time.run)
+    alone = replace(long, tasks=1, duration=replace(long.duration, max=8000.0))
+    totals = replace(analysis.totals, slots=4)
+    found = run_of(1.0, 40.0, 0.0, 1.0, stages=[alone], totals=totals)
+    (one,) = [f for f in found if f.id.startswith("one-task")]
+    assert one.seconds == 6.0, "eight seconds on one of four slots"
+
+
+#: How an instruction says to have more or less of something, in any words.
+_MORE, _LESS = r"\b(more|larger|raise)\b", r"\b(fewer|less|smaller|lower)\b"
+_THINGS = {
+    "partitions": "partitions", "cores": "cores", "executors": r"executors(?! more memory)",
+    "memory": "memory|heap", "broadcast threshold": "autoBroadcastJoinThreshold",
+}  # fmt: skip
+
+
+def asked_for(next_step: str) -> set[tuple[str, str]]:
+    """What an instruction asks to have more or less of, by its words alone."""
+    asked = set()
+    for part in re.split(r", or |; ", next_step):
+        if "would not help" in part or "works against" in part:
+            continue
+        for thing, words in _THINGS.items():
+            for way, said in (("more", _MORE), ("less", _LESS)):
+                if re.search(rf"{said}[^,:]*?({words})|more and smaller ({words})", part):
+                    asked.add((thing, way))
+    return asked - {("executors", "less")} if "more and smaller" in next_step else asked
+
+
+def generated(draw: random.Random) -> Analysis:
+    """A run with figures on either side of many thresholds."""
+    log = draw.choice(("skew", "spill", "failure"))
+    analysis = analyse_event_log(ROOT / f"fixtures/eventlogs/{log}.jsonl")
+    totals, stages = analysis.totals, analysis.stages
+    assert not isinstance(totals, Absent) and not isinstance(stages, Absent)
+    often = draw.choice
+    run_ms = 100_000
+    time = replace(
+        totals.time, duration=2 * run_ms, run=run_ms, gc=often((0, run_ms // 2)),
+        scheduler_delay=often((0, run_ms)), shuffle_read_wait=often((0, run_ms)),
+    )  # fmt: skip
+    stages = [
+        replace(
+            stage,
+            tasks=often((1, 8, 900)),
+            time=replace(stage.time, run=run_ms // 2),
+            duration=replace(stage.duration, p50=often((20.0, 900.0)), max=9000.0),
+            read_bytes=replace(stage.read_bytes, max=often((10.0, 9.0 * (1 << 30)))),
+            straggler_cause=StragglerCause(often(("gc", "data", "executor")), 9000, "0", 1),
+            skew=often((1.0, 5.0)),
+        )
+        for stage in stages
+    ]
+    executors = [
+        replace(
+            one, heap_setting="16g", heap_peak_bytes=often((1 << 30, 15 << 30)), tasks=9,
+            reason=often((None, "exit code 137")), removed_s=9.0, failed=1,
+            gc=Gc("ZGC", 9, 1.0, None, often((0.0, 50.0)), 100),
+        )
+        for one in analysis.executors
+    ]  # fmt: skip
+    return replace(
+        analysis, executors=executors, stages=stages, findings=[],
+        totals=replace(totals, time=time, slots=8, idle_slot_share=often((0.1, 0.9)),
+                       spill=replace(totals.spill, disk=often((0, 10**9)))),
+        phases=Phases(*(often((0.5, 40.0)) for _ in range(4))),
+    )  # fmt: skip
+
+
+def test_no_two_findings_of_a_run_tell_the_opposite() -> None:
+    """Of 300 runs with figures on either side of the thresholds, whatever rules they meet."""
+    draw, seen = random.Random(51), 0
+    opposite = {"more": "less", "less": "more"}
+    for _ in range(300):
+        run = findings(generated(draw))
+        asked = set().union(*(asked_for(one.next_step) for one in run)) if run else set()
+        seen += len(asked)
+        both = {thing for thing, way in asked if (thing, opposite[way]) in asked}
+        assert not both, [(one.id, one.next_step) for one in run]
+    assert seen > 600, "the cases meet many rules"
+
+
+def test_what_a_later_finding_would_turn_back_is_left_out_of_its_advice() -> None:
+    analysis = analyse_event_log(ROOT / "fixtures/eventlogs/skew.jsonl")
+    assert not isinstance(analysis.totals, Absent)
+    time = replace(analysis.totals.time, duration=200_000, run=100_000, scheduler_delay=100_000)
+    totals = replace(analysis.totals, time=time, slots=2, idle_slot_share=0.9)
+    told = {f.id: f.next_step for f in run_of(0.0, 20.0, 0.0, 0.0, totals=totals)}
+    assert "fewer, larger partitions" in told["scheduler-delay"]
+    assert told["idle-slots"] == "use fewer cores per executor"

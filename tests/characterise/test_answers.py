@@ -36,8 +36,8 @@ def test_executors_are_told_with_their_interval_and_what_moved() -> None:
     gc = {"1x4": {"gc_share": 0.30}, "2x2": {"gc_share": 0.10}}
     times = {"1x4": [10.0, 10.1, 9.9, 10.2, 10.0], "2x2": [7.0, 7.1, 6.9, 7.0, 7.0]}
     found = answer("executors", times, measures=gc)
-    assert found["sentence"].startswith("2x2 has the smallest median, 7.00 s: 2x2 takes 0.70 of")
-    assert "95% interval" in found["sentence"] and "faster" in found["sentence"]
+    assert found["sentence"].startswith("2x2 has the smallest median, 7.00 s: 2x2 is 30% faster")
+    assert "95% interval" in found["sentence"]
     assert found["why"] == ["GC share of task time fell from 30.0% to 10.0% (1x4 to 2x2)"]
 
 
@@ -45,9 +45,7 @@ def test_three_runs_of_each_are_too_few_to_say_which_measure_moved() -> None:
     # Of equal ways three runs lie apart in one case of ten.
     gc = {"1x4": {"gc_share": 0.30}, "2x2": {"gc_share": 0.10}}
     found = answer("executors", {"1x4": [10.0, 10.1, 9.9], "2x2": [7.0, 7.1, 6.9]}, measures=gc)
-    assert found["why"] == [
-        "3 runs of 2x2 and 1x4 are too few to say what changed: 5 of each are needed"
-    ]
+    assert found["why"] == []
 
 
 def test_cores_tell_the_speed_up_of_one_jvm_and_what_their_time_went_to() -> None:

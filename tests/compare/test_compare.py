@@ -73,7 +73,7 @@ def test_one_run_of_each_is_no_reason_to_bind(compared) -> None:
     verdict = compared[1]["verdict"]
     assert verdict["choice"] is None
     assert verdict["sentence"].startswith("Undecided: bound looks")
-    assert "1 pair is too few for an interval" in verdict["sentence"]
+    assert "one pair cannot prove it" in verdict["sentence"]
 
 
 def test_what_this_machine_cannot_tell_is_absent_with_a_reason(compared) -> None:
@@ -221,8 +221,11 @@ def test_where_the_plan_is_native_it_is_compared_with_local_as_the_user_types_it
     runs = [json.loads(file.read_text()) for file in tmp_path.glob("state/records/*/record.json")]
     masters = {run["arm"]: (run["master"], run.get("plan") is not None) for run in runs}
     assert masters == {"native": ("local[*]", False), "plan": (plan["master"], True)}
-    refused = hearth("compare", "--arms", "native,bound", "job.py")
-    assert refused.stdout.startswith("Do not bind: the plan for this machine is native")
+    refused = hearth("compare", "--arms", "native,bound", "--json", "job.py")
+    said = json.loads(refused.stdout)
+    assert (refused.returncode, said["exit_code"]) == (0, 0)
+    assert said["message"].startswith("Do not bind: the plan for this machine is native")
+    assert said["message"] in refused.stderr
 
 
 def test_what_a_tune_of_a_workload_found_is_held_against_local_as_the_user_types_it(

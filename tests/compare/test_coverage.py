@@ -4,7 +4,13 @@ import numpy as np
 import pytest
 from benchmarks import coverage
 
-from hearth.studies.engine.statistics import CONFIDENCE, FEWEST_PAIRS, each_confidence
+from hearth.studies.engine.statistics import (
+    CONFIDENCE,
+    FEWEST_PAIRS,
+    FIRST_LOOKS,
+    LOOKS,
+    each_confidence,
+)
 
 NUMBER = 4000
 #: 4000 simulations of a rate of 5 % lie within 0.7 % of it in 95 of 100 seeds; a bootstrap over
@@ -44,14 +50,30 @@ def test_a_drift_that_makes_few_pairs_wrong_is_always_warned_of() -> None:
         assert all("drift" in kinds for kinds in found)
 
 
+@pytest.mark.parametrize("looks", [FIRST_LOOKS, LOOKS])
 @pytest.mark.parametrize("arms", [1, 3])
-def test_stopping_by_the_result_and_several_arms_cost_no_false_verdicts(arms: int) -> None:
+def test_stopping_by_the_result_and_several_arms_cost_no_false_verdicts(
+    arms: int, looks: tuple[int, ...]
+) -> None:
     draw = np.random.default_rng(1)
-    times = coverage.of_arms(draw, coverage.normal, NUMBER // 2, 30, arms + 1)
+    times = coverage.of_arms(draw, coverage.normal, NUMBER // 2, looks[-1], arms + 1)
     differences = np.moveaxis(times[..., 1:] - times[..., :1], -1, 1)
-    apart, pairs = coverage.until_certain(differences)
+    apart, pairs = coverage.until_certain(differences, looks)
     assert apart.mean() <= coverage.ALLOWED
-    assert pairs.min() >= 5
+    assert pairs.min() >= looks[0]
+
+
+def test_a_first_answer_is_no_more_often_wrong_than_it_says_whatever_the_noise() -> None:
+    for row in coverage.sequential(np.random.default_rng(1), NUMBER, FIRST_LOOKS):
+        assert row["noise"] not in RANDOM_ORDER_HELPS or row["verdict"] <= coverage.ALLOWED
+
+
+def test_a_large_difference_is_shown_by_three_pairs() -> None:
+    draw = np.random.default_rng(1)
+    times = coverage.of_arms(draw, coverage.normal, NUMBER, FIRST_LOOKS[-1], 2)
+    faster = np.moveaxis(times[..., 1:] - times[..., :1], -1, 1) - np.log(2.4)
+    apart, pairs = coverage.until_certain(faster, FIRST_LOOKS)
+    assert apart.all() and (pairs == 3).mean() > 0.95
 
 
 def test_ten_equal_arms_are_no_more_often_wrong_than_one() -> None:

@@ -120,7 +120,7 @@ def test_cpu_seconds_are_quoted_where_the_clock_does_not_decide():
     noisy = _using("plan", [5.0, 6.0, 9.5], [22.0, 63.0, 42.0])
     said = compared(head("native", "plan"), [*native, *noisy])
     assert "CPU seconds" not in said["verdict"]["sentence"]
-    shown = "\n".join(show_document(_document(said), Screen(100)))
+    shown = "\n".join(show_document(_document(said), Screen(100), explain=True))
     assert "CPU seconds  median   user  system" in shown
 
 
@@ -143,7 +143,8 @@ def test_counters_that_no_arm_has_are_one_line_and_those_of_one_arm_none():
     native = runs("native", _NATIVE, l3_misses=missing, front_end=missing)
     bound = runs("bound", _NATIVE, l3_misses=missing, front_end=0.2)
     said = compared(head("native", "bound"), [*native, *bound])
-    shown = show_document(_document(said), Screen(200))
+    assert "perf is" not in "".join(show_document(_document(said), Screen(200)))
+    shown = show_document(_document(said), Screen(200), explain=True)
     lines = [line.strip() for line in shown if "perf is not installed" in line]
     assert len(lines) == 1
     assert "cpi, l3 misses: perf is not installed" in lines[0]
@@ -163,7 +164,11 @@ def test_page_faults_and_tlb_misses_stand_beside_the_times_with_a_ratio_and_an_i
     assert unbound["tlb_misses"] == {"median": 3.0} and "tlb_misses" not in bound
     moved = "page faults without reading a disk fell from 4,000 to 1,000 (unbound to bound)"
     assert moved in said["verdict"]["why"]
-    shown = [" ".join(line.split()) for line in show_document(_document(said), Screen(200))]
+    document = _document(said)
+    *_, last = show_document(document, Screen(200))
+    assert last.strip() == said["verdict"]["sentence"], "the last line is the answer"
+    lines = show_document(document, Screen(200), explain=True)
+    shown = [" ".join(line.split()) for line in lines]
     assert "page faults without reading a disk bound 1,000 0.25 [0.25, 0.25]" in shown
 
 

@@ -385,19 +385,17 @@ def test_a_processor_that_the_kernel_does_not_name_is_absent_with_the_reason() -
     assert "processor: not available: an event log does not" in page([typed(run, Analysis)])
 
 
-def test_the_first_screen_says_in_one_sentence_what_is_to_gain() -> None:
+def test_the_first_screen_says_where_the_time_went_and_what_is_to_gain() -> None:
     run = constructed.document()
-    several = (
-        "Finished after 60.0 s, with 1 finding; how many seconds there are to gain is not known."
-    )
-    assert several in page([typed(run, Analysis)])
+    run["phases"] = {"start": 30.0, "tasks": 20.0, "idle": 8.0, "stop": 2.0}
+    went = "Finished after 60.0 s: start 30.0 s, tasks 20.0 s, no task ran for 8.0 s, stop 2.0 s."
+    unknown = f"{went} 1 finding; how much there is to gain is not known."
+    assert unknown in page([typed(run, Analysis)])
     run["findings"].append({**run["findings"][0], "seconds": 15.0})
-    known = (
-        "Finished after 60.0 s, with 2 findings; the largest is worth at most 15.0 s (25%) of that."
-    )
+    known = f"{went} 2 findings; the largest is worth at most 15.0 s (25%)."
     assert known in page([typed(run, Analysis)])
-    run["findings"] = []
-    calm = "Finished after 60.0 s; nothing exceeded the thresholds."
+    run["findings"], run["phases"] = [], {"start": 5.0, "tasks": 53.0, "idle": 0.0, "stop": 2.0}
+    calm = "start 5.0 s, tasks 53.0 s, stop 2.0 s. Nothing exceeded the thresholds."
     assert calm in page([typed(run, Analysis)])
 
 

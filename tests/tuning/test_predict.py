@@ -12,6 +12,7 @@ from tables import read_speedups
 from hearth.analysis.analysis import analyse_event_log
 from hearth.base.errors import UserError
 from hearth.cli.main import main
+from hearth.report.terminal.predict import which_run
 from hearth.studies.models.binding import PUBLISHED as BOUND
 from hearth.studies.models.binding import BindingGain, Nodes, change, cost
 from hearth.studies.models.placement import RecordedBinding, placed, ran
@@ -137,7 +138,9 @@ def test_a_run_that_is_not_over_is_refused(
     lines = (LOGS / "skew.jsonl").read_text().splitlines(keepends=True)
     cut.write_text("".join(lines[: len(lines) // 2]))
     assert main(["lab", "predict", "--from", str(cut)]) == 2
-    assert "the run is unfinished: name one that has finished" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "--from: the event log of " in said, "which run it is"
+    assert "cannot be used: it is unfinished: name one that has finished" in said
 
 
 def test_partitionings_whose_heaps_do_not_fit_are_left_out(
@@ -253,3 +256,11 @@ def test_the_nodes_that_a_run_was_bound_to_are_read_from_its_executors() -> None
     assert ran(numa, FOUR).binding == "node" and "were not seen" in (ran(numa, FOUR).note or "")
     with pytest.raises(UserError, match="from 8 to 2: how work scales was published for up to 4"):
         placed(RecordedBinding("node", 8), None, 2, MACHINE, Nodes((4, 4), 4, 16))
+
+
+def test_a_prediction_says_which_run_it_is_from(capsys: pytest.CaptureFixture[str]) -> None:
+    assert which_run("r-1", "job.py", "2026-11-21T09:00:00+00:00") == (
+        "r-1 (job.py, 2026-11-21 09:00:00 UTC)"
+    )
+    assert main(["lab", "predict", *EIGHT]) == 0
+    assert re.search(r"From the event log of \S.*: \d+\.\d s with", capsys.readouterr().out)

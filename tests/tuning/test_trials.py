@@ -340,10 +340,23 @@ def test_the_best_is_shown_as_words_to_copy(tmp_path: Path) -> None:
     found = tuned(kept)
     best = found.best
     assert not isinstance(best, Absent)
-    assert to_copy(found)[0].startswith(
+    (copied,) = to_copy(found)
+    assert copied.startswith(
         f"hearth submit --executors {best.configuration.executors}"
         f" --cores {best.configuration.cores}"
     )
+    assert copied.endswith(" quick.py --date today"), "with all that was typed"
+    assert f"    {copied}" in show_document(found, Screen(40)), "in one line, however narrow"
+    assert f"<code>{copied}</code>" in page([], found)
+
+
+def test_a_forecast_that_goes_on_beyond_the_figure_says_how_far(tmp_path: Path) -> None:
+    document = made(tmp_path, Quick(shape((8, 2))))
+    for trial in document["trials"]:
+        trial["expected"] = None
+    assert 'class="cut"' not in page([], typed(document, Tuned))
+    document["trials"][-1]["expected"] = [50.0, 100.0, 90_000.0]
+    assert '<span class="cut">to 90000.00 →</span>' in page([], typed(document, Tuned))
 
 
 def killed_in_a_trial(state: Path) -> None:
@@ -823,7 +836,7 @@ def test_the_page_shows_trials_and_the_surface_with_its_uncertainty(tmp_path: Pa
     assert html.count("±") - 1 == len(sized), "and once in the note"
     assert html.count('class="untested"') == len(executors) * len(cores) - len(sized)
     assert document["application"] in html and "Stopped: " in html
-    for part in ("Trials in their order", "To copy: ", "Next: ", "best of those not tried"):
+    for part in ("Trials in their order", "To run it:", "Next: ", "best of those not tried"):
         assert part in html
     hostile = {**document, "application": "<script>alert(1)</script>"}
     assert "<script>alert" not in page([], typed(hostile, Tuned))

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from hearth.analysis.document import PlanOperator, Stage
+from hearth.analysis.next_steps import FEWER_PARTITIONS, MORE_PARTITIONS, Step, plainly, turning
 from hearth.base.sizes import counted
 
 _MB, _GB = 1 << 20, 1 << 30
@@ -45,7 +46,7 @@ Severity = Literal["warning", "note"]
 class StageRule:
     """A rule about a stage; says: what is wrong with it, given the task slots of the machine.
 
-    when: what it looks for, as the documentation says it.
+    when: what it looks for, as the documentation says it. gains: at most so many seconds.
     """
 
     id: str
@@ -53,7 +54,8 @@ class StageRule:
     when: str
     says: Callable[[Stage, int], str | None]
     evidence: tuple[str, ...]
-    next_step: str
+    steps: tuple[Step, ...]
+    gains: Callable[[Stage, int], float | None] = lambda _stage, _slots: None
 
 
 @dataclass(frozen=True)
@@ -67,7 +69,7 @@ class PlanRule:
     severity: Severity
     when: str
     problems: Callable[[Sequence[PlanOperator]], Iterator[tuple[int, str]]]
-    next_step: str
+    steps: tuple[Step, ...]
 
 
 def _unsplit(stage: Stage, _slots: int) -> str | None:
@@ -83,6 +85,11 @@ def _one_task(stage: Stage, slots: int) -> str | None:
         return None
     others = counted(slots - 1, "other slot")
     return f"a single task did all the work, {longest / 1000:.1f} s, while {others} waited"
+
+
+def _if_spread(stage: Stage, slots: int) -> float:
+    """Return the seconds that the longest task takes less if all slots share its work evenly."""
+    return round((stage.duration.max or 0) / 1000 * (1 - 1 / slots), 2)
 
 
 def _small_tasks(stage: Stage, _slots: int) -> str | None:
@@ -104,26 +111,30 @@ STAGE_RULES = (
         "unsplit-input", "warning",
         f"one task read {UNSPLIT_BYTES // _MB} MB of input or more: its files cannot be split",
         _unsplit, ("read_bytes/max", "bytes/input"),
-        "write the input in a format that can be split (Parquet, ORC, or text without gzip), or "
-        "repartition after reading",
+        (Step("write the input in a format that can be split (Parquet, ORC, or text without gzip)"),
+         Step("repartition after reading")),
+        _if_spread,
     ),
     StageRule(
         "large-partition", "warning",
         f"one task read {LARGE_PARTITION_BYTES // _GB} GB or more of what stages before it wrote",
         _large_partition, ("read_bytes/max",),
-        "use more partitions (spark.sql.shuffle.partitions, repartition), or split a heavy key",
+        (MORE_PARTITIONS, Step("repartition before this stage"), Step("split a heavy key")),
     ),
     StageRule(
         "one-task", "warning",
         f"a single task took {ONE_TASK_MS / 1000:g} s or longer, and there are more slots",
         _one_task, ("tasks", "duration/max"),
-        "look for a window without PARTITION BY, coalesce(1), a limit, or input in one file",
+        plainly(
+            "look for a window without PARTITION BY, coalesce(1), a limit, or input in one file"
+        ),
+        _if_spread,
     ),
     StageRule(
         "small-tasks", "note",
         f"{SMALL_TASKS} tasks or more took {SMALL_TASK_MS} ms or less (median)",
         _small_tasks, ("tasks", "duration/p50"),
-        "use fewer partitions: spark.sql.shuffle.partitions, coalesce, or larger files",
+        (FEWER_PARTITIONS, Step("coalesce before this stage"), Step("read larger files")),
     ),
 )  # fmt: skip
 
@@ -275,48 +286,58 @@ PLAN_RULES = (
         f"a scan read {SMALL_FILES} files or more of less than {SMALL_FILE_BYTES // _MB} MB each "
         "(mean)",
         _small_files,
-        "compact the input into files of 128 MB or more: each file costs time to list and open",
+        plainly(
+            "compact the input into files of 128 MB or more: each file costs time to list and open"
+        ),
     ),
     PlanRule(
         "full-scan", "note",
         f"a scan read {FULL_SCAN_BYTES // _GB} GB or more of a partitioned table, and no filter "
         "selected partitions",
         _full_scan,
-        "filter on the partition columns, unless the whole table is needed",
+        plainly("filter on the partition columns, unless the whole table is needed"),
     ),
     PlanRule(
         "small-written-files", "note",
         f"a write left {SMALL_FILES} files or more of less than {SMALL_FILE_BYTES // _MB} MB each "
         "(mean)",
         _small_written,
-        "repartition by the partition columns before the write, so that each writes one file",
+        plainly(
+            "repartition by the partition columns before the write, so that each writes one file"
+        ),
     ),
     PlanRule(
         "copied-rows", "warning",
         f"a MERGE, UPDATE or DELETE rewrote {COPIED_ROWS:,} rows or more, and "
         f"{COPIED_PER_CHANGED} or more for each row that it changed",
         _copied_rows,
-        "keep changes beside the data (Iceberg: merge-on-read in write.merge.mode, "
-        "write.update.mode, write.delete.mode), or partition the table by what the condition names",
+        plainly(
+            "keep changes beside the data (Iceberg: merge-on-read in write.merge.mode, "
+            "write.update.mode, write.delete.mode), or partition the table by what the condition "
+            "names"
+        ),
     ),
     PlanRule(
         "replaced-table", "note",
         f"a MERGE, UPDATE or DELETE replaced {REPLACED_FILES} files or more, and more than "
         f"{REPLACED_SHARE:.0%} of an Iceberg table",
         _replaced_table,
-        "partition the table so that a change touches few of its files, or overwrite the table",
+        plainly(
+            "partition the table so that a change touches few of its files, or overwrite the table"
+        ),
     ),
     PlanRule(
         "large-broadcast", "warning",
         f"{BROADCAST_BYTES // _GB} GB or more were broadcast to every executor",
         _large_broadcast,
-        "lower spark.sql.autoBroadcastJoinThreshold, or leave out the broadcast hint",
+        (turning("lower spark.sql.autoBroadcastJoinThreshold", "broadcasts", "less"),
+         Step("leave out its broadcast hint")),
     ),
     PlanRule(
         "cross-join", "warning",
         f"a join without equal keys output {CROSS_ROWS:,} rows or more",
         _cross_join,
-        "join by equal keys, or filter both sides before the join",
+        plainly("join by equal keys, or filter both sides before the join"),
     ),
     PlanRule(
         "could-broadcast", "note",
@@ -324,12 +345,13 @@ PLAN_RULES = (
         f"{LARGER_SIDE} times as large or more; or one of {WORTH_BROADCAST_BYTES // _MB} MB or "
         f"less, the other of {LARGE_SIDE_BYTES // _GB} GB or more",
         _could_broadcast,
-        "broadcast the smaller side: broadcast(df), or raise spark.sql.autoBroadcastJoinThreshold",
+        (Step("broadcast the smaller side: broadcast(df)"),
+         turning("raise spark.sql.autoBroadcastJoinThreshold", "broadcasts", "more")),
     ),
     PlanRule(
         "long-filter", "note",
         f"the condition of a filter has {LONG_FILTER:,} characters or more",
         _long_filter,
-        "join with a table of the values instead of listing them",
+        plainly("join with a table of the values instead of listing them"),
     ),
 )  # fmt: skip

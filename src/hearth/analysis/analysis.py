@@ -16,6 +16,7 @@ from hearth.analysis.document import (
     Durations,
     Metrics,
     Node,
+    Phases,
     Places,
     PlanOperator,
     ReadBytes,
@@ -116,6 +117,7 @@ def compose(evidence: Evidence) -> Analysis:
         metrics=_metrics(evidence),
         hand_overs=evidence.hand_overs,
         flame=evidence.flame,
+        phases=_phases(evidence),
     )
     analysis = replace(analysis, findings=findings(analysis))
     redaction = Redaction.of(_settings(evidence))
@@ -315,7 +317,10 @@ def _totals(evidence: Evidence) -> Measured[Totals]:
         return log
     sums = log.totals()
     slots = step_function(log)
-    slot_ms = sum(count * (end - start) for start, end, count in slots)
+    first_ms, last_ms = log.first_task_ms or 0, log.last_task_ms or 0
+    slot_ms = sum(
+        count * max(min(end, last_ms) - max(start, first_ms), 0) for start, end, count in slots
+    )
     held_ms = sums.duration_ms + sum(
         (log.last_ms or 0) - launch_ms for _, _, launch_ms, _ in log.running.values()
     )
@@ -332,6 +337,21 @@ def _totals(evidence: Evidence) -> Measured[Totals]:
         slots=max((count for _, _, count in slots), default=None),
         idle_slot_share=None if idle is None else round(max(idle, 0.0), 4),
     )
+
+
+def _phases(evidence: Evidence) -> Measured[Phases]:
+    """Return the parts of the run."""
+    log = evidence.log
+    if isinstance(log, Absent):
+        return log
+    if log.first_task_ms is None or log.last_task_ms is None:
+        return Absent("no task is in the event log")
+    whole, tasks = evidence.span_s, log.tasks_ms / 1000
+    start = min(max(evidence.seconds(log.first_task_ms), 0.0), whole)
+    end = min(max(evidence.seconds(log.last_task_ms), start), whole)
+    tasks = min(tasks, end - start)
+    parts = (start, tasks, end - start - tasks, whole - end)
+    return Phases(*(round(part, 3) for part in parts))
 
 
 def _vmstat(evidence: Evidence) -> Measured[dict[str, float]]:

@@ -263,6 +263,21 @@ class Totals:
     idle_slot_share: float | None
 
 
+@dataclass(frozen=True)
+class Phases:
+    """Where a run's time went, in seconds, which add up to it."""
+
+    start: Amount  #: to the first task
+    tasks: Amount  #: in which at least one task ran
+    idle: Amount  #: between tasks, in which none ran
+    stop: Amount  #: from the last task
+
+    @property
+    def without_task(self) -> float:
+        """Seconds in which no task ran."""
+        return self.start + self.idle + self.stop
+
+
 class Pause(NamedTuple):
     """A garbage collector's pause."""
 
@@ -504,3 +519,4 @@ class Analysis:
     hand_overs: Measured[HandOvers] = field(default_factory=lambda: Absent("not derived"))
     findings: list[Finding] = field(default_factory=list)
     flame: Measured[Flame] = field(default_factory=lambda: NOT_ASKED)
+    phases: Measured[Phases] = field(default_factory=lambda: Absent("not derived"))

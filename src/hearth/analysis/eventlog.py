@@ -105,6 +105,9 @@ class EventLog:
     stages_dropped: int = 0
     running: dict[int, tuple[int, int, int, str]] = field(default_factory=dict)
     running_over_time: Coverage | None = None
+    first_task_ms: int | None = None
+    last_task_ms: int | None = None
+    tasks_ms: int = 0  # in which at least one task ran
     rows: TaskRows = field(default_factory=TaskRows)
     warnings: list[str] = field(default_factory=list)
     events: int = 0
@@ -164,6 +167,7 @@ class _Reader:
     def __init__(self, origin_ms: int | None, step_ms: int) -> None:
         self.log = EventLog()
         self._origin_ms, self._step_ms = origin_ms, step_ms
+        self._busy_from_ms: int | None = None
         self._backwards = 0
         self._malformed = 0
         self._lines = 0
@@ -240,6 +244,19 @@ class _Reader:
         """Count tasks that started and never ended: they held their slots to the end of the log."""
         for _, _, launch_ms, _ in self.log.running.values():
             self._cover(launch_ms, self.log.last_ms or launch_ms)
+        if self._busy_from_ms is not None:
+            self._no_task_from(self._busy_from_ms, self.log.last_ms or 0)
+
+    def _no_task_from(self, launch_ms: int, finish_ms: int) -> None:
+        """Count a span in which tasks ran, from when none did before to when none does any more.
+
+        In the order of the log; what overlaps a span before is counted once.
+        """
+        log, self._busy_from_ms = self.log, None
+        since_ms = launch_ms if log.last_task_ms is None else max(launch_ms, log.last_task_ms)
+        log.tasks_ms += max(finish_ms - since_ms, 0)
+        log.first_task_ms = min(launch_ms, log.first_task_ms or launch_ms)
+        log.last_task_ms = max(finish_ms, log.last_task_ms or finish_ms)
 
     def _cover(self, launch_ms: int, finish_ms: int) -> None:
         log = self.log
@@ -292,6 +309,8 @@ class _Reader:
         where = (int(stage), int(attempt), int(launch), executor.decode("utf-8", "replace"))
         if where[2] > LATEST_MS:
             raise ValueError("no time")
+        if not self.log.running:
+            self._busy_from_ms = where[2]
         self.log.running[int(task)] = where
         self._at(where[2])
 
@@ -311,6 +330,9 @@ class _Reader:
         log.running.pop(info["Task ID"], None)
         log.rows.add(stage, attempt, info, state, executor.slots)
         launch, finish = info["Launch Time"], info["Finish Time"]
+        if not log.running:
+            busy_from = self._busy_from_ms
+            self._no_task_from(launch if busy_from is None else min(busy_from, launch), finish)
         self._backwards += finish < launch
         self._cover(launch, finish)
         self._at(launch)

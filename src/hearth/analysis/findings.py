@@ -9,6 +9,18 @@ from collections.abc import Callable, Iterator, Sequence
 
 from hearth.analysis.advice import PLAN_RULES, STAGE_RULES, PlanRule, StageRule
 from hearth.analysis.document import Analysis, Executor, Finding, Stage, Times, Totals, Use
+from hearth.analysis.next_steps import (
+    FEWER_CORES,
+    FEWER_EXECUTORS,
+    FEWER_PARTITIONS,
+    MORE_MEMORY,
+    SMALLER_EXECUTORS,
+    Found,
+    Step,
+    agreed,
+    plainly,
+    turning,
+)
 from hearth.base.absent import Absent
 from hearth.base.errors import UserError
 from hearth.base.ids import parse_ids
@@ -25,6 +37,8 @@ LOCAL_SHARE = 0.80
 #: Ours: the rest of a task's life is Spark's own work; a tenth of it is more than usual.
 SCHEDULER_DELAY_SHARE = 0.10
 SHUFFLE_WAIT_SHARE = 0.10
+#: Ours: a tenth of the run, and two seconds: less than that Spark's own start takes.
+WITHOUT_TASK_SHARE, LEAST_WITHOUT_TASK_S = 0.10, 2.0
 #: Ours: half of the slots, or of the cores, idle.
 IDLE_SHARE = 0.50
 #: Ours: what another application could use: so many cores, for so many seconds.
@@ -54,21 +68,20 @@ def findings(analysis: Analysis) -> list[Finding]:
     """Return the findings of an analysis that has none yet, in the order to read them."""
     rules = (
         _other_load, _failure, _lost_executors, _gc, _memory_unused, _skew, _spill, _shuffle_wait,
-        _scheduler_delay, _idle, _idle_machine, _remote, _involuntary, _run_delay, _stalls,
-        _bandwidth,
+        _scheduler_delay, _no_task, _idle, _idle_machine, _remote, _involuntary, _run_delay,
+        _stalls, _bandwidth,
         *(_of_stages(rule) for rule in STAGE_RULES), *(_of_plans(rule) for rule in PLAN_RULES),
     )  # fmt: skip
-    results = [finding for rule in rules for finding in rule(analysis)]
-    return sorted(results, key=_rank)
+    return agreed(sorted((found for rule in rules for found in rule(analysis)), key=_rank))
 
 
-def _rank(finding: Finding) -> tuple[int, int, float]:
+def _rank(finding: Found) -> tuple[int, float, int]:
     """Put errors first, then other load (it may explain the rest), then what is to be gained."""
     order = {"error": 0, "warning": 2, "note": 3}[finding.severity]
     if finding.id == OTHER_LOAD:
         order = 1
     gain = finding.seconds or 0.0
-    return (min(order, 2) if gain else order, order, -gain)
+    return (min(order, 2) if gain else order, -gain, order)
 
 
 def _totals(analysis: Analysis) -> Totals | None:
@@ -86,15 +99,15 @@ def _stages(analysis: Analysis) -> Iterator[tuple[int, Stage]]:
                 yield number, stage
 
 
-def _other_load(analysis: Analysis) -> Iterator[Finding]:
+def _other_load(analysis: Analysis) -> Iterator[Found]:
     share = other_load(analysis)
     if share is not None and share > OTHER_LOAD_SHARE:
-        yield Finding(
+        yield Found(
             OTHER_LOAD, "warning",
             f"Other programs used at least {share:.0%} of the machine's CPUs while this ran (over"
             f" {OTHER_LOAD_SHARE:.0%}): times, waiting and context switches are partly theirs.",
             ["/timeline/cpu_other"],
-            "repeat it on a quiet machine before you change anything",
+            plainly("repeat it on a quiet machine before you change anything"),
         )  # fmt: skip
 
 
@@ -130,14 +143,14 @@ def _called(stage: Stage) -> str:
     return f"stage {stage.id} ({stage.label})" if stage.label else f"stage {stage.id}"
 
 
-def _failure(analysis: Analysis) -> Iterator[Finding]:
+def _failure(analysis: Analysis) -> Iterator[Found]:
     stages = analysis.stages
     for number, stage in enumerate([] if isinstance(stages, Absent) else stages):
         if stage.failure:
-            yield Finding(
+            yield Found(
                 f"stage-failed-{stage.id}.{stage.attempt}", "error",
                 f"Stage {stage.id} failed: {stage.failure}",
-                [f"/stages/{number}/failure"], _where_logged(analysis),
+                [f"/stages/{number}/failure"], plainly(_where_logged(analysis)),
             )  # fmt: skip
 
 
@@ -152,11 +165,11 @@ def _where_logged(analysis: Analysis) -> str:
     return "read the full stack trace in the output of the application"
 
 
-def _gc(analysis: Analysis) -> Iterator[Finding]:
+def _gc(analysis: Analysis) -> Iterator[Found]:
     totals = _totals(analysis)
     share = totals.time.gc / totals.time.run if totals and totals.time.run else 0
     if share > GC_SHARE:
-        yield Finding(
+        yield Found(
             "gc-share", "warning",
             f"Tasks were stopped for garbage collection for {share:.0%} of their run time"
             f" (over {GC_SHARE:.0%}).",
@@ -174,30 +187,36 @@ def _heap_bytes(executor: Executor) -> int:
         return 0
 
 
-def _memory_unused(analysis: Analysis) -> Iterator[Finding]:
+def _memory_unused(analysis: Analysis) -> Iterator[Found]:
     for number, executor in enumerate(analysis.executors):
         heap, peak = _heap_bytes(executor), executor.heap_peak_bytes or 0
         if executor.tasks and heap >= HEAP_WORTH and 0 < peak < HEAP_UNUSED * heap:
-            yield Finding(
+            yield Found(
                 f"memory-unused-{executor.id}", "note",
                 f"The heap of {_named(executor.id)} was used to at most"
                 f" {peak / heap:.0%} of its {executor.heap_setting}.",
                 [f"/executors/{number}/heap_peak_bytes", f"/executors/{number}/heap_setting"],
-                "a smaller --memory leaves more for the page cache, or for other applications",
+                (_LESS_MEMORY,),
             )  # fmt: skip
             return
 
 
-def _less_gc(analysis: Analysis) -> str:
+_LESS_MEMORY = turning(
+    "set a smaller --memory, which leaves more for the page cache or for other applications",
+    "memory", "less",
+)  # fmt: skip
+_COLLECTORS = Step("compare collectors (ParallelGC, G1)")
+
+
+def _less_gc(analysis: Analysis) -> tuple[Step, ...]:
     """Return what helps against collections: memory only where the heap was nearly full."""
     pairs = [(_most_used(one), _heap_bytes(one)) for one in analysis.executors]
     shares = [used / heap for used, heap in pairs if used and heap]
     if shares and max(shares) < HEAP_FULL:
-        return (
-            f"the heap has room (at most {max(*shares, 0.01):.0%} of it was used), so more memory "
-            "would not help: compare collectors (ParallelGC, G1), or use more and smaller executors"
-        )
-    return "give executors more memory, or more and smaller executors; compare collectors"
+        roomy = f"the heap has room (at most {max(*shares, 0.01):.0%} of it was used)"
+        words = f"{roomy}, so more memory would not help: {_COLLECTORS.words}"
+        return (*plainly(words), SMALLER_EXECUTORS)
+    return (MORE_MEMORY, SMALLER_EXECUTORS, _COLLECTORS)
 
 
 def _most_used(executor: Executor) -> int:
@@ -207,78 +226,83 @@ def _most_used(executor: Executor) -> int:
     return (executor.gc.heap_after_max_mb or 0) << 20
 
 
+_SPECULATION = Step("try spark.speculation=true")
 #: What is to be said of each cause of stragglers, and to be done.
 _CAUSES = {
     "data": (
         "it read {read:.1f} MB where half of the tasks read at most {usual:.1f} MB",
-        "split the heavy keys, or use adaptive execution's skew join",
+        (Step("split the heavy keys"), Step("use adaptive execution's skew join")),
     ),
     "gc": (
         "garbage collection took more than half of the excess",
-        "give executors more memory, or fewer tasks at a time",
+        (MORE_MEMORY, FEWER_CORES),
     ),
     "shuffle": (
         "it waited for shuffle blocks for more than half of the excess",
-        "look at the disks and at the executors it read from",
+        plainly("look at the disks and at the executors it read from"),
     ),
     "warm-up": (
         "they were the first tasks of the stage on their executors: the JVM still compiled code",
-        "nothing, if it happens once: the same stage is faster the next time",
+        plainly("nothing, if it happens once: the same stage is faster the next time"),
     ),
     "executor": (
         "all of them ran on executor {executor}",
-        "look at what else runs on that executor's CPUs; try spark.speculation=true",
+        (Step("look at what else runs on that executor's CPUs"), _SPECULATION),
     ),
     "unknown": (
         "neither data, garbage collection nor waiting explains it",
-        "look at where the stragglers ran; try spark.speculation=true",
+        (Step("look at where the stragglers ran"), _SPECULATION),
     ),
 }
 
 
 SKEWED_JOIN = (
-    "split the heavy keys of the join (spark.sql.adaptive.skewJoin.enabled; its threshold is "
-    "spark.sql.adaptive.skewJoin.skewedPartitionThresholdInBytes), or broadcast its smaller side"
+    Step(
+        "split the heavy keys of the join (spark.sql.adaptive.skewJoin.enabled; its threshold is "
+        "spark.sql.adaptive.skewJoin.skewedPartitionThresholdInBytes)"
+    ),
+    Step("broadcast its smaller side"),
 )
 
 
-def _skew(analysis: Analysis) -> Iterator[Finding]:
+def _skew(analysis: Analysis) -> Iterator[Found]:
     for number, stage in _stages(analysis):
         cause = stage.straggler_cause
         if isinstance(cause, Absent) or (stage.skew or 0) < SKEW:
             continue
-        because, next_step = _CAUSES[cause.kind]
+        because, steps = _CAUSES[cause.kind]
         joins = [name for name in stage.operators if "Join" in name]
         if cause.kind == "data" and joins:
-            because, next_step = f"{because}: the keys of its {joins[0]} are skewed", SKEWED_JOIN
+            because, steps = f"{because}: the keys of its {joins[0]} are skewed", SKEWED_JOIN
         median_ms, count = stage.duration.p50 or 0.0, len(stage.stragglers)
         words = because.format(
             read=cause.read_bytes / 1e6,
             usual=(stage.read_bytes.p50 or 0) / 1e6,
             executor=cause.executor,
         )
-        yield Finding(
+        yield Found(
             f"skew-{stage.id}.{stage.attempt}", "note" if cause.kind == "warm-up" else "warning",
             f"In {_called(stage)} the longest task took {cause.duration_ms / 1000:.1f} s,"
             f" the median {median_ms / 1000:.1f} s; {count} straggler{'s' if count > 1 else ''};"
             f" {words}.",
             [f"/stages/{number}/duration", f"/stages/{number}/stragglers",
              f"/stages/{number}/straggler_cause"],
-            next_step,
+            steps,
             round((cause.duration_ms - median_ms) / 1000, 2),
         )  # fmt: skip
 
 
-def _spill(analysis: Analysis) -> Iterator[Finding]:
+def _spill(analysis: Analysis) -> Iterator[Found]:
     totals = analysis.totals
     if not isinstance(totals, Absent) and totals.spill.disk > 0:
-        yield Finding(
+        yield Found(
             "spill", "warning",
             f"Tasks spilled {totals.spill.disk / 1e6:.1f} MB to disk,"
             f" {totals.spill.memory / 1e6:.1f} MB in memory: execution memory was too small.",
             ["/totals/spill"] + [f"/stages/{number}/spill" for number, stage in _stages(analysis)
                                  if stage.spill.disk],
-            "raise spark.sql.shuffle.partitions or the memory per core",
+            (turning("raise spark.sql.shuffle.partitions", "partitions", "more"),
+             turning("give each core more memory", "memory", "more")),
         )  # fmt: skip
 
 
@@ -292,45 +316,87 @@ def _duration_ms(analysis: Analysis) -> float:
     return totals.time.duration if totals else 0.0
 
 
-def _shuffle_wait(analysis: Analysis) -> Iterator[Finding]:
+def _shuffle_wait(analysis: Analysis) -> Iterator[Found]:
     share = _share_of_duration(analysis, lambda time: time.shuffle_read_wait)
     if share > SHUFFLE_WAIT_SHARE:
-        yield Finding(
+        yield Found(
             "shuffle-read-wait", "warning",
             f"Tasks waited for shuffle blocks for {share:.0%} of their time"
             f" (over {SHUFFLE_WAIT_SHARE:.0%}).",
             ["/totals/time/shuffle_read_wait"],
-            "look at disk use and at reads between executors on one machine",
+            plainly("look at disk use and at reads between executors on one machine"),
             _gain(analysis, share * _duration_ms(analysis)),
         )  # fmt: skip
 
 
-def _scheduler_delay(analysis: Analysis) -> Iterator[Finding]:
+def _scheduler_delay(analysis: Analysis) -> Iterator[Found]:
     share = _share_of_duration(analysis, lambda time: time.scheduler_delay)
     if share > SCHEDULER_DELAY_SHARE:
-        yield Finding(
+        yield Found(
             "scheduler-delay", "note",
             f"Scheduler delay is {share:.0%} of the tasks' time (over"
             f" {SCHEDULER_DELAY_SHARE:.0%}): tasks are short, or the driver is busy.",
             ["/totals/time/scheduler_delay", "/totals/time/duration"],
-            "use fewer, larger partitions; give the driver its own CPUs",
+            (FEWER_PARTITIONS, Step("give the driver its own CPUs")),
             _gain(analysis, share * _duration_ms(analysis)),
         )  # fmt: skip
 
 
-def _idle(analysis: Analysis) -> Iterator[Finding]:
-    totals = _totals(analysis)
-    idle = totals.idle_slot_share if totals else None
-    if idle is not None and idle > IDLE_SHARE:
-        yield Finding(
+def _idle(analysis: Analysis) -> Iterator[Found]:
+    """Yield slots that were idle beside tasks; where no task ran at all is another finding's."""
+    totals, phases = _totals(analysis), analysis.phases
+    if totals is None or totals.idle_slot_share is None or isinstance(phases, Absent):
+        return
+    beside = phases.tasks / (phases.tasks + phases.idle) if phases.tasks else 0.0
+    idle = 1 - (1 - totals.idle_slot_share) / beside if beside else 0.0
+    if idle > IDLE_SHARE:
+        yield Found(
             "idle-slots", "note",
-            f"{idle:.0%} of the slots' time was idle (over {IDLE_SHARE:.0%}).",
-            ["/totals/idle_slot_share", "/timeline/running_tasks", "/timeline/slots"],
-            "use more partitions in short stages, or fewer cores",
+            f"While tasks ran, {idle:.0%} of the task slots' time was idle (over"
+            f" {IDLE_SHARE:.0%}).",
+            ["/totals/idle_slot_share", "/phases", "/timeline/running_tasks", "/timeline/slots"],
+            (turning("use more partitions in short stages", "partitions", "more"), FEWER_CORES),
+            round(idle * phases.tasks, 2),
         )  # fmt: skip
 
 
-def _idle_machine(analysis: Analysis) -> Iterator[Finding]:
+def _no_task(analysis: Analysis) -> Iterator[Found]:
+    """Yield the time without a task, with what its largest part is."""
+    phases = analysis.phases
+    if isinstance(phases, Absent) or phases.without_task < LEAST_WITHOUT_TASK_S:
+        return
+    if phases.without_task <= WITHOUT_TASK_SHARE * analysis.record.wall_s:
+        return
+    largest = max(("start", "idle", "stop"), key=lambda part: float(getattr(phases, part)))
+    known = [one.added_s for one in analysis.executors if one.added_s is not None]
+    ready_s = min(max(min(known, default=0.0), 0.0), phases.start)
+    ready = f" (task slots were there after {ready_s:.1f} s)" if known else ""
+    yield Found(
+        "no-task", "note",
+        f"No task ran for {phases.without_task:.1f} s: {phases.start:.1f} s before the first"
+        f" task{ready}, {phases.idle:.1f} s between tasks, {phases.stop:.1f} s after the last.",
+        ["/phases"],
+        (_WITHOUT_TASK["ready" if largest == "start" and 2 * ready_s > phases.start
+                       else largest],),
+        round(phases.without_task, 2),
+    )  # fmt: skip
+
+
+_WITHOUT_TASK = {
+    "ready": Step("do more in one application, for Spark's own start is most of that"),
+    "start": Step(
+        "look at what the driver does before its first job: imports, listing files, planning "
+        "queries ('hearth profile --flame' shows its methods)"
+    ),
+    "idle": Step(
+        "look at what the driver does between its jobs: collecting, planning queries, writing "
+        "('hearth profile --flame' shows its methods)"
+    ),
+    "stop": Step("look at what the driver does after its last job: committing files, clean-up"),
+}
+
+
+def _idle_machine(analysis: Analysis) -> Iterator[Found]:
     """Yield what a run leaves idle, if it is long enough to be worth company."""
     shares, machine = analysis.timeline.cpu_by_node, analysis.machine
     if isinstance(shares, Absent) or isinstance(machine, Absent):
@@ -347,11 +413,12 @@ def _idle_machine(analysis: Analysis) -> Iterator[Finding]:
     if idle >= max(IDLE_SHARE * cores, LEAST_SHARED_CORES):
         spare = _idle_bandwidth(analysis)
         memory = "" if spare is None else f" and {spare:.0f} GB/s of memory bandwidth"
-        yield Finding(
+        yield Found(
             "idle-machine", "note",
             f"This run leaves {idle:.0f} of {cores} cores{memory} idle, on average.",
             ["/timeline/cpu_by_node", *(["/timeline/bandwidth"] if memory else [])],
-            "run another application beside it: hearth colocate --profile-first THIS -- ANOTHER",
+            plainly("run another application beside it: "
+                  "hearth colocate --profile-first THIS -- ANOTHER"),
         )  # fmt: skip
 
 
@@ -374,7 +441,7 @@ def _used(analysis: Analysis) -> Iterator[tuple[int, str, Use]]:
             yield number, executor.id, executor.use
 
 
-def _remote(analysis: Analysis) -> Iterator[Finding]:
+def _remote(analysis: Analysis) -> Iterator[Found]:
     low = []
     for number, executor in enumerate(analysis.executors):
         share = executor.local_share
@@ -382,16 +449,17 @@ def _remote(analysis: Analysis) -> Iterator[Finding]:
             low.append((share, executor.id, number))
     if low:
         share, name, _ = min(low)
-        yield Finding(
+        yield Found(
             "remote-memory", "warning",
             f"Less than {LOCAL_SHARE:.0%} of the memory of {counted(len(low), 'executor')} is"
             f" local; the lowest share is {share:.0%} ({_named(name)}).",
             [f"/executors/{number}/local_share" for _, _, number in low],
-            "run it bound with 'hearth submit', and let 'hearth compare' say whether that pays",
+            plainly("run it bound with 'hearth submit', and let 'hearth compare' say whether that "
+                  "pays"),
         )  # fmt: skip
 
 
-def _involuntary(analysis: Analysis) -> Iterator[Finding]:
+def _involuntary(analysis: Analysis) -> Iterator[Found]:
     if _disturbed(analysis):
         return
     rates = []
@@ -403,17 +471,17 @@ def _involuntary(analysis: Analysis) -> Iterator[Finding]:
                 rates.append((rate, name, f"/executors/{number}/use/involuntary"))
     if rates:
         rate, name, _ = max(rates)
-        yield Finding(
+        yield Found(
             "involuntary-switches", "note",
             f"Threads of {_jvms(rates)} were forced off a CPU more than"
             f" {INVOLUNTARY_PER_CPU_S:.0f} times per second of CPU time, at most {rate:.0f} times"
             f" ({_named(name)}).",
             [pointer for _, _, pointer in rates],
-            "use fewer cores per executor or fewer executors",
+            (FEWER_CORES, FEWER_EXECUTORS),
         )  # fmt: skip
 
 
-def _run_delay(analysis: Analysis) -> Iterator[Finding]:
+def _run_delay(analysis: Analysis) -> Iterator[Found]:
     if _disturbed(analysis):
         return
     delays = []
@@ -423,12 +491,12 @@ def _run_delay(analysis: Analysis) -> Iterator[Finding]:
             delays.append((delay_s / cpu_s, name, f"/executors/{number}/use/run_delay_s"))
     if delays:
         share, name, _ = max(delays)
-        yield Finding(
+        yield Found(
             "run-delay", "note",
             f"Threads of {_jvms(delays)} waited for a CPU for more than {RUN_DELAY_SHARE:.0%}"
             f" of the time that they ran, at most {share:.0%} ({_named(name)}).",
             [pointer for _, _, pointer in delays],
-            "use fewer cores per executor",
+            (FEWER_CORES,),
         )  # fmt: skip
 
 
@@ -444,33 +512,34 @@ def _named(jvm: str) -> str:
 _WISHED = ("Executor killed by driver", "Executor decommission")
 
 
-def _lost_executors(analysis: Analysis) -> Iterator[Finding]:
+def _lost_executors(analysis: Analysis) -> Iterator[Found]:
     for number, executor in enumerate(analysis.executors):
         reason = executor.reason
         if reason and (executor.failed or not reason.startswith(_WISHED)):
-            yield Finding(
+            yield Found(
                 f"executor-lost-{executor.id}", "warning",
                 f"Executor {executor.id} was lost at {executor.removed_s:.1f} s with"
                 f" {counted(executor.failed, 'task')} failed: {reason.partition(chr(10))[0][:300]}",
                 [f"/executors/{number}/reason", f"/executors/{number}/removed_s"],
-                "exit code 137 means killed, mostly for memory: lower the heap or the cores",
+                (turning("lower the heap, for exit code 137 means killed, mostly for memory",
+                         "memory", "less"), FEWER_CORES),
             )  # fmt: skip
 
 
-def _stalls(analysis: Analysis) -> Iterator[Finding]:
+def _stalls(analysis: Analysis) -> Iterator[Found]:
     for number, executor in enumerate(analysis.executors):
         name, gc = executor.id, executor.gc
         if not isinstance(gc, Absent) and gc.allocation_stall_ms > 0:
-            yield Finding(
+            yield Found(
                 f"allocation-stall-{name}", "warning",
                 f"Threads of executor {name} stalled {gc.allocation_stall_ms:.0f} ms for memory"
                 " that ZGC had not freed yet.",
                 [f"/executors/{number}/gc/allocation_stall_ms"],
-                "give it a larger heap or another collector",
+                (MORE_MEMORY, Step("use another collector")),
             )  # fmt: skip
 
 
-def _bandwidth(analysis: Analysis) -> Iterator[Finding]:
+def _bandwidth(analysis: Analysis) -> Iterator[Found]:
     bandwidth = analysis.timeline.bandwidth
     nodes = {} if isinstance(bandwidth, Absent) else bandwidth.nodes
     for node, of in nodes.items():
@@ -478,44 +547,46 @@ def _bandwidth(analysis: Analysis) -> Iterator[Finding]:
         if isinstance(seconds, Absent) or not seconds.total:
             continue
         if seconds.exponential > EXPONENTIAL_SHARE * seconds.total:
-            yield Finding(
+            yield Found(
                 f"memory-bandwidth-{node}", "warning",
                 f"Memory of node {node} was used above 80 % of its sustained bandwidth"
                 f" {seconds.exponential / seconds.total:.0%} of the time, where latency grows"
                 " exponentially (Awan 2016).",
                 [f"/timeline/bandwidth/nodes/{node}/seconds"],
-                "use fewer cores on that node, or spread the work over more nodes",
+                (turning("use fewer cores on that node", "cores", "less"),
+                 Step("spread the work over more nodes")),
             )  # fmt: skip
 
 
-def _of_stages(rule: StageRule) -> Callable[[Analysis], Iterator[Finding]]:
+def _of_stages(rule: StageRule) -> Callable[[Analysis], Iterator[Found]]:
     """Return a rule about stages as a rule about the analysis."""
 
-    def findings_of(analysis: Analysis) -> Iterator[Finding]:
+    def findings_of(analysis: Analysis) -> Iterator[Found]:
         totals = _totals(analysis)
         slots = (totals.slots if totals else None) or 1
         for number, stage in _stages(analysis):
             problem = rule.says(stage, slots)
             if problem is not None:
-                yield Finding(
+                yield Found(
                     f"{rule.id}-{stage.id}.{stage.attempt}", rule.severity,
                     f"In {_called(stage)} {problem}.",
-                    [f"/stages/{number}/{name}" for name in rule.evidence], rule.next_step,
+                    [f"/stages/{number}/{name}" for name in rule.evidence], rule.steps,
+                    rule.gains(stage, slots),
                 )  # fmt: skip
 
     return findings_of
 
 
-def _of_plans(rule: PlanRule) -> Callable[[Analysis], Iterator[Finding]]:
+def _of_plans(rule: PlanRule) -> Callable[[Analysis], Iterator[Found]]:
     """Return a rule about queries' plans as a rule about the analysis, once for each query."""
 
-    def findings_of(analysis: Analysis) -> Iterator[Finding]:
+    def findings_of(analysis: Analysis) -> Iterator[Found]:
         for number, query in enumerate(analysis.sql):
             at, problem = next(rule.problems(query.plan), (0, None))
             if problem is not None:
-                yield Finding(
+                yield Found(
                     f"{rule.id}-{query.id}", rule.severity, f"In query {query.id} {problem}.",
-                    [f"/sql/{number}/plan/{at}"], rule.next_step,
+                    [f"/sql/{number}/plan/{at}"], rule.steps,
                 )  # fmt: skip
 
     return findings_of

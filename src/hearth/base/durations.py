@@ -32,6 +32,12 @@ def show_seconds(seconds: float | None, decimals: int = 1) -> str:
     return f"{minutes // 60} h {minutes % 60:02} min"
 
 
+def span(least_s: float, most_s: float) -> str:
+    """Return a time that lies between two: `2 min 40 s to 6 min 30 s`."""
+    ends = [show_seconds(end, 0) for end in (least_s, most_s)]
+    return " to ".join(dict.fromkeys(ends))
+
+
 def show_moment(text: str) -> str:
     """Return a time of a record, `2026-11-23 07:21:52 UTC`; as it stands where it is none."""
     try:

@@ -5,14 +5,20 @@ and are gone at the end, however it ends. No thread draws them: who waits calls 
 second. rich draws them (docs/decisions/0010-rich-shows-progress.md); it is loaded with the first.
 """
 
+import contextlib
+import math
+import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from hearth.base.durations import show_seconds
 from hearth.base.terminal import escaped
+
+T = TypeVar("T", str, bytes)
 
 
 @dataclass
@@ -63,6 +69,29 @@ def working(title: str, left: Callable[[], float | None] | None = None) -> Itera
 
     with below(work):
         yield work
+
+
+#: A wait has a word after so long, and looks so often.
+_WORD_S, _LOOK_S = 1.0, 0.2
+
+
+def answer_of(
+    process: "subprocess.Popen[T]", text: T | None, title: str, limit_s: float | None = None
+) -> tuple[T, T]:
+    """Return what a process writes to its pipes; show what is waited for if that takes a second.
+
+    Raises subprocess.TimeoutExpired after `limit_s` seconds.
+    """
+    ends = time.monotonic() + (math.inf if limit_s is None else limit_s)
+    first_s = _WORD_S if limit_s is None else min(_WORD_S, limit_s)
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        return process.communicate(text, timeout=first_s)
+    with working(title):
+        while time.monotonic() < ends:
+            tick()
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                return process.communicate(timeout=_LOOK_S)
+    raise subprocess.TimeoutExpired(process.args, limit_s or 0.0)
 
 
 def tick() -> None:

@@ -1,7 +1,7 @@
 """Name the commands that have an unknown option, to explain an error."""
 
 from argparse import ArgumentParser
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from hearth.base.errors import nearest
 from hearth.cli.commands import GROUPS, load
@@ -22,11 +22,20 @@ def commands_with() -> dict[str, list[str]]:
     """Return the commands, each with its action, that have each option, by the option's name."""
     commands: dict[str, list[str]] = {}
     for name in [name for names in GROUPS.values() for name in names]:
-        parser = ArgumentParser(add_help=False, allow_abbrev=False)
-        load(name).add_arguments(parser)
-        for option, having in dict.fromkeys(_options(parser, name)):
+        for option, having in _options_with(name):
             commands.setdefault(option, []).append(having)
     return commands
+
+
+def options_of(name: str) -> set[str]:
+    """Return the options of a command and of its actions."""
+    return {option for option, _ in _options_with(name)}
+
+
+def _options_with(name: str) -> Iterable[tuple[str, str]]:
+    parser = ArgumentParser(add_help=False, allow_abbrev=False)
+    load(name).add_arguments(parser)
+    return dict.fromkeys(_options(parser, name))
 
 
 def _options(parser: ArgumentParser, name: str) -> Iterator[tuple[str, str]]:

@@ -10,15 +10,17 @@ import os
 import signal
 import sys
 from argparse import ArgumentParser, RawDescriptionHelpFormatter
+from collections.abc import Iterator
 from types import ModuleType
 from typing import NoReturn
 
 import hearth
 from hearth.base.errors import PACKAGES, UserError, nearest, not_installed
 from hearth.base.java import own_directory
-from hearth.base.terminal import escaping_output, one_line
+from hearth.base.terminal import beneath, escaping_output, one_line
+from hearth.cli.answer import Answer, tell
 from hearth.cli.commands import GROUPS, command_names, load, split_command, summary
-from hearth.cli.hints import elsewhere
+from hearth.cli.hints import elsewhere, options_of
 
 _USAGE_ERROR = 2
 _INTERNAL = 70
@@ -73,8 +75,34 @@ def main(argv: list[str] | None = None) -> int:
     """
     arguments = list(sys.argv[1:] if argv is None else argv)
     _open_standard_streams()
-    with escaping_output():
-        return _main(arguments)
+    with escaping_output(), _answering() as answer:
+        code = _main(arguments, answer)
+        if answer.as_json is None and code == _USAGE_ERROR and _asks_for_json(arguments):
+            answer.expect(as_json=True)
+        with contextlib.suppress(OSError):  # standard output is full or gone; the exit code tells
+            answer.end(code)
+        return code
+
+
+@contextlib.contextmanager
+def _answering() -> Iterator[Answer]:
+    """Put an answer in place of standard output."""
+    before = sys.stdout
+    sys.stdout = answer = Answer(beneath(before))
+    try:
+        yield answer
+    finally:
+        sys.stdout = before
+
+
+def _asks_for_json(arguments: list[str]) -> bool:
+    """Return whether a line that could not be parsed asks for JSON, of a command that has it."""
+    words = [word for word in arguments if word != "--debug"]
+    if not words:
+        return False
+    name, rest = split_command(words)
+    as_json = "--json" in rest or "--format=json" in rest or "--format json" in " ".join(rest)
+    return as_json and name in command_names() and "--json" in options_of(name)
 
 
 def _open_standard_streams() -> None:
@@ -91,11 +119,11 @@ def _open_standard_streams() -> None:
     sys.stderr = sys.stderr or open(2, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
 
 
-def _main(arguments: list[str]) -> int:
+def _main(arguments: list[str], answer: Answer) -> int:
     # Only looked for, wherever it is: an application's own --debug is never removed.
     debug = "--debug" in arguments
     try:
-        code = _run(arguments)
+        code = _run(arguments, answer)
         sys.stdout.flush()
         return code
     except UserError as error:
@@ -157,7 +185,7 @@ def command_parser(name: str) -> tuple[ModuleType, ArgumentParser]:
     return module, parser
 
 
-def _run(arguments: list[str]) -> int:
+def _run(arguments: list[str], answer: Answer) -> int:
     while arguments[:1] == ["--debug"]:
         arguments = arguments[1:]
     if not arguments:
@@ -179,6 +207,7 @@ def _run(arguments: list[str]) -> int:
         _take_back_abandoned()
     module, parser = command_parser(name)
     options = module.parse(parser, rest) if hasattr(module, "parse") else parser.parse_args(rest)
+    answer.expect(getattr(options, "json", False) or getattr(options, "format", None) == "json")
     code: int = module.run(options)
     return code
 
@@ -208,7 +237,7 @@ def _failed(message: str, code: int, debug: bool) -> int:
 
         traceback.print_exc()
     with contextlib.suppress(OSError):  # standard error is full or gone; the exit code tells
-        print(f"hearth: {one_line(message)}", file=sys.stderr)
+        tell(one_line(message))
     return code
 
 

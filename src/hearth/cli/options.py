@@ -311,13 +311,21 @@ def group(parser: ArgumentParser, title: str) -> _ArgumentGroup:
     return next(there, None) or parser.add_argument_group(title)
 
 
-def add_run_options(parser: ArgumentParser, *, repeat: int, warmup: int) -> _MutuallyExclusiveGroup:
-    """Add them with these defaults; the group of `--repeat`, for options that exclude it."""
+def add_run_options(
+    parser: ArgumentParser, *, repeat: int, warmup: int, usual: str | None = None
+) -> _MutuallyExclusiveGroup:
+    """Add them with these defaults; the group of `--repeat`, for options that exclude it.
+
+    usual: what happens without `--repeat`, where it is not a number.
+    """
     parser.set_defaults(usual_repeat=repeat)
     runs = group(parser, "runs")
     how_often = runs.add_mutually_exclusive_group()
     how_often.add_argument(
-        "--repeat", type=int, metavar="N", help=f"measured runs of each arm (default: {repeat})"
+        "--repeat",
+        type=int,
+        metavar="N",
+        help=f"measured runs of each arm (default: {usual or repeat})",
     )
     warm_ups = f"warm-up runs of each arm, not measured (default: {warmup})"
     runs.add_argument("--warmup", type=int, default=warmup, metavar="N", help=warm_ups)
@@ -395,6 +403,9 @@ def write_html(file: Path, html: str) -> None:
     """Write the page, private, completely or not at all, and say where a browser finds it."""
     write_private(file, html.encode("utf-8", "replace"))  # a file name may not be valid text
     print(f"hearth: wrote {file}: {file.absolute().as_uri()}", file=sys.stderr)
+
+
+EXPLAIN_HELP = "also show what was counted beside the times, and how intervals are made"
 
 
 def json_help(name: str, what: str = "print JSON") -> str:

@@ -1,6 +1,5 @@
 """What all commands of a study have: `--resume`, `--dry-run`, `--json`, `--html`, its result."""
 
-import json
 import sys
 from argparse import ArgumentParser
 from collections.abc import Sequence
@@ -8,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hearth.analysis.document import Analysis
-from hearth.base.codec import to_json
+from hearth.cli.answer import print_document
 from hearth.cli.options import add_html_option, group, in_parts, json_help, write_html
 from hearth.machine import paths
 from hearth.report.html.page import page
@@ -72,16 +71,18 @@ def show_result(
     html: Path | None,
     kept: str = "",
     runs: Sequence[Analysis] = (),
+    *,
+    explain: bool = False,
 ) -> None:
     """Print the document of a study, and write it as a page with these runs.
 
-    kept: its kind and its id, said below the text.
+    kept: its kind and its id, said above the text, whose last line is the answer.
     """
     if html is not None:
         write_html(html, page(runs, document))
     if as_json:
-        print(json.dumps(to_json(document), indent=2))
+        print_document(document)
         return
-    print("\n".join(show_document(document, Screen.of())))
     if kept:
-        print(f"hearth: {kept}", file=sys.stderr)
+        print(f"hearth: {kept}", file=sys.stderr, flush=True)
+    print("\n".join(show_document(document, Screen.of(), explain=explain)))

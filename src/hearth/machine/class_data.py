@@ -20,6 +20,7 @@ from hearth.base.errors import UserError
 from hearth.base.java import own_directory, own_environment, reason_of
 from hearth.base.private_files import ours, private_directory, write_private
 from hearth.base.processes import die_with
+from hearth.base.progress import answer_of
 from hearth.base.temporary import working_directory
 from hearth.machine import paths
 
@@ -187,19 +188,10 @@ def _without_warnings(output: bytes) -> str:
 
 def _made(training: Training, part: Path) -> str:
     try:
-        done = subprocess.run(
-            training.command(f"-XX:ArchiveClassesAtExit={part}"),
-            input=training.request,
-            capture_output=True,
-            timeout=training.limit_s,
-            check=False,
-            cwd=own_directory(),
-            env=own_environment(),
-            preexec_fn=die_with(os.getpid(), signal.SIGKILL),
-        )
-        if done.returncode or not part.is_file():
-            reason = reason_of(*(_without_warnings(text) for text in (done.stderr, done.stdout)))
-            return reason or f"java ended with {done.returncode} and made no archive"
+        code, said = _trained(training, part)
+        if code or not part.is_file():
+            reason = reason_of(*map(_without_warnings, said))
+            return reason or f"java ended with {code} and made no archive"
         if not _sound(training, part):
             return "java rejects the archive that it has just written"
         part.replace(name_of(training, part))
@@ -207,6 +199,26 @@ def _made(training: Training, part: Path) -> str:
         return ""
     except subprocess.TimeoutExpired:
         return f"the training run took over {training.limit_s} s"
+
+
+def _trained(training: Training, part: Path) -> tuple[int, tuple[bytes, bytes]]:
+    """Return how the training run ended, and what it said: as errors, and else."""
+    with subprocess.Popen(
+        training.command(f"-XX:ArchiveClassesAtExit={part}"),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        cwd=own_directory(),
+        env=own_environment(),
+        preexec_fn=die_with(os.getpid(), signal.SIGKILL),  # noqa: PLW1509 - one thread
+    ) as process:
+        try:
+            title = "preparing quick starts, once"
+            out, err = answer_of(process, training.request, title, training.limit_s)
+        except BaseException:
+            process.kill()
+            raise
+    return process.returncode, (err, out)
 
 
 def _sound(training: Training, archive: Path) -> bool:

@@ -18,10 +18,13 @@ from hearth.base.errors import UserError, nearest
 from hearth.base.java import QUIET, own_directory, own_environment, reason_of
 from hearth.base.private_files import open_private
 from hearth.base.processes import die_with
+from hearth.base.progress import answer_of
 from hearth.machine import class_data, paths
 from hearth.machine.plan import Plan
 from hearth.machine.topology import Topology
 
+#: What is told of a verb that takes a second.
+_WAITS = {"topology": "reading the machine", "plan": "planning", "plans": "planning"}
 _MAIN = "io.hearth.core.cli.Main"
 _USER_ERROR = 2
 _OWN_FAULT = 70
@@ -60,7 +63,7 @@ def call(
     text = json.dumps(request) if request is not None else ""
     words = command(verb, *arguments, debug=debug, compute=compute)
     try:
-        done = _answered(words, text, inherits)
+        done = _answered(words, text, inherits, _WAITS.get(verb, f"hearth's JVM side: {verb}"))
     except BlockingIOError as error:  # fork(2), at a limit of processes
         raise UserError(
             f"java cannot be started: {error.strerror}: raise the limit of processes "
@@ -84,7 +87,7 @@ def call(
 
 
 def _answered(
-    words: list[str], text: str, inherits: tuple[int, ...]
+    words: list[str], text: str, inherits: tuple[int, ...], title: str
 ) -> subprocess.CompletedProcess[str]:
     with subprocess.Popen(
         words,
@@ -99,7 +102,7 @@ def _answered(
         preexec_fn=die_with(os.getpid()),  # noqa: PLW1509 - this process has one thread
     ) as process:
         try:
-            answer, complaint = process.communicate(text)
+            answer, complaint = answer_of(process, text, title)
         except BaseException:
             process.terminate()  # it removes what it has begun to write
             raise

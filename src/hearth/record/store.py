@@ -329,6 +329,20 @@ def _directories(state_home: Path) -> list[Path]:
     return [path for path in shown if has_begun(path)]
 
 
+#: Records that are looked through for an earlier run of an application.
+_MOST_LOOKED_AT = 100
+
+
+def last_wall_s(state_home: Path, application: str) -> float | None:
+    """Return how long the latest finished run of an application took; None without one."""
+    for directory in _directories(state_home)[: -_MOST_LOOKED_AT - 1 : -1]:
+        with contextlib.suppress(UserError):  # one that cannot be read says nothing
+            record = read_record(directory)
+            if record.state == "finished" and record.head.application == application:
+                return record.wall_s
+    return None
+
+
 #: Names the latest record, wherever one stands: never a file of that name.
 LAST = "last"
 

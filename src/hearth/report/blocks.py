@@ -17,10 +17,13 @@ View = dict[str, object]
 
 @dataclass(frozen=True, kw_only=True)
 class Block:
-    """A part of a report. close: without a blank line above it in the terminal."""
+    """A part of a report. close: without a blank line above it in the terminal.
+
+    only: where it is seen, if not everywhere; explained: in the terminal with --explain alone.
+    """
 
     block: ClassVar[str]
-    only: Literal["terminal", "page", ""] = ""
+    only: Literal["terminal", "page", "explained", ""] = ""
     close: bool = False
 
 
@@ -49,7 +52,7 @@ class Texts(Block):
 
     block = "texts"
     texts: Sequence[str]
-    kind: Literal["text", "verdict", "reason", "warning", "note", "absent"] = "text"
+    kind: Literal["text", "verdict", "reason", "warning", "note", "absent", "command"] = "text"
 
     @property
     def leads(self) -> bool:

@@ -15,7 +15,7 @@ _COUNT_HEAD = ["counted", "arm", "median", "ratio", "interval"]
 
 
 def comparison_blocks(comparison: Compared) -> list[Block]:
-    """Return the arms, then the verdict in one sentence, then why."""
+    """Return the arms, then why the verdict is what it is, and last the verdict in one sentence."""
     settings, verdict = comparison.settings, comparison.verdict
     absent = _absent(comparison.arms)
     warm = f"{settings.warmup} warm-up of each dropped" if settings.warmup else "no warm-up"
@@ -28,10 +28,10 @@ def comparison_blocks(comparison: Compared) -> list[Block]:
         Heading("Comparison", section="comparison", link="Comparison", only="page"),
         *arm_blocks(comparison),
         *warning_blocks(comparison),
+        Texts([f"not measured: {absent}"] if absent else [], only="explained"),
+        Texts([note], "note", only="explained"),
+        Texts(verdict.why, "reason"),
         Texts([verdict.sentence], "verdict"),
-        Texts(verdict.why, "reason", close=True),
-        Texts([f"not measured: {absent}"] if absent else [], close=True),
-        Texts([note], "note"),
     ]
 
 
@@ -43,9 +43,10 @@ def arm_blocks(comparison: Compared) -> list[Block]:
         Table(_HEAD, [_row(arm) for arm in arms], "Arms", "runs ratio"),
         Texts([f"{arm.name}: {arm.setting}" for arm in arms if arm.setting], close=True),
         Table(_CPU_HEAD, _cpu_rows(arms), "CPU seconds of the whole application",
-              "median user system ratio"),
+              "median user system ratio", only="explained"),
         Table(_COUNT_HEAD, _count_rows(arms),
-              "Page faults, TLB misses and loads from other nodes", "median ratio"),
+              "Page faults, TLB misses and loads from other nodes", "median ratio",
+              only="explained"),
     ]  # fmt: skip
 
 

@@ -36,7 +36,7 @@ def intervals(shown: Sequence[Interval], band: tuple[float, float] | None = None
     def row(one: Interval) -> View:
         start, end = one.ends or (one.value, one.value)
         return {"name": one.name, "kind": one.kind, "words": one.words, "low": position(start),
-                "high": position(end), "middle": position(one.value),
+                "high": position(end), "middle": position(one.value), "cut": "",
                 "points": [position(point) for point in one.points]}  # fmt: skip
 
     return {

@@ -42,6 +42,6 @@ def names_of(document: object) -> list[str]:
     return _KINDS[type(document)][1](document)
 
 
-def show_document(document: object, screen: Screen) -> list[str]:
-    """Return the lines of a document for the terminal."""
-    return show_blocks(blocks_of(document), screen)
+def show_document(document: object, screen: Screen, *, explain: bool = False) -> list[str]:
+    """Return the lines of a document for the terminal; explain: with what explains it."""
+    return show_blocks(blocks_of(document), screen, explain=explain)

@@ -17,7 +17,10 @@ from hearth.workloads.shapes import CaseResult
 _REPEAT = 10
 _HEAD = ("job", "master", "seconds", "min-max", "ratio", "95 %", "answer")
 _STREAM_HEAD = ("stream", "master", "events", "unsent", "batch", "p95", "delay", "kept-up")
-_AGAINST = {"faster": "faster", "slower": "slower", "": "not told apart"}
+_AGAINST = {
+    "faster": "faster", "slower": "slower", "equal": "as fast", "undecided": "not told apart",
+    "few": "not told apart by so few runs",
+}  # fmt: skip
 
 
 def series_blocks(result: BenchResult) -> list[Block]:
@@ -123,13 +126,15 @@ def _note(result: BenchResult) -> str:
     """Return how the table is read."""
     repeat, warmup = result.series.settings.repeat, result.series.settings.warmup
     warm = f"{warmup} warm-up run{'s' * (warmup != 1)} of each dropped" if warmup else "no warm-up"
-    text = f"seconds: median of {repeat} run{'s' * (repeat != 1)} of each, {warm}"
+    ended = {len(arm.seconds) for job in result.jobs for arm in job.arms if arm.seconds}
+    runs = " to ".join(map(str, sorted({min(ended, default=0), max(ended, default=0)})))
+    text = f"seconds: median of {runs} run{'s' * (runs != '1')} of each, {warm}"
     has_ratio = any(arm.ratio for job in result.jobs for arm in job.arms)
     if has_ratio:
         first = result.series.masters[0]
         text += f"; ratio to {first}: centre of the paired ratios, below 1 is faster"
     if repeat < FEWEST_PAIRS:
-        text += f"; too few runs to show the spread: use --repeat {_REPEAT}"
+        text += f"; too few runs for an interval: use --repeat {_REPEAT}"
     elif has_ratio:
         text += (
             "; 95 %: of the paired repetitions' ratios, for all masters of a job together; of "
@@ -144,7 +149,7 @@ def _sentences(result: BenchResult) -> list[str]:
     lines = []
     for master in others:
         arms = [arm for job in result.jobs for arm in job.arms if arm.name == master and arm.ratio]
-        kinds = [arm.against if arm.against in _AGAINST else "" for arm in arms]
+        kinds = [arm.against if arm.ratio and arm.ratio.interval else "few" for arm in arms]
         parts = [
             f"{words} in {counted(kinds.count(kind), 'job')}"
             for kind, words in _AGAINST.items()

@@ -1,11 +1,13 @@
 """A tune: its trials, the best configuration, what it gains and why, and what was forecast."""
 
 import shlex
+from pathlib import Path
 
 from hearth.base.absent import Absent, Measured
 from hearth.base.durations import show_seconds
 from hearth.report.blocks import Block, Figure, Heading, Table, Texts
 from hearth.report.figures import heat, steps
+from hearth.spark.submit_args import is_application
 from hearth.studies.models.space import DRIVERS_JAVA_OPTIONS, JAVA_OPTIONS
 from hearth.studies.tune.result import ConfigurationForecast, Tuned, TunedTrial
 
@@ -27,8 +29,7 @@ def tune_blocks(tune: Tuned) -> list[Block]:
     unit = _UNITS[tune.settings.objective]
     head = ["trial", "configuration", "why tried", unit, "expected", "GC share", "CPU use", "note"]
     why = [] if isinstance(tune.best, Absent) else tune.best.why
-    todo = [f"To copy: {words}" for words in to_copy(tune)]
-    todo += [f"Next: {step}." for step in next_steps(tune)]
+    copied = to_copy(tune)
     return [
         Heading(f"Tune of {tune.application}, {tune.id}", section="tune", link="Tune"),
         *_order(tune),
@@ -36,7 +37,9 @@ def tune_blocks(tune: Tuned) -> list[Block]:
         Texts([f"{text}." for text in tune.warnings], "warning"),
         Texts([sentence(tune)], "verdict"),
         Texts(why, "reason", close=True),
-        Texts([*_front(tune), *todo], close=True),
+        Texts([*_front(tune), *(["To run it:"] if copied else [])], close=True),
+        Texts(copied, "command", close=True),
+        Texts([f"Next: {step}." for step in next_steps(tune)], close=True),
         *_surface(tune),
         _untried(tune),
         Texts(_notes(tune), "note"),
@@ -62,11 +65,19 @@ def sentence(tune: Tuned) -> str:
 
 
 def to_copy(tune: Tuned) -> list[str]:
-    """Return the best configuration as words for `hearth submit`; nothing without one."""
+    """Return the best configuration as a whole command, with what was typed to tune it.
+
+    Nothing without one. Of an option that is there twice, the last counts.
+    """
     if isinstance(tune.best, Absent):
         return []
     best = tune.best.configuration
-    words = ["hearth", "submit"]
+    typed = [word for word in tune.command if word.partition("=")[0] not in best.varied]
+    named = [n for n, word in enumerate(typed) if Path(word).name == tune.application]
+    at = named[0] if named else len(typed)
+    if named and not is_application(typed[at]):  # a workload
+        return [shlex.join(["hearth", "lab", "run", tune.application, "--tuned"])]
+    words = ["hearth", "submit", *typed[:at]]
     if not best.master.startswith("local-numa"):
         words += ["--master", best.master]
     elif best.executors:
@@ -76,7 +87,7 @@ def to_copy(tune: Tuned) -> list[str]:
     if best.java:
         confs[JAVA_OPTIONS if best.executors else DRIVERS_JAVA_OPTIONS] = best.java
     words += [word for key, value in confs.items() for word in ("--conf", f"{key}={value}")]
-    return [shlex.join(words)]
+    return [shlex.join([*words, *typed[at:]])]
 
 
 def next_steps(tune: Tuned) -> list[str]:
@@ -165,6 +176,7 @@ def _order(tune: Tuned) -> list[Block]:
                 "name": f"{trial.number}: {trial.configuration.shown}",
                 "low": min(low / most, 1.0),
                 "high": min(high / most, 1.0),
+                "cut": f"to {_value(high, tune)} →" if high > most else "",
                 "middle": took / most,
                 "kind": "good" if took == best else "open",
                 "points": [best / most],
@@ -177,7 +189,7 @@ def _order(tune: Tuned) -> list[Block]:
     caption = (
         f"Trials in their order, in {unit}. The large dot is what a trial took, the bar what was "
         "expected of it before, the small dot the best so far; the line is the best of all, green "
-        "where a trial was the best so far."
+        "where a trial was the best so far. A bar that goes on beyond the figure says how far."
     )
     return [Figure("intervals", data, "Trials in their order: expected and measured", caption)]
 

@@ -28,7 +28,7 @@ from hearth.spark.conf import conf_folder
 
 _CLASS_PATH = "spark.driver.extraClassPath"
 _OPTIONS = "spark.driver.extraJavaOptions"
-_LIMIT_S = 600
+_LIMIT_S = 300
 _NAME = "training.py"
 #: What makes archives afterwards; a module that is run, so that `ps` shows what it is.
 _MAKER = "hearth.spark.archive_maker"
@@ -123,6 +123,17 @@ def is_missing(spark_home: Path, jar: Path | None) -> bool:
         )
     except OSError:
         return False
+
+
+def is_news(spark_home: Path, jar: Path | None) -> bool:
+    """Return whether the user has not been told yet that this archive will be made."""
+    try:
+        training = _training(spark_home, jar, Path(), _LIMIT_S)
+        mark = private_directory(paths.cache_home()) / f".told-{training.key}"
+        mark.touch(0o600, exist_ok=False)
+    except OSError:  # told before, or there is no place to remember it
+        return False
+    return True
 
 
 def make_afterwards(spark_home: Path, jar: Path | None, owner: int) -> None:

@@ -147,7 +147,8 @@ def _planned(
     variables, other = python_of_application(settings, os.environ)
     launch.environment.update(variables)
     notes = [*notes, other] if other and line.is_python else notes
-    launch.notes.extend([*notes, *_notes(line, plan), *([_LATER] if afterwards else [])])
+    later = [_LATER] if afterwards and cds.is_news(paths.spark_home(), first) else []
+    launch.notes.extend([*notes, *_notes(line, plan), *later])
     launch = replace(launch, inherited=inherited)
     return Submission(launch, settings, plan.master, plan, afterwards)
 

@@ -23,6 +23,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from hearth.base.errors import UserError
+from hearth.base.progress import working
 from hearth.base.sizes import counted
 from hearth.cli.options import (
     RunOptions,
@@ -178,8 +179,10 @@ def run(options: ColocateCommand) -> int:
     _check(options)
     if options.machine is not None:
         return _elsewhere(options)
-    planned = _planned(options)
-    for note in leased(planned.units, options.debug):
+    with working("planning"):
+        planned = _planned(options)
+        notes = leased(planned.units, options.debug)
+    for note in notes:
         print(f"hearth: {note}", file=sys.stderr)
     if options.dry_run:
         return _dry(options, planned)
@@ -249,7 +252,10 @@ def _dry(options: ColocateCommand, planned: PlannedColocation) -> int:
         print("\n".join(show_alone(planned, Screen.of())))
         return 0
     known, ways, objective = planned.known, planned.ways, options.objective
-    foretold = foreseen(planned.members, planned.units, objective, known, ways, planned.settings)
+    with working("predicting ways to share the machine"):
+        foretold = foreseen(
+            planned.members, planned.units, objective, known, ways, planned.settings
+        )
     show_result(foretold, options.json, None)
     if not options.json:
         split = chosen(ways, foretold.prediction)

@@ -26,15 +26,18 @@ examples:
 import shlex
 import sys
 from argparse import ArgumentParser
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from importlib import import_module
 
+from hearth.base.durations import show_seconds, span
 from hearth.base.errors import UserError
 from hearth.base.redaction import Redaction
+from hearth.cli.answer import tell
 from hearth.cli.options import (
     ADVANCED,
+    EXPLAIN_HELP,
     RunOptions,
     add_cold_option,
     add_run_options,
@@ -56,13 +59,14 @@ from hearth.doctor.rules import changes_of
 from hearth.machine import paths
 from hearth.machine.plan import PlanRequest
 from hearth.machine.switch import Switch
+from hearth.record.store import last_wall_s
 from hearth.report.terminal.screen import Screen, table
 from hearth.report.terminal.sources import read_sources
 from hearth.spark.conf import read_settings
 from hearth.spark.saved_configs import ComparedConfig, forget_compared, keep_compared, kept_tuned
 from hearth.spark.submission import check_application, plan_of
 from hearth.spark.submit_args import SubmitLine, is_application
-from hearth.studies.compare.result import Compared, ComparisonSettings
+from hearth.studies.compare.result import Compared, ComparisonHead, ComparisonSettings
 from hearth.studies.compare.study import Comparison
 from hearth.studies.compare.study import run as run_study
 from hearth.studies.compare.verdict import compared
@@ -83,7 +87,7 @@ from hearth.studies.engine.arms import (
 )
 from hearth.studies.engine.progress import Quiet, StudyProgress, continued_with
 from hearth.studies.engine.runner import check_cold
-from hearth.studies.engine.statistics import LOOKS
+from hearth.studies.engine.statistics import FIRST_LOOKS, LOOKS
 from hearth.studies.engine.store import COMPARE, Opening
 from hearth.studies.engine.target import Target, WorkloadTarget, target_of, tuned_as
 from hearth.workloads import runner
@@ -103,8 +107,9 @@ class CompareCommand(StudyCommand):
     vs: tuple[str, ...]
     arms: str | None
     runs: RunOptions
-    until_certain: bool
+    looks: tuple[int, ...]
     cold: bool
+    explain: bool
     keep: bool
     forget: bool
 
@@ -141,15 +146,17 @@ def add_arguments(parser: ArgumentParser) -> None:
         "one arm of --arms (default: plan)"
     )
     group(parser, ADVANCED).add_argument("--vs", metavar="APPLICATION", help=vs_help)
-    how_often = add_run_options(parser, repeat=10, warmup=1)
+    usual = f"{_or(FIRST_LOOKS)}: it stops when each result is clear"
+    how_often = add_run_options(parser, repeat=FIRST_LOOKS[-1], warmup=1, usual=usual)
     how_often.add_argument(
         "--until-certain",
         action="store_true",
-        help="run until each result is clear, checked after 5, 7, 10, 14, 20 and 30 runs",
+        help=f"go on for longer until each result is clear: {_or(LOOKS)} runs",
     )
     runs = group(parser, "runs")
     add_cold_option(runs)
     output = group(parser, "output")
+    output.add_argument("--explain", action="store_true", help=EXPLAIN_HELP)
     output.add_argument("--keep", action="store_true", help="save the winner for hearth submit")
     output.add_argument(
         "--forget", action="store_true", help="delete the saved winner; run nothing"
@@ -169,9 +176,17 @@ def parse(parser: ArgumentParser, words: list[str]) -> CompareCommand:
     read = read_submit_line(parser, words, behind=True)
     if len(vs) == 1:
         vs = (*vs, *read.line.application[1:])
+    own = read.own
+    looks: tuple[int, ...] = FIRST_LOOKS
+    if own.repeat is not None or own.until_certain:
+        looks = LOOKS if own.until_certain else ()
     return from_namespace(
-        CompareCommand, read.own, line=read.line, vs=vs, runs=run_options(read.own)
+        CompareCommand, own, line=read.line, vs=vs, runs=run_options(own), looks=looks
     )
+
+
+def _or(numbers: Sequence[int]) -> str:
+    return f"{', '.join(map(str, numbers[:-1]))} or {numbers[-1]}"
 
 
 def run(options: CompareCommand) -> int:
@@ -181,10 +196,7 @@ def run(options: CompareCommand) -> int:
         raise UserError("nothing to compare: name a workload, a jar or a Python file")
     if options.forget:
         there = forget_compared(paths.state_home(), line)
-        print(
-            "hearth: deleted the saved winner" if there else "hearth: there was no saved winner",
-            file=sys.stderr,
-        )
+        tell("deleted the saved winner" if there else "there was no saved winner")
         return 0
     settings = read_settings(line)
     for note in findings_in_brief(settings, None, line.application[0]):
@@ -311,7 +323,7 @@ def _list(options: CompareCommand, redaction: Redaction, arms: list[Arm]) -> Non
     for arm in arms:
         if arm.fix is not None:
             print(f"{arm.name}: {setting_words(arm)}")
-    measured = f"up to {LOOKS[-1]}" if options.until_certain else f"{options.runs.repeat}"
+    measured = _or(options.looks) if options.looks else f"{options.runs.repeat}"
     print(f"\nruns of each arm: {options.runs.warmup} warm-up, {measured} measured")
 
 
@@ -326,22 +338,41 @@ def _compare(options: CompareCommand, planned: PlannedTarget, arms: list[Arm]) -
         return 0
     comparison = _begun(options, planned, arms)
     runs = options.runs
-    at_most = options.until_certain or runs.budget_s is not None
-    progress = StudyProgress(at_most, quiet=Quiet(runs.wait_idle_s))
+    fewest = _say_how_long(comparison.head, planned.target.name)
+    at_most = bool(options.looks) or runs.budget_s is not None
+    progress = StudyProgress(at_most, quiet=Quiet(runs.wait_idle_s), fewest=fewest)
     with continued_with(f"compare --resume {comparison.head.id}"), progress.shown():
         run_study(comparison, arms, planned.target, progress, budget_s=runs.budget_s)
     result = compared(comparison.head, comparison.trials)
     runs_shown = read_sources([result.id], paths.state_home()).runs if options.html else ()
     named = f"comparison {result.id}"
-    show_result(result, options.json, options.html, named, runs_shown)
+    if not options.explain:
+        named += f" ('hearth report {result.id} --explain' shows what was counted)"
+    show_result(result, options.json, options.html, named, runs_shown, explain=options.explain)
     if options.keep:
         _keep(options.line, result, arms)
     return 1 if any(trial.failure for trial in comparison.trials) else 0
 
 
+def _say_how_long(head: ComparisonHead, application: str) -> int:
+    """Say how many runs it takes, and how long if one was recorded before; return the fewest."""
+    settings, arms = head.settings, head.running
+    measured = (settings.looks or [settings.most])[0], settings.most
+    fewest, most = ((settings.warmup + number) * len(arms) for number in measured)
+    runs = f"{most} runs" if fewest == most else f"{fewest} to {most} runs"
+    earlier_s = last_wall_s(paths.state_home(), application)
+    if earlier_s is None:
+        how_long = "how long they take is known after the first"
+    else:
+        took = f"the last run of it took {show_seconds(earlier_s, 0)}"
+        how_long = f"about {span(fewest * earlier_s, most * earlier_s)}, for {took}"
+    print(f"hearth: {runs} of {' and '.join(arms)}: {how_long}", file=sys.stderr, flush=True)
+    return fewest
+
+
 def _begun(options: CompareCommand, planned: PlannedTarget, arms: list[Arm]) -> Comparison:
     """Begin or resume the comparison."""
-    line, runs, certain = options.line, options.runs, options.until_certain
+    line, runs, looks = options.line, options.runs, options.looks
     vs = ["--vs", *options.vs] if options.vs else []
     words = [*line.planning.to_words(), *line.application, *vs]
     settings = ComparisonSettings(
@@ -350,8 +381,8 @@ def _begun(options: CompareCommand, planned: PlannedTarget, arms: list[Arm]) -> 
         cold=options.cold,
         command=list(planned.redaction.words(words)),
         options=list(planned.redaction.words(line.option_words)),
-        repeat=None if certain else runs.repeat,
-        looks=list(LOOKS) if certain else None,
+        repeat=None if looks else runs.repeat,
+        looks=list(looks) or None,
     )
     opening = Opening(planned.redaction, options.resume, options.typed)
     return Comparison.begin(paths.state_home(), planned.target.name, arms, settings, opening)

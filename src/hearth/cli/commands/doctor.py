@@ -22,14 +22,14 @@ examples:
   hearth doctor --silence memory-maps --reason "no block is larger than 2 MB"
 """
 
-import json
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping
 from pathlib import Path
 
-from hearth.base.codec import to_json
 from hearth.base.errors import UserError
+from hearth.base.progress import working
+from hearth.cli.answer import print_document, tell
 from hearth.cli.options import MACHINE_HELP, add_html_option, json_help, write_html
 from hearth.doctor.examine import Examined, examine
 from hearth.doctor.machine import Machine
@@ -122,7 +122,8 @@ def run(options: Namespace) -> int:
             changes = changes_of(options.fix, machine)
             planned = switch.plan(options.fix, changes, options.persist)
             return _fix(switch, planned, options.dry_run, options.yes)
-        examined = _examined(machine, options.machine, _silenced(silenced), record)
+        with working("examining the machine"):
+            examined = _examined(machine, options.machine, _silenced(silenced), record)
     _show(examined, options.html, options.json, options.all)
     return _exit_code(examined)
 
@@ -179,7 +180,7 @@ def _show(examined: Examined, html: Path | None, as_json: bool, everything: bool
 
         write_html(html, page([], examined))
     if as_json:
-        print(json.dumps(to_json(examined), indent=2))
+        print_document(examined)
     elif not html:
         print("\n".join(show_blocks(doctor_blocks(examined, everything=everything), Screen.of())))
 
@@ -218,5 +219,5 @@ def _agreed(planned: Switched) -> bool:
 
 
 def _reported(words: str) -> int:
-    print(f"hearth: {words}", file=sys.stderr)
+    tell(words)
     return 0

@@ -22,6 +22,7 @@ from typing import Any
 
 from hearth.base.codec import typed
 from hearth.base.redaction import KEY_PATTERN, REDACTED, Redaction, is_redacted
+from hearth.cli.answer import print_document
 from hearth.cli.options import (
     MACHINE_HELP,
     add_plan_options,
@@ -86,8 +87,11 @@ def run(options: Namespace) -> int:
     plan = jvm.call("plan", request=request, debug=options.debug)
     shown = Redaction.of(request["limits"]["conf"]).plan(plan)
     unbound = request["limits"]["conf"].get(BINDING) == "off"
-    text = _text(shown, options.format, options.explain, unbound)
-    _show(text)
+    if options.format == "json":
+        print_document(shown)
+        _warn_of_redaction(json.dumps(shown))
+    else:
+        _show(_text(shown, options.format, options.explain, unbound))
     job = slurm_job(os.environ, os.sched_getaffinity(0)) if options.machine is None else None
     for within in (job, job and slurm_memory(os.environ, typed(plan, Plan).memory_mb)):
         if within is not None:
@@ -99,14 +103,16 @@ def run(options: Namespace) -> int:
 
 def _show(text: str) -> None:
     print(text)
+    _warn_of_redaction(text)
+
+
+def _warn_of_redaction(text: str) -> None:
     if is_redacted([text]):
         what = f"'{REDACTED}' hides values ({KEY_PATTERN}): put them back"
         print(f"hearth: {what} before you use this", file=sys.stderr)
 
 
 def _text(plan: dict[str, Any], form: str, explain: str | None, unbound: bool) -> str:
-    if form == "json":
-        return json.dumps(plan, indent=2)
     if form != "text":
         return str(plan["text"]).rstrip("\n")
 

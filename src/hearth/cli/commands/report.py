@@ -11,11 +11,10 @@ examples:
   hearth report 20261121-101500-shop-1a2b --json
 """
 
-import json
 from argparse import ArgumentParser, Namespace
 
-from hearth.base.codec import to_json
-from hearth.cli.options import add_html_option, group, json_help, write_html
+from hearth.cli.answer import print_document
+from hearth.cli.options import EXPLAIN_HELP, add_html_option, group, json_help, write_html
 from hearth.machine import paths
 from hearth.report.html.page import page
 from hearth.report.kinds import show_document
@@ -28,6 +27,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Declare the command's options."""
     parser.add_argument("runs", metavar="RUN", nargs="+", help="an id, a path, or 'last'")
     add_html_option(parser, "write an HTML page to FILE")
+    group(parser, "output").add_argument("--explain", action="store_true", help=EXPLAIN_HELP)
     group(parser, "output").add_argument(
         "--json",
         action="store_true",
@@ -41,16 +41,16 @@ def run(options: Namespace) -> int:
     if options.html:
         write_html(options.html, page(sources.runs, *sources.studies))
     if options.json:
-        print(json.dumps(to_json(sources), indent=2))
+        print_document(sources)
     elif not options.html:
-        show(sources)
+        show(sources, explain=options.explain)
     return 0
 
 
-def show(sources: Sources) -> None:
+def show(sources: Sources, *, explain: bool = False) -> None:
     """Print each of them, as a person reads it."""
     screen = Screen.of()
     for study in sources.studies:
-        print("\n".join(show_document(study, screen)))
+        print("\n".join(show_document(study, screen, explain=explain)))
     for analysis in sources.runs:
         print("\n".join(show_profile(analysis, screen)))

@@ -14,7 +14,6 @@ examples:
   hearth runs delete --older-than 30d --yes
 """
 
-import json
 import re
 import sys
 import time
@@ -27,6 +26,7 @@ from hearth.analysis.analysis import analyse
 from hearth.analysis.export import export
 from hearth.base.codec import to_json
 from hearth.base.errors import UserError
+from hearth.cli.answer import print_document
 from hearth.cli.commands.report import show
 from hearth.machine import paths
 from hearth.machine.applications import read_applications
@@ -93,7 +93,7 @@ def _list(kind: str | None, last: int | None, as_json: bool) -> int:
     rows = [_row(record) for record in records]
     if as_json:
         listed = {"runs": rows, "experiments": to_json(studies)}
-        print(json.dumps({"schema": "hearth/runs/1", **listed}, indent=2))
+        print_document({"schema": "hearth/runs/1", **listed})
     else:
         applications = len(read_applications(paths.state_home())[0])
         shown = show_runs(rows, studies, applications, Screen.of(), kind)
@@ -140,7 +140,7 @@ def _show(run: str, as_json: bool) -> int:
         return _show_study(directory, as_json)
     analysis = analyse(directory)
     if as_json:
-        print(json.dumps(to_json(analysis), indent=2))
+        print_document(analysis)
     else:
         print("\n".join(show_profile(analysis, Screen.of())))
     return 0
@@ -150,7 +150,7 @@ def _show_study(directory: Path, as_json: bool) -> int:
     """Show a study as `hearth report` does."""
     sources = read_sources([str(directory)], paths.state_home())
     if as_json:
-        print(json.dumps(to_json(sources), indent=2))
+        print_document(sources)
     else:
         show(sources)
     return 0

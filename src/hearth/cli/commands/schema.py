@@ -10,6 +10,7 @@ from typing import Any
 
 from hearth.analysis.document import Analysis
 from hearth.base.json_schema import schema_of, title, written
+from hearth.cli.answer import Message
 from hearth.doctor.examine import Examined
 from hearth.machine.leases import Leases
 from hearth.machine.placement import Placement
@@ -35,6 +36,7 @@ DOCUMENTS: dict[str, Any] = {
     "comparison": Compared,
     "doctor": Examined,
     "leases": Leases,
+    "message": Message,
     "placement": Placement,
     "plan": Plan,
     "prediction": PredictedPartitionings,

@@ -15,7 +15,6 @@ examples:
   hearth status app-20261121120000-0001 --json
 """
 
-import json
 import sys
 import time
 from argparse import ArgumentParser, Namespace
@@ -25,6 +24,7 @@ from hearth.base.codec import to_json, typed
 from hearth.base.durations import show_moment
 from hearth.base.errors import UserError
 from hearth.base.terminal import clear_screen
+from hearth.cli.answer import print_document
 from hearth.machine import jvm, paths
 from hearth.machine.applications import (
     Application,
@@ -81,7 +81,7 @@ def run(options: Namespace) -> int:
 def _show_leases(*, as_json: bool, debug: bool) -> None:
     document = jvm.call("leases", debug=debug)
     if as_json:
-        print(json.dumps(document, indent=2))
+        print_document(document)
     else:
         print("\n".join(show_leases(typed(document, Leases), Screen.of())))
 
@@ -98,7 +98,7 @@ def show(app: str | None, *, ended: bool, as_json: bool, debug: bool) -> None:
     applications = [_document(one, debug, app is not None) for one in recorded]
     if as_json:
         document = {"schema": "hearth/status/1", "applications": applications}
-        print(json.dumps(document, indent=2))
+        print_document(document)
     else:
         print("\n".join(_lines(applications)))
 

@@ -16,12 +16,12 @@ examples:
   hearth topology --json
 """
 
-import json
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
 from hearth.base.codec import typed
 from hearth.base.errors import UserError
+from hearth.cli.answer import print_document
 from hearth.cli.options import MACHINE_HELP, json_help, refuse_device
 from hearth.machine import jvm
 from hearth.machine.described import machine_source
@@ -47,7 +47,7 @@ def run(options: Namespace) -> int:
     machine = ["--machine", options.machine] if options.machine is not None else []
     document = jvm.call("topology", *machine, debug=options.debug)
     if options.json:
-        print(json.dumps(document, indent=2))
+        print_document(document)
         return 0
 
     print("\n".join(show_topology(typed(document, Topology), Screen.of())))

@@ -14,12 +14,12 @@ examples:
   hearth workers plan spark://big1:7077 --format systemd
 """
 
-import json
 import sys
 from argparse import ArgumentParser, Namespace
 
 from hearth.base.durations import parse_seconds
 from hearth.base.errors import UserError
+from hearth.cli.answer import print_document
 from hearth.cli.options import MACHINE_HELP, add_plan_options, from_namespace
 from hearth.machine import jvm, paths
 from hearth.machine.plan import PlanRequest, parse_conf
@@ -111,7 +111,7 @@ def _status(as_json: bool) -> None:
     for problem in problems:
         print(f"hearth: {problem}", file=sys.stderr)
     if as_json:
-        print(json.dumps(workers_document(sets), indent=2))
+        print_document(workers_document(sets))
     else:
         print("\n".join(show_workers(sets, Screen.of())))
 

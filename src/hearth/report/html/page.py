@@ -78,7 +78,9 @@ def _sections(blocks: Iterable[Block]) -> list[_Section]:
 def _turn(block: Block) -> int:
     if isinstance(block, Heading) and (block.section or block.level == 2):
         return 0
-    return 1 if isinstance(block, Texts) and block.leads else 2
+    if isinstance(block, Texts) and block.leads:
+        return 1 if block.kind == "verdict" else 2
+    return 3
 
 
 def _templates() -> Any:

@@ -1,6 +1,5 @@
 """One run on the page: what the template `run.html` shows of an analysis."""
 
-import math
 import shlex
 from collections.abc import Sequence
 from typing import Any
@@ -29,7 +28,7 @@ from hearth.report.html.axis import axis
 from hearth.report.html.flame import flame_view
 from hearth.report.html.processor import processor_view
 from hearth.report.html.shown import executor_name, part, plain, seconds, share
-from hearth.report.terminal.profile import PARTS, from_places, open_words
+from hearth.report.terminal.profile import PARTS, from_places, open_words, phase_words
 from hearth.report.terminal.screen import sentence
 
 #: The sections of a run: the start of their ids, and their words.
@@ -37,7 +36,7 @@ SECTIONS = (
     ("findings", "Findings"),
     ("time", "Time axis"),
     ("machine", "The machine and its executors"),
-    ("stages", "Where the time went"),
+    ("stages", "Where the tasks' time went"),
     ("counters", "Processor"),
     ("unknown", "Not measured, and warnings"),
 )
@@ -54,7 +53,8 @@ _SHOWN_IN = {
     "tasks_sample": ("time", "the tasks on the time axis"),
     "threads": ("time", "the threads on the time axis"),
     "stages": ("stages", "the stages"),
-    "totals": ("stages", "where the time went"),
+    "totals": ("stages", "where the tasks' time went"),
+    "phases": ("time", "the tasks on the time axis"),
     "sql": ("stages", "the stages"),
     "counters": ("counters", "the processor's counters"),
     "metrics": ("counters", "the processor's metrics"),
@@ -177,24 +177,24 @@ def _telling(run: Analysis) -> list[tuple[str, str]]:
 
 
 def verdict(run: Analysis) -> str:
-    """Say in one sentence how it ended, and the time to gain by following one finding."""
+    """Say how it ended and where its time went, and the time to gain by following one finding."""
     record, findings = run.record, run.findings
     ended = f"{record.state.capitalize()} after {seconds(record.wall_s)}"
+    if not isinstance(run.phases, Absent):
+        ended += f": {phase_words(run.phases)}"
     if not findings:
-        return f"{ended}; nothing exceeded the thresholds."
+        return f"{ended}. Nothing exceeded the thresholds."
     counted = f"{len(findings)} finding{'s' if len(findings) > 1 else ''}"
     gain = max((finding.seconds or 0.0 for finding in findings), default=0.0)
     if not gain or not record.wall_s:
-        return f"{ended}, with {counted}; how many seconds there are to gain is not known."
+        return f"{ended}. {counted.capitalize()}; how much there is to gain is not known."
     part_of = f"{seconds(gain)} ({min(gain / record.wall_s, 1):.0%})"
-    return f"{ended}, with {counted}; the largest is worth at most {part_of} of that."
+    return f"{ended}. {counted.capitalize()}; the largest is worth at most {part_of}."
 
 
 def _facts(run: Analysis) -> list[tuple[str, str]]:
     record, totals = run.record, run.totals
     return [
-        ("state", record.state),
-        ("wall time", seconds(record.wall_s)),
         ("master", record.master or "-"),
         ("executors", _count_of(run.executors)),
         ("tasks", "-" if isinstance(totals, Absent) else f"{totals.tasks:,}"),
@@ -375,7 +375,9 @@ def _axis_absent(run: Analysis) -> list[tuple[str, str]]:
     if not isinstance(timeline.bandwidth, Absent):
         for node, of in timeline.bandwidth.nodes.items():
             lanes[f"share of node {node}'s sustained bandwidth"] = of.share
-    return [(what, lane.reason) for what, lane in lanes.items() if isinstance(lane, Absent)]
+    listed = {probe.reason for probe in run.probes}  # below, in a section of their own
+    absent = {what: lane for what, lane in lanes.items() if isinstance(lane, Absent)}
+    return [(what, lane.reason) for what, lane in absent.items() if lane.reason not in listed]
 
 
 def _stages(stages: Measured[list[Stage]], totals: Measured[Totals]) -> View | Absent:
@@ -393,7 +395,6 @@ def _stages(stages: Measured[list[Stage]], totals: Measured[Totals]) -> View | A
         "parts": [{"name": name, "parts": _parts(name, times, most)} for name, times in rows],
         "part_names": list(PARTS),
         "longest": seconds(most),
-        **_spans(shown),
         "cut": f"The {_MOST_STAGES} longest of {len(stages)} stages."
         if len(stages) > len(shown)
         else "",
@@ -427,37 +428,6 @@ def _parts(name: str, times: Times, most: float) -> list[View]:
             )
         start += length
     return parts
-
-
-def _spans(stages: list[Stage]) -> View:
-    """Return positions of each stage's task times on a common logarithmic scale, 0 to 1."""
-    known = [
-        (stage, [max(value, 1.0) for value in quantiles])
-        for stage in stages
-        if None not in (quantiles := _quantiles(stage))
-    ]
-    if not known:
-        return {"spans": []}
-    low = min(values[0] for _, values in known)
-    high = max(max(values) for _, values in known)
-    width = math.log(high / low) or 1.0
-    spans = []
-    for stage, values in known:
-        p5, p50, p95, most = (math.log(value / low) / width for value in values)
-        times = ", ".join(seconds(value / 1000) for value in values)
-        name = f"stage {_id(stage)}"
-        spans.append(
-            {
-                **{"name": name, "p5": p5, "p50": p50, "p95": p95, "max": most},
-                "words": f"{name}: {times} (5th percentile, median, 95th, longest)",
-            }
-        )
-    return {"spans": spans, "spans_from": seconds(low / 1000), "spans_to": seconds(high / 1000)}
-
-
-def _quantiles(stage: Stage) -> list[Any]:
-    of = stage.duration
-    return [of.p5, of.p50, of.p95, of.max]
 
 
 _STAGE_HEAD = [

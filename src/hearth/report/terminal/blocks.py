@@ -8,11 +8,15 @@ from hearth.report.terminal.screen import Screen, table
 _COLOURS = {"harm": "red", "advice": "yellow"}
 
 
-def show_blocks(blocks: Sequence[Block], screen: Screen) -> list[str]:
-    """Return the lines of all blocks but the page's; those without content have none."""
+def show_blocks(blocks: Sequence[Block], screen: Screen, *, explain: bool = False) -> list[str]:
+    """Return the lines of all blocks but the page's; those without content have none.
+
+    explain: whether to show those too that explain the others.
+    """
+    hidden = {"page"} if explain else {"page", "explained"}
     lines: list[str] = []
     for block in blocks:
-        written = [] if block.only == "page" else _written(block, screen)
+        written = [] if block.only in hidden else _written(block, screen)
         if written and lines and not block.close:
             lines.append("")
         lines += written
@@ -44,5 +48,7 @@ def _text(text: str, kind: str, screen: Screen) -> str:
         return screen.paragraph(screen.title(text), "  ")
     if kind == "note":
         return screen.paragraph(screen.paint(text, "dim"), "  ", "    ")
+    if kind == "command":  # whole, to be copied
+        return f"    {text}"
     prefix = {"reason": "- ", "warning": "warning: "}.get(kind, "")
     return screen.paragraph(f"{prefix}{text}", "  ", "    ")

@@ -1,6 +1,7 @@
 """A prediction in the terminal: partitionings, the fastest first."""
 
 from hearth.base.absent import Absent
+from hearth.base.durations import show_moment
 from hearth.base.sizes import counted
 from hearth.report.terminal.screen import Screen, table
 from hearth.studies.models.prediction import NodesOfRun, PredictedPartitionings, PredictedPlace
@@ -11,9 +12,9 @@ _BOUND = {"none": "not bound", "node": "bound to nodes", "package": "bound to pa
 def show_prediction(prediction: PredictedPartitionings, screen: Screen) -> list[str]:
     """Return the table, with what it was made from."""
     run = prediction.from_
-    name = run.id or run.application or "the event log"
+    which = which_run(run.id, run.application, run.started)
     text = (
-        f"From {name}: {run.seconds:.1f} s with {run.executors}x{run.cores}, "
+        f"From {which}: {run.seconds:.1f} s with {run.executors}x{run.cores}, "
         f"{counted(run.tasks, 'task')} in {counted(run.stages, 'stage')}."
     )
     rows = [
@@ -30,6 +31,14 @@ def show_prediction(prediction: PredictedPartitionings, screen: Screen) -> list[
         "Spark's start, the input and the total heap are taken to be as in the run",
     ]
     return [*lines, "", *(screen.paragraph(screen.paint(f"{n}.", "dim"), "  ") for n in notes)]
+
+
+def which_run(run: str | None, application: str | None, started: str | None) -> str:
+    """Return a run by its id, its application and when it was; an event log by its application."""
+    about = [*filter(None, [application]), *([show_moment(started)] if started else [])]
+    if run is None:
+        return " of ".join(["the event log", *about[:1]])
+    return f"{run} ({', '.join(about)})" if about else run
 
 
 def _place(place: PredictedPlace) -> list[str]:

@@ -13,6 +13,7 @@ from hearth.analysis.document import (
     HandOvers,
     Metric,
     Metrics,
+    Phases,
     Stage,
     Times,
 )
@@ -26,6 +27,8 @@ T = TypeVar("T")
 _OfMetrics = dict[str, Measured[Metric]]
 _EXECUTORS, _STAGES, _FINDINGS = 5, 3, 3
 _NAME_WIDTH = 40
+#: A part of the run shorter than this is not told.
+_SHOWN_S = 0.1
 _METHODS, _METHOD_WIDTH = 10, 90
 #: Parts of a task's time, in the order in which they are shown.
 PARTS: dict[str, Callable[[Times], int]] = {
@@ -41,7 +44,7 @@ PARTS: dict[str, Callable[[Times], int]] = {
 
 
 def show_profile(analysis: Analysis, screen: Screen) -> list[str]:
-    """Show at most 26 lines of an analysis (`hearth schema analysis`), 17 of a flame graph."""
+    """Show at most 27 lines of an analysis (`hearth schema analysis`), 17 of a flame graph."""
     return [
         *_head(analysis, screen),
         *_executors(analysis.executors, screen),
@@ -58,6 +61,8 @@ def _head(analysis: Analysis, screen: Screen) -> list[str]:
     record, totals = analysis.record, analysis.totals
     title = screen.title(f"{record.application}  {record.state}")
     lines = [f"{title}  {show_seconds(record.wall_s)}  {record.master}"]
+    if not isinstance(analysis.phases, Absent):
+        lines.append(f"  {phase_words(analysis.phases)}")
     if isinstance(totals, Absent):
         return [*lines, f"  its tasks are unknown: {totals.reason}"]
     whole = totals.time.duration
@@ -69,6 +74,15 @@ def _head(analysis: Analysis, screen: Screen) -> list[str]:
     if idle is not None:
         lines.append(f"  the {totals.slots} task slots were idle {idle:.0%} of the time")
     return lines
+
+
+def phase_words(phases: Phases) -> str:
+    """Return where the run's time went: `start 30.1 s, tasks 16.2 s, stop 2.0 s`."""
+    parts = {"start": phases.start, "tasks": phases.tasks, "no task ran for": phases.idle,
+             "stop": phases.stop}  # fmt: skip
+    shown = {words: show_seconds(part) for words, part in parts.items()}
+    return ", ".join(f"{words} {part}" for words, part in shown.items()
+                     if words != "no task ran for" or phases.idle >= _SHOWN_S)  # fmt: skip
 
 
 def _executors(executors: list[Executor], screen: Screen) -> list[str]:

@@ -385,7 +385,7 @@ def _verdict(
     others = {arm.name for arm, _ in judged}
     unbound = baseline == "native" and others <= {"plan", "tuned"}
     advice = "Stay with local[*]" if unbound else _advice(baseline)
-    sentence = f"{advice}: no arm is shown to be faster than {baseline}: {texts}."
+    sentence = f"{advice}: {texts}."
     return ComparisonVerdict(baseline, sentence, why + failures)
 
 
@@ -419,25 +419,36 @@ def _other_advice(name: str) -> str:
 
 
 def claim(arm: ComparedArm, ratio: PairedRatio, baseline: str, confidence: float) -> str:
-    """Return how an arm's time compares with the baseline's, with the interval."""
-    shown = f"{ratio.pairs} pair{'s' * (ratio.pairs != 1)}"
+    """Return how an arm's time compares with the baseline's, and how well that is known."""
+    pairs = f"{_NUMBERS.get(ratio.pairs, ratio.pairs)} pair{'s' * (ratio.pairs != 1)}"
     if ratio.interval is None:
-        few = f"{shown} {'is' if ratio.pairs == 1 else 'are'} too few for an interval"
-        return f"{_looks(arm, ratio, baseline)}, but {few}: at least {FEWEST_PAIRS} are needed"
-    interval = f"{confidence:.0%} interval {ratio.interval[0]:.2f} to {ratio.interval[1]:.2f}"
+        few = f"{pairs} cannot prove it: at least {_NUMBERS[FEWEST_PAIRS]} are needed"
+        return f"{arm.name} looks {_speed(ratio.value, baseline)}, but {few}"
     if arm.against == "undecided":
-        return f"{_looks(arm, ratio, baseline)}, but the {interval} of {shown} includes 1"
-    words = f"{arm.name} takes {ratio.value:.2f} of {baseline}'s time"
-    return f"{words} ({interval}, {shown}: {arm.against})"
+        do = "does" if ratio.pairs == 1 else "do"
+        looks = f"{arm.name} looks {_speed(ratio.value, baseline)}"
+        return f"{looks}, but {pairs} {do} not prove it"
+    low, high = ratio.interval
+    interval = f"{confidence:.0%} interval {low:.2f} to {high:.2f} of {baseline}'s time, {pairs}"
+    speed = "as fast as " + baseline if arm.against == "equal" else _speed(ratio.value, baseline)
+    return f"{arm.name} is {speed} ({interval})"
 
 
-def _looks(arm: ComparedArm, ratio: PairedRatio, baseline: str) -> str:
-    """Return what the middle alone suggests: `plan looks 38% faster than native`."""
-    change = abs(ratio.value - 1)
-    if f"{change:.0%}" == "0%":
-        return f"{arm.name} looks as fast as {baseline}"
-    direction = "faster" if ratio.value < 1 else "slower"
-    return f"{arm.name} looks {change:.0%} {direction} than {baseline}"
+_NUMBERS = {1: "one", 2: "two", 3: "three", 4: "four", 5: "five", 6: "six", 7: "seven", 8: "eight"}
+#: From here on a person says how many times as fast.
+_TIMES = 1.5
+
+
+def _speed(ratio: float, baseline: str) -> str:
+    """Return what a ratio of times is in words: `2.4 times as fast as native`."""
+    if ratio <= 1 / _TIMES:
+        return f"{1 / ratio:.1f} times as fast as {baseline}"
+    if ratio >= _TIMES:
+        return f"{ratio:.1f} times as slow as {baseline}"
+    change = f"{abs(ratio - 1):.0%}"
+    if change == "0%":
+        return f"as fast as {baseline}"
+    return f"{change} {'faster' if ratio < 1 else 'slower'} than {baseline}"
 
 
 def _cpu_claim(arm: ComparedArm, baseline: str, confidence: float) -> list[str]:
@@ -451,22 +462,20 @@ def _cpu_claim(arm: ComparedArm, baseline: str, confidence: float) -> list[str]:
 
 
 def _more(arm: ComparedArm, ratio: PairedRatio) -> list[str]:
-    """Return how many repetitions would decide an undecided arm."""
+    """Return about how many repetitions would decide an undecided arm."""
     if ratio.interval is None:
         return []
     wide = max(_WORTH_KNOWING, math.exp(min(abs(math.log(ratio.value)), 1.0)) - 1)
-    number = needed(ratio.interval, ratio.pairs, wide)
+    number = max(needed(ratio.interval, ratio.pairs, wide), ratio.pairs + 2)
     if number > _MOST_ADVISED:
         return [
             f"{arm.name}: too noisy to decide: even {_MOST_ADVISED} repetitions may be too few; "
             "compare on a quiet machine: --wait-quiet 10m waits for one before each run"
         ]
-    if number <= ratio.pairs:
-        return []
-    return [
-        f"{arm.name}: with this scatter, about {number} repetitions would give an interval of "
-        f"{wide:.0%} to either side (--repeat {number})"
-    ]
+    tell = "decide it"
+    if wide == _WORTH_KNOWING:
+        tell = f"tell whether the difference is {wide:.0%} or more"
+    return [f"{arm.name}: about {number} repetitions would {tell} (--repeat {number})"]
 
 
 def _binding(
@@ -494,11 +503,12 @@ def _binding(
 
 
 def moved(name: str, baseline: str, trials: Sequence[Trial]) -> list[str]:
-    """Return a sentence for each measure that changed by more than its spread between two arms."""
-    ran = [len(_counted(arm, trials)) for arm in (name, baseline)]
-    if min(ran) < _FEWEST_TO_MOVE:
-        few = f"{min(ran)} run{'s' * (min(ran) != 1)} of {name} and {baseline} are too few"
-        return [f"{few} to say what changed: {_FEWEST_TO_MOVE} of each are needed"]
+    """Return a sentence for each measure that changed by more than its spread between two arms.
+
+    None where there are too few runs to say so.
+    """
+    if min(len(_counted(arm, trials)) for arm in (name, baseline)) < _FEWEST_TO_MOVE:
+        return []
     sentences = []
     for measure in MEASURES:
         mine, base = _values(name, measure.key, trials), _values(baseline, measure.key, trials)
@@ -510,9 +520,7 @@ def moved(name: str, baseline: str, trials: Sequence[Trial]) -> list[str]:
             direction = "fell" if new < old else "rose"
             shown = f"{measure.form.format(old)} to {measure.form.format(new)}"
             sentences.append(f"{measure.words} {direction} from {shown} ({baseline} to {name})")
-    return sentences or [
-        f"no measure changed by more than its spread between {baseline} and {name}"
-    ]
+    return sentences
 
 
 def _failures(arms: Sequence[ComparedArm]) -> list[str]:

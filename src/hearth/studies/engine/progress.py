@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from hearth.analysis.findings import OTHER_LOAD_SHARE
-from hearth.base.durations import show_seconds
+from hearth.base.durations import show_seconds, span
 from hearth.base.progress import Work, tick, working
 from hearth.record.kernel import CPU_FIELDS, parse_cpus
 from hearth.studies.engine.trial import Trial, Turn
@@ -122,7 +122,7 @@ class StudyProgress:
     """Follows the runs of one study, or of several one after the other.
 
     at_most: there may be fewer runs. with_subject: runs are named by subject and arm. quiet: looks
-    for other programs before a run; None where nobody does.
+    for other programs before a run; None where nobody does. fewest: of all runs that there will be.
     """
 
     def __init__(
@@ -131,8 +131,10 @@ class StudyProgress:
         with_subject: bool = False,
         clock: Callable[[], float] = time.monotonic,
         quiet: Quiet | None = None,
+        fewest: int | None = None,
     ) -> None:
         self.at_most, self.with_subject, self._quiet = at_most, with_subject, quiet
+        self._fewest = fewest
         #: What the runs are for, where there are several studies.
         self.question = ""
         self.failed = False
@@ -166,8 +168,17 @@ class StudyProgress:
         trial = run(turn)
         self._pace.taken.append((turn, self._clock() - start))
         self.failed = self.failed or trial.failure is not None
-        print(f"hearth: {number}  {name}{trial.shown}", file=sys.stderr, flush=True)
+        left = self._left(ahead) if len(self._pace.taken) == 1 else ""
+        print(f"hearth: {number}  {name}{trial.shown}{left}", file=sys.stderr, flush=True)
         return trial
+
+    def _left(self, ahead: Sequence[Turn]) -> str:
+        """Return about how long the runs ahead take, where it was asked how many these are."""
+        if self._fewest is None or not ahead:
+            return ""
+        least = max(self._fewest - self._ended, 1)
+        times_s = [self._pace.left_s(ahead[0], 0.0, some[1:]) for some in (ahead[:least], ahead)]
+        return f"; about {span(times_s[0] or 0.0, times_s[1] or 0.0)} left"
 
     def _before(self, turn: Turn) -> str:
         names = [turn.subject] if self.with_subject else []

@@ -22,7 +22,9 @@ FEWEST_PAIRS = 3
 CONFIDENCE = 0.95
 #: Two arms whose interval lies within this of 1 are called equal.
 EQUAL_WITHIN = 0.03
-#: The numbers of pairs after which a comparison that stops by its result looks at it.
+#: The numbers of pairs after which a comparison looks at its result, to stop where it is clear:
+#: for a first answer, and where it goes on until it is certain.
+FIRST_LOOKS = (3, 5, 8)
 LOOKS = (5, 7, 10, 14, 20, 30)
 #: Ranks are used where at least this many patterns of signs are rarer than the error allowed.
 _PATTERNS = 10

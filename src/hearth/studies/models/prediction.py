@@ -25,6 +25,7 @@ class PredictedRun:
     tasks: Positive
     #: measured less scheduled, of its own partitioning: part of every prediction
     scheduling_error_s: float
+    started: str | None = None
 
 
 @dataclass(frozen=True)

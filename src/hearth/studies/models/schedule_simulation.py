@@ -89,7 +89,7 @@ def work_of(analysis: Analysis, machine: MachineSize) -> RecordedWork:
         raise UserError("--from: it has no event log, so nothing is known of its tasks: "
                         "record the run with 'hearth profile'")  # fmt: skip
     if analysis.record.state != "finished":
-        raise UserError(f"--from: the run is {analysis.record.state}: name one that has finished")
+        raise UserError(f"--from: it is {analysis.record.state}: name one that has finished")
     ran, end_s = _stages(analysis.stages, analysis.tasks_sample)
     if not ran:
         raise UserError("--from: none of its tasks succeeded: name another run")

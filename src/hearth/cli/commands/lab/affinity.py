@@ -22,10 +22,10 @@ examples:
   hearth lab affinity defaults
 """
 
-import json
 from argparse import ArgumentParser, Namespace
 from typing import Any
 
+from hearth.cli.answer import print_document
 from hearth.cli.options import MACHINE_HELP
 from hearth.machine import jvm, paths
 from hearth.machine.described import machine_source
@@ -75,7 +75,7 @@ def run(options: Namespace) -> int:
         words += [f"--{name}", str(value)] if value is not None else []
     document: dict[str, Any] = jvm.call(f"affinity-{options.action}", *words, debug=options.debug)
     if options.json:
-        print(json.dumps(document, indent=2))
+        print_document(document)
         return 0
     show = {
         "plan": affinity.show_plan,

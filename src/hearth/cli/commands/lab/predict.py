@@ -15,21 +15,21 @@ examples:
   hearth lab predict --from log.zstd --machine "2 packages, 4 nodes of 64 GB, 8 cores" --json
 """
 
-import json
 from argparse import ArgumentParser, Namespace
 from dataclasses import dataclass
 
 from hearth.analysis.document import Analysis
 from hearth.base.absent import Absent
-from hearth.base.codec import to_json
 from hearth.base.errors import UserError
+from hearth.base.progress import working
 from hearth.base.sizes import parse_mb
+from hearth.cli.answer import print_document
 from hearth.cli.options import from_namespace, json_help
 from hearth.machine import paths
 from hearth.machine.described import machine_source
 from hearth.machine.jvm import topology
 from hearth.machine.plan import BINDINGS
-from hearth.report.terminal.predict import show_prediction
+from hearth.report.terminal.predict import show_prediction, which_run
 from hearth.report.terminal.screen import Screen
 from hearth.report.terminal.sources import read_run
 from hearth.studies.characterise.questions import steps
@@ -101,9 +101,11 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(options: Namespace) -> int:
     """Predict and show."""
-    prediction = _partitionings(options.run, from_namespace(PredictRequest, options), options.debug)
+    request = from_namespace(PredictRequest, options)
+    with working("reading the run, and predicting"):
+        prediction = _partitionings(options.run, request, options.debug)
     if options.json:
-        print(json.dumps(to_json(prediction), indent=2))
+        print_document(prediction)
         return 0
 
     print("\n".join(show_prediction(prediction, Screen.of())))
@@ -117,7 +119,7 @@ def _partitionings(source: str, request: PredictRequest, debug: bool) -> Predict
             raise UserError(f"--{name}: {value} is not between 1 and {_MOST}: use e.g. 4")
     analysis = read_run(source, paths.state_home())
     machine, nodes, notes = _machine(request.machine, analysis, debug)
-    work = work_of(analysis, machine)
+    work = _work(analysis, machine)
     moved = _placed(request, analysis, machine, nodes)
     cells = _cells(request, work, moved, nodes)
     predictions = predict(work, machine, cells, moved.move)
@@ -137,9 +139,21 @@ def _partitionings(source: str, request: PredictRequest, debug: bool) -> Predict
         stages=len(work.stages),
         tasks=sum(len(stage.tasks) * stage.each for stage in work.stages),
         scheduling_error_s=work.error_s,
+        started=analysis.record.started,
     )
     more = [*notes, *moved.notes, *prediction_warnings(work)]
     return PredictedPartitionings(run, PredictedPlace.of(moved), CONFIDENCE, rows, more)
+
+
+def _work(analysis: Analysis, machine: MachineSize) -> RecordedWork:
+    """Return the work of the run; raise UserError that says which run cannot be used, and why."""
+    try:
+        return work_of(analysis, machine)
+    except UserError as error:
+        run = analysis.record
+        which = which_run(run.id, run.application, run.started)
+        why = str(error).removeprefix("--from: ")
+        raise UserError(f"--from: {which} cannot be used: {why}") from None
 
 
 def _machine(

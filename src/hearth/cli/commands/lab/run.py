@@ -16,7 +16,6 @@ examples:
   hearth lab run word-count --master 'local-numa[2x4]' --conf spark.executor.memory=8g --json
 """
 
-import json
 import sys
 from argparse import ArgumentParser
 from collections.abc import Sequence
@@ -25,6 +24,7 @@ from pathlib import Path
 
 from hearth.base.errors import UserError, nearest
 from hearth.base.sizes import parse_bytes
+from hearth.cli.answer import print_document, tell
 from hearth.cli.hints import commands_with, elsewhere
 from hearth.cli.options import from_namespace
 from hearth.machine import paths
@@ -177,10 +177,13 @@ def _run(options: RunCommand, offer: catalogue.Catalogue, job: catalogue.Job) ->
     except runner.RunError as failure:
         for line in failure.tail:
             print(f"    {line}", file=sys.stderr)
-        print(f"hearth: {job.name} on {options.master} {failure}", file=sys.stderr)
+        tell(f"{job.name} on {options.master} {failure}")
         return 1
     document = outcome.document
-    print(json.dumps(document, indent=2) if options.json else workloads.line(document))
+    if options.json:
+        print_document(document)
+    else:
+        print(workloads.line(document))
     if outcome.kept is not None:
         print(f"kept in {outcome.kept}", file=sys.stderr)
     return 1 if document["verdict"]["status"] == "wrong" else 0

@@ -23,8 +23,8 @@ from contextlib import redirect_stdout
 from io import StringIO
 from typing import Any
 
-from hearth.base.codec import to_json
 from hearth.base.errors import UserError
+from hearth.cli.answer import print_document
 from hearth.cli.commands import split_command
 from hearth.cli.main import command_parser
 from hearth.cli.options import from_namespace, json_help
@@ -109,20 +109,16 @@ def run(options: Namespace) -> int:
     screen = Screen.of()
     if options.action == "list":
         presets = [preset(name) for name in names()]
-        print(_json(presets) if options.json else "\n".join(show_presets(presets, screen)))
-        return 0
+        return _listed(presets, show_presets(presets, screen), options.json)
     chosen = None if options.steps is None else tuple(s.strip() for s in options.steps.split(","))
     one, request = preset(options.name), from_namespace(Request, options, steps=chosen)
     _check(request)
     machine = Capabilities.of(topology(debug=options.debug))
     steps = ready(one, request, machine)
     if options.action == "show":
-        print(_json(one) if options.json else "\n".join(show_preset(one, steps, screen)))
-        return 0
+        return _listed(one, show_preset(one, steps, screen), options.json)
     if options.dry_run:
-        shown = show_steps(one, steps, screen)
-        print(_json(steps) if options.json else "\n".join(shown))
-        return 0
+        return _listed(steps, show_steps(one, steps, screen), options.json)
     _show_missing(one, request, machine, steps)
     opening = Opening(resume=options.resume, typed=options.typed)
     study = PublishedStudy.begin(paths.state_home(), one.name, request, machine, opening)
@@ -132,8 +128,12 @@ def run(options: Namespace) -> int:
     return 1 if failed else 0
 
 
-def _json(value: object) -> str:
-    return json.dumps(to_json(value), indent=2)
+def _listed(document: object, lines: list[str], as_json: bool) -> int:
+    if as_json:
+        print_document(document)
+    else:
+        print("\n".join(lines))
+    return 0
 
 
 def _check(request: Request) -> None:

@@ -74,7 +74,7 @@ final class ApplicationTables(plan: Plan, leased: Leased, running: () => Vector[
       else "These CPUs are this application's own."
     UiTable(
       "Lease",
-      s"$state `hearth status --leases` shows those of all applications.",
+      s"$state 'hearth status --leases' shows those of all applications.",
       Vector("CPUs", "Memory"),
       leased.lease.toVector.map { _ =>
         val cpus = if (leased.unbound) IdSet.empty else PlanLease.cpus(plan)
@@ -85,7 +85,7 @@ final class ApplicationTables(plan: Plan, leased: Leased, running: () => Vector[
 
   private def decisions = UiTable(
     "Plan",
-    s"The master ${plan.master}; `hearth plan` explains each decision.",
+    s"The master ${plan.master}; 'hearth plan --explain' has more of each decision.",
     Vector("Decision", "Value", "Why", "Source"),
     plan.reasons.map(r => Vector(r.decision, r.value, r.because, r.source))
   )

@@ -71,7 +71,7 @@ object HearthTab {
     <h4>{table.title}</h4> ++ <p>{table.note}</p> ++
       (if (rows.isEmpty) Seq.empty
        else <div style="overflow-x: auto">
-          <table class="table table-bordered table-sm table-striped">
+          <table class="table table-bordered table-sm table-striped" style="width: auto">
             <thead><tr>{table.columns.map(column => <th>{column}</th>)}</tr></thead>
             <tbody>{rows}</tbody>
           </table>
