@@ -477,10 +477,11 @@ def test_the_exit_code_is_the_applications(hearth: Command, tmp_path: Path) -> N
     assert "plan: 1 bound executor (local-numa[1x1])" in done.stderr
     last = next(line for line in reversed(done.stderr.splitlines()) if line.startswith("hearth: "))
     assert re.fullmatch(
-        r"hearth: failed after .* s, .* CPU s \(.* user, .* system\), exit code 7; "
-        "to record what fails and where: hearth profile seven.py",
-        last,
-    )
+        r"hearth: failed after .* s, .* CPU s \(.* user, .* system\), exit code 7", last
+    ), "a program's own end asks for no profile"
+    shown = hearth("report", "last").stdout
+    assert "seven: failed after" in shown and "it made no SparkContext" in shown
+    assert shown.endswith(" hearth profile seven.py --cores 'x y'\n")
 
 
 @pytest.mark.spark

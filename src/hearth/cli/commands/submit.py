@@ -56,6 +56,11 @@ _REDACTED_NOTE = (
 )
 
 
+_ENDED = {"finished": "finished in", "failed": "failed after", "interrupted": "interrupted after"}
+#: A shorter run has little to gain.
+_WORTH_PROFILING_S = 20
+
+
 @dataclass(frozen=True)
 class SubmitCommand:
     """The user's options; each field is the option of that name."""
@@ -98,22 +103,28 @@ def run(options: SubmitCommand) -> int:
     """
     if options.quiet or options.dry_run:
         return _submit(options, None)
+    from hearth.spark.kept_run import MemoryWatch, keep_how_it_ended  # a dry run does without
+
+    memory = MemoryWatch()
     end = follow(lambda side: _submit(options, side))
     if end.began:
-        print(f"hearth: {how_it_ended(end, options.line)}", file=sys.stderr)
+        kills = memory.kills()
+        notes = keep_how_it_ended(end, kills)
+        notes += [kills.sentence] if kills is not None else []
+        for note in [*notes, how_it_ended(end, options.line)]:
+            print(f"hearth: {note}", file=sys.stderr)
     return end.code
 
 
 def how_it_ended(end: RunEnd, line: SubmitLine) -> str:
     """Return the line behind a run: its time, CPU seconds and exit code, and what to run next."""
-    how = "finished in" if end.code == 0 else "failed after"
+    how = _ENDED[end.state]
     used = f"{end.cpu.total:.1f} CPU s ({end.cpu.user:.1f} user, {end.cpu.system:.1f} system)"
     ended = f"{how} {show_seconds(end.wall_s)}, {used}, exit code {end.code}"
-    if not line.application:
+    if not line.application or end.code or end.wall_s < _WORTH_PROFILING_S:
         return ended
     next_ = f"hearth profile {shlex.quote(line.application[0])}"
-    why = "to see where the time goes" if end.code == 0 else "to record what fails and where"
-    return f"{ended}; {why}: {next_}"
+    return f"{ended}; to see where the time goes: {next_}"
 
 
 def _submit(options: SubmitCommand, side: RunSide | None) -> int:
@@ -148,12 +159,23 @@ def _become(submission: Submission, typed: SubmitLine, side: RunSide | None) -> 
     sys.stderr.flush()
     if submission.afterwards is not None:
         submission.afterwards(os.getpid())
+    kept = _kept(submission, typed)
     launch = handed_over(submission.launch, typed, paths.state_home())
     for descriptor in launch.inherited:
         os.set_inheritable(descriptor, True)
     if side is not None:
-        side.begins()
+        side.begins(kept)
     os.execvpe(launch.command[0], launch.command, {**os.environ, **launch.environment})
+
+
+def _kept(submission: Submission, typed: SubmitLine) -> str:
+    """Keep what starts, where that is an application; return where, empty if it is not kept."""
+    if not typed.application:
+        return ""
+    from hearth.spark.kept_run import keep_start  # a dry run does without
+
+    home = keep_start(submission, typed, paths.state_home(), os.getpid())
+    return "" if home is None else str(home)
 
 
 def _with_kept_compared(line: SubmitLine) -> SubmitLine:

@@ -17,6 +17,7 @@ private[spark] object DriversLease {
     val plans = new DriversPlan(sc.conf, master, sys.props.toMap)
     val counts = HearthKeys.Neighbours.in(sc.conf.getOption) != "ignore"
     val leased = if (counts) beside(sc, plans.fitting, appId) else alone(plans.fitting)
+    plans.change(leased).foreach(DriversLog.warn)
     plans.settle(leased.plan)
     if (counts)
       try bindDriver(sc.conf, leased.plan)
