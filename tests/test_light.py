@@ -24,6 +24,7 @@ from hearth.spark.followed import RunEnd
 from hearth.spark.kept_run import keep_how_it_ended, keep_start
 from hearth.spark.submission import Submission
 from hearth.spark.submit_args import Option
+from hearth.workloads.logs import reason
 from planned_machines import a_plan
 from support import BOTH_CPUS, Command, command, environment, eventually, require
 
@@ -203,6 +204,11 @@ def test_the_limit_is_that_of_the_group_that_met_it(
     kills = memory_kills(before, after, since_us=1 << 62)
     assert kills is not None and said in kills.sentence
     assert memory_kills(after, after, 0) is None
+
+
+def test_a_trial_that_the_kernel_ended_fails_with_that_reason() -> None:
+    said = "the kernel ended 1 process for memory (java): limit 3.5 GB of '/x'; raise the limit"
+    assert reason(["java.io.EOFException", f"hearth: {said}", "hearth: record 1"]) == said
 
 
 def test_the_kernel_is_asked_for_what_it_ended_and_by_which_limit(tmp_path: Path) -> None:

@@ -158,7 +158,8 @@ def test_one_jvm_has_hearths_rule_for_queries_unless_the_user_says_otherwise(
     one_jvm = json.loads(hearth("plan", "--json", *alone).stdout)["mode"] == "native"
     shown = hearth("submit", "--dry-run", *alone, "job.py").stdout
     assert ("--conf spark.hearth.sql.partitionsByQuery=true" in shown) == (one_jvm and sized)
-    assert ("hearth-spark_" in shown) == (sized or not one_jvm)
+    assert "hearth-spark_" in shown, "it keeps and shows the run"
+    assert ("--conf spark.plugins=io.hearth.plugin.OneJvm" in shown) == one_jvm
 
 
 def test_the_wires_jar_is_added_where_the_user_names_its_shuffle_manager(hearth: Command) -> None:
@@ -203,7 +204,7 @@ def test_a_native_engine_is_loaded_beside_the_users_plugins_and_has_memory_and_s
     words += ["--conf", "spark.sql.extensions=com.example.B, com.example.A"]
     shown = hearth(*words, "job.py").stdout.replace("\\\n", " ").split()
     last = {key: value for key, _, value in (word.partition("=") for word in shown)}
-    assert last["spark.plugins"] == plugins
+    assert last["spark.plugins"].removesuffix(",io.hearth.plugin.OneJvm") == plugins
     assert last["spark.memory.offHeap.enabled"] == "true"
     assert last["spark.shuffle.manager"].endswith(".CometShuffleManager")
     rule = "io.hearth.sql.QuerySizedShuffles"

@@ -59,10 +59,10 @@ def _ended(application: Application) -> str:
 
 def _started(application: Application) -> str:
     moment = show_moment(application.started_at)
-    if application.submitted is None:
+    if application.submitted is None or application.plan is None:
         return moment
-    if "ui" not in application.record and application.record["state"] == "starting":
-        return f"{moment}; it made no SparkContext"
+    if application.record["state"] == "starting":
+        return moment if application.alive else f"{moment}; it made no SparkContext"
     begun, ready = (datetime.fromisoformat(one[:19]) for one in
                     (application.started_at, application.record["started_at"]))  # fmt: skip
     return f"{moment}; its SparkContext after {show_seconds((ready - begun).total_seconds(), 0)}"

@@ -6,7 +6,6 @@ import java.util.{Collections, Map => JMap}
 
 import org.apache.spark.{SPARK_VERSION, SparkContext}
 import org.apache.spark.api.plugin.{DriverPlugin, ExecutorPlugin, PluginContext, SparkPlugin}
-import org.apache.spark.internal.Logging
 import org.apache.spark.ui.numa.HearthTab
 
 import io.hearth.core.Redaction
@@ -31,29 +30,26 @@ final class OneJvm extends SparkPlugin {
   override def executorPlugin(): ExecutorPlugin = null
 }
 
-object OneJvm extends Log with Logging {
+object OneJvm extends SparkLog("io.hearth.plugin.OneJvm") {
 
   /**
    * Keeps the record of an application of one JVM and shows it in its UI.
    *
-   * @param planned by this driver; otherwise `hearth submit` has left its plan in the application's directory
+   * @param planned by this driver, as it may be shown; otherwise `hearth submit` has left its plan in the application's directory
    */
-  def keep(sc: SparkContext, planned: Option[Leased]): Unit =
-    try {
-      val run = new OneJvmRun(sc, planned)
-      sc.addSparkListener(new WorkListener(run.work, run.write))
-      HearthTab.show(sc, this)(() => run.tables)
-    } catch {
-      case e @ (_: Exception | _: LinkageError) =>
-        warn(s"hearth keeps no record of this application: $e")
-    }
+  def keep(sc: SparkContext, planned: Option[Leased]): Unit = guarded {
+    val run = new OneJvmRun(sc, planned)
+    sc.addSparkListener(new WorkListener(run.work, state => guarded(run.write(state))))
+    HearthTab.show(sc, this)(() => run.tables)
+  }
 
-  override protected def logName: String = "io.hearth.plugin.OneJvm"
-  override def info(sentence: String): Unit = logInfo(sentence)
-  override def warn(sentence: String): Unit = logWarning(sentence)
-  override def error(sentence: String): Unit = logError(sentence)
-  override def fault(sentence: String, cause: Throwable): Unit =
-    logWarning(s"$sentence: $cause", cause)
+  /** Whatever fails of it: an error in a listener's thread would stop the application. */
+  private def guarded(work: => Unit): Unit =
+    try work
+    catch {
+      case e @ (_: Exception | _: LinkageError) =>
+        warn(s"hearth cannot keep the record of this application: $e")
+    }
 }
 
 /** The record of one application that is one JVM. */
@@ -77,7 +73,7 @@ final private class OneJvmRun(sc: SparkContext, planned: Option[Leased]) {
         // Of an id that the user has chosen and used before.
         case e: FileAlreadyExistsException => new RunDirectory(submitted.getOrElse(throw e))
       }
-    planned.foreach(known => made.writePlan(PlanJson.write(PlanJson.shown(known.plan, redaction))))
+    planned.foreach(known => made.writePlan(PlanJson.write(known.plan)))
     made
   }
 

@@ -8,6 +8,7 @@ import io.hearth.core.affinity.{BindingRefused, LinuxScheduling}
 import io.hearth.core.leases.{Lease, LeaseRegistry, Leases}
 import io.hearth.core.plan.{Fitting, HearthKeys, Plan}
 import io.hearth.driver.{BestEffort, DriverJvm, Leased, Leasing}
+import io.hearth.plugin.DriversLog
 
 /** The lease of an application, taken with its plan in its driver. */
 private[spark] object DriversLease {

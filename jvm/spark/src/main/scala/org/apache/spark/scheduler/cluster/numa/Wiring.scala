@@ -29,7 +29,7 @@ import io.hearth.core.plan.{HearthKeys, HostNames, Launcher, PlanJson}
 import io.hearth.core.topology.{GpuNodes, SysTree, TaskLimits, TopologyReader}
 import io.hearth.lending.{ApplicationLending, CoreLending, LiveThreadMasks, OpenGrants}
 import io.hearth.driver._
-import io.hearth.plugin.WorkListener
+import io.hearth.plugin.{DriversLog, WorkListener}
 
 /**
  * Makes the parts of an application under `local-numa` and gives each what it needs of the others, of the
