@@ -1,8 +1,8 @@
 """Keep what is known of an application from outside: how it was started, and how it ended."""
 
 import json
+import os
 import shutil
-import socket
 import sys
 import time
 from collections.abc import Mapping
@@ -62,7 +62,7 @@ def keep_start(
         application=redaction.words(line.application),
         master=submission.master,
         started_at=datetime.now(UTC).isoformat(timespec="milliseconds"),
-        machine=socket.gethostname(),
+        machine=os.uname().nodename,
         driver_pid=pid,
         driver_start_ticks=start_ticks(pid) or 0,
         record=record,

@@ -44,6 +44,7 @@ from hearth.machine.slurm import slurm_job, slurm_memory
 from hearth.report.terminal.plan import show_plan_briefly
 from hearth.spark.conf import read_settings
 from hearth.spark.followed import RunEnd, RunSide, follow
+from hearth.spark.kept_run import MemoryWatch, keep_how_it_ended, keep_start
 from hearth.spark.run_files import handed_over
 from hearth.spark.saved_configs import application, kept_compared, kept_tuned
 from hearth.spark.submission import Occasion, Submission, prepare
@@ -103,8 +104,6 @@ def run(options: SubmitCommand) -> int:
     """
     if options.quiet or options.dry_run:
         return _submit(options, None)
-    from hearth.spark.kept_run import MemoryWatch, keep_how_it_ended  # a dry run does without
-
     memory = MemoryWatch()
     end = follow(lambda side: _submit(options, side))
     if end.began:
@@ -172,8 +171,6 @@ def _kept(submission: Submission, typed: SubmitLine) -> str:
     """Keep what starts, where that is an application; return where, empty if it is not kept."""
     if not typed.application:
         return ""
-    from hearth.spark.kept_run import keep_start  # a dry run does without
-
     home = keep_start(submission, typed, paths.state_home(), os.getpid())
     return "" if home is None else str(home)
 
