@@ -21,7 +21,7 @@ from hearth.machine.tree import Tree
 from hearth.report.terminal.light import planned
 from hearth.spark.command import Launch
 from hearth.spark.followed import RunEnd
-from hearth.spark.kept_run import keep_how_it_ended, keep_start
+from hearth.spark.kept_run import forget_profiled, keep_how_it_ended, keep_start
 from hearth.spark.submission import Submission
 from hearth.spark.submit_args import Option
 from hearth.workloads.logs import reason
@@ -119,6 +119,9 @@ def test_a_profiled_run_is_listed_once_and_a_second_context_is_no_second_run(
     driver_writes(state, "local-2", end)
     assert len(read_applications(state)[0]) == 2
     assert json.loads(hearth("runs", "--json").stdout)["runs"] == []
+    forget_profiled(submission(), state, "20261121-090000-job-3fa9")
+    (left,) = read_applications(state)[0]
+    assert left.app_id == "local-2", "its record has all that was kept of the first"
 
 
 def test_a_killed_driver_is_not_said_to_run(tmp_path: Path, over: int) -> None:

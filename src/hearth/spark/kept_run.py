@@ -19,6 +19,8 @@ from hearth.machine.applications import (
     Ended,
     Submitted,
     applications_home,
+    applications_in,
+    forget,
     forget_oldest,
     keep_end,
     submit_directory,
@@ -112,6 +114,15 @@ def _beside_its_plan(applications: list[Application]) -> list[str]:
     if not planned or not other:
         return []
     return [f"it ran on {', '.join(other)}, which the program sets itself, and not by the plan"]
+
+
+def forget_profiled(submission: Submission, state_home: Path, record: str) -> None:
+    """Delete what is kept of one JVM beside its record, which has all of it: a study has many runs,
+    and would leave no room for others.
+    """
+    for one in applications_in(applications_home(state_home, submission.settings))[0]:
+        if one.submitted is not None and one.submitted.record == record and not one.is_bound:
+            forget(one)
 
 
 def _kept(settings: Mapping[str, str]) -> int:

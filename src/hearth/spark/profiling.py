@@ -48,7 +48,7 @@ from hearth.record.schema import Launched, ProbeStatus, RecordedPlan, State, Sus
 from hearth.record.store import RecordWriter, claimed
 from hearth.spark.conf import user_deploy_mode, user_remote
 from hearth.spark.instrumentation import Observed, observed
-from hearth.spark.kept_run import MemoryWatch, keep_start
+from hearth.spark.kept_run import MemoryWatch, forget_profiled, keep_start
 from hearth.spark.machine_reading import MachineReading
 from hearth.spark.run_files import check_locale, handed_over, plain_path
 from hearth.spark.sampling import SamplerProcess
@@ -112,7 +112,9 @@ def profile(
             if submission.afterwards is not None:
                 submission.afterwards(pid)
 
-        return run.to_its_end(started)
+        done = run.to_its_end(started)
+        forget_profiled(submission, paths.state_home(), directory.name)
+        return done
 
 
 def _jcmd() -> Measured[str]:

@@ -2,8 +2,8 @@
 
 Name a run or a study (a comparison, tune, ...) by its id, the beginning or the last four letters of
 it, or its directory or file ('hearth runs' lists them); the latest run by 'last'; any Spark event
-log by its path. Several runs are shown side by side. The HTML file loads nothing from the network,
-so you can share it as it is.
+log by its path. A run that was not profiled is shown as far as it is known. Several runs are shown
+side by side. The HTML file loads nothing from the network, so you can share it as it is.
 
 examples:
   hearth report last
