@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -29,7 +30,7 @@ def become(side):
 
 try:
     end = follow(become)
-    print(end.began, end.code, end.wall_s >= 0, end.cpu.total > 0)
+    print(end.began, end.code, end.wall_s >= 0, end.cpu.total > 0, end.state)
 except UserError as error:
     print("refused:", error)
 """
@@ -43,9 +44,9 @@ def followed(script: str, **how: object) -> "subprocess.Popen[str]":
 @pytest.mark.parametrize(
     ("script", "said"),
     [
-        ("exit 0", "True 0 True True"),
-        ("exit 7", "True 7 True True"),
-        ("kill -9 $$", "True 137 True True"),
+        ("exit 0", "True 0 True True finished"),
+        ("exit 7", "True 7 True True failed"),
+        ("kill -9 $$", "True 137 True True failed"),
         ("never", "refused: no such file"),
     ],
 )
@@ -60,7 +61,7 @@ def test_a_signal_to_the_parent_reaches_the_run(tmp_path: Path, number: signal.S
     run = followed(script, start_new_session=True)
     eventually("it runs", ready.exists)
     run.send_signal(number)
-    assert run.communicate(timeout=PATIENCE_S)[0].strip() == "True 9 True True"
+    assert run.communicate(timeout=PATIENCE_S)[0].strip() == "True 9 True True interrupted"
 
 
 def test_the_run_ends_with_its_parent_even_after_kill_9(tmp_path: Path) -> None:
@@ -75,14 +76,15 @@ def test_the_run_ends_with_its_parent_even_after_kill_9(tmp_path: Path) -> None:
     eventually("it is gone", lambda: not is_alive(pid, ticks))
 
 
-def test_the_last_line_has_time_cpu_seconds_exit_code_and_what_to_run_next() -> None:
+def test_the_last_line_says_how_it_ended_and_after_a_long_success_what_to_run_next() -> None:
     line = read_line(["my job.py", "--day", "1"])
-    assert how_it_ended(RunEnd(True, 0, 12.34, CpuSeconds(40.0, 2.5)), line) == (
-        "finished in 12.3 s, 42.5 CPU s (40.0 user, 2.5 system), exit code 0; "
+    assert how_it_ended(RunEnd(True, 0, 42.34, CpuSeconds(40.0, 2.5)), line) == (
+        "finished in 42.3 s, 42.5 CPU s (40.0 user, 2.5 system), exit code 0; "
         "to see where the time goes: hearth profile 'my job.py'"
     )
-    failed = how_it_ended(RunEnd(True, 3, 65.0, CpuSeconds(1.0, 0.0)), line)
-    assert failed == (
-        "failed after 1 min 05 s, 1.0 CPU s (1.0 user, 0.0 system), exit code 3; "
-        "to record what fails and where: hearth profile 'my job.py'"
-    )
+    short = how_it_ended(RunEnd(True, 0, 12.34, CpuSeconds(1.0, 0.0)), line)
+    assert short == "finished in 12.3 s, 1.0 CPU s (1.0 user, 0.0 system), exit code 0"
+    failed = RunEnd(True, 130, 65.0, CpuSeconds(1.0, 0.0))
+    rest = "after 1 min 05 s, 1.0 CPU s (1.0 user, 0.0 system), exit code 130"
+    assert how_it_ended(failed, line) == f"failed {rest}", "the program's own exit code"
+    assert how_it_ended(replace(failed, interrupted=True), line) == f"interrupted {rest}"

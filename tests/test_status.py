@@ -65,7 +65,7 @@ def test_a_name_is_the_running_applications_where_ended_ones_share_it_and_its_ui
 def test_without_an_application_it_says_so(hearth: Command) -> None:
     done = hearth("status")
     assert done.returncode == 0
-    assert done.stdout == "no application is running under local-numa (--all lists ended ones)\n"
+    assert done.stdout == "no application is running (--all lists ended ones)\n"
 
 
 def test_watched_it_is_shown_again_until_ctrl_c(

@@ -158,7 +158,8 @@ def test_one_jvm_has_hearths_rule_for_queries_unless_the_user_says_otherwise(
     one_jvm = json.loads(hearth("plan", "--json", *alone).stdout)["mode"] == "native"
     shown = hearth("submit", "--dry-run", *alone, "job.py").stdout
     assert ("--conf spark.hearth.sql.partitionsByQuery=true" in shown) == (one_jvm and sized)
-    assert ("hearth-spark_" in shown) == (sized or not one_jvm)
+    assert "hearth-spark_" in shown, "it keeps and shows the run"
+    assert ("--conf spark.plugins=io.hearth.plugin.OneJvm" in shown) == one_jvm
 
 
 def test_a_command_that_is_passed_on_logs_as_it_always_does_unless_the_user_asks_hearth(
@@ -216,7 +217,7 @@ def test_a_native_engine_is_loaded_beside_the_users_plugins_and_has_memory_and_s
     words += ["--conf", "spark.sql.extensions=com.example.B, com.example.A"]
     shown = hearth(*words, "job.py").stdout.replace("\\\n", " ").split()
     last = {key: value for key, _, value in (word.partition("=") for word in shown)}
-    assert last["spark.plugins"] == plugins
+    assert last["spark.plugins"].removesuffix(",io.hearth.plugin.OneJvm") == plugins
     assert last["spark.memory.offHeap.enabled"] == "true"
     assert last["spark.shuffle.manager"].endswith(".CometShuffleManager")
     rule = "io.hearth.sql.QuerySizedShuffles"
@@ -491,10 +492,11 @@ def test_the_exit_code_is_the_applications(hearth: Command, tmp_path: Path) -> N
     assert "plan: 1 bound executor (local-numa[1x1])" in done.stderr
     last = next(line for line in reversed(done.stderr.splitlines()) if line.startswith("hearth: "))
     assert re.fullmatch(
-        r"hearth: failed after .* s, .* CPU s \(.* user, .* system\), exit code 7; "
-        "to record what fails and where: hearth profile seven.py",
-        last,
-    )
+        r"hearth: failed after .* s, .* CPU s \(.* user, .* system\), exit code 7", last
+    ), "a program's own end asks for no profile"
+    shown = hearth("report", "last").stdout
+    assert "seven: failed after" in shown and "it made no SparkContext" in shown
+    assert shown.endswith(" hearth profile seven.py --cores 'x y'\n")
 
 
 @pytest.mark.spark

@@ -132,21 +132,21 @@ def load_run(name: str = LAST) -> Run:
 
 @dataclass(frozen=True)
 class RunningApplication:
-    """An application that runs under `local-numa`, as the kernel shows it now."""
+    """An application that hearth started or manages, as the kernel shows it now."""
 
     app_id: str
     name: str
     master: str
     driver_pid: int
     started_at: str
-    executors: int | None  #: None where they could not be read
+    executors: int | None  #: 0 for one JVM; None where they could not be read
     #: what differs from the plan, a sentence each; empty where all is as planned
     drift: list[str]
     ui: str | None = None
 
 
 def status() -> Rows[RunningApplication]:
-    """Return the applications of this user that run under `local-numa`, as `hearth status`."""
+    """Return the applications of this user that run, as `hearth status` does."""
     applications, _ = read_applications(paths.state_home())
     return Rows([_running(each) for each in applications if each.alive])
 
@@ -154,11 +154,12 @@ def status() -> Rows[RunningApplication]:
 def _running(application: Application) -> RunningApplication:
     record = application.record
     words = ("--run", str(application.directory), "--driver", str(record["driver_pid"]))
-    executors, drift = None, []
+    executors, drift = 0 if not application.is_bound else None, []
     try:
-        placement = typed(jvm.call("placement", *words), Placement)
-        executors = len(placement.executors)
-        drift = [what for executor in placement.executors for what in executor.drift]
+        if application.is_bound:
+            placement = typed(jvm.call("placement", *words), Placement)
+            executors = len(placement.executors)
+            drift = [what for executor in placement.executors for what in executor.drift]
     except UserError as problem:  # of this application alone
         drift = [f"not known: {problem}"]
     given = {key: str(record[key]) for key in ("app_id", "name", "master", "started_at")}

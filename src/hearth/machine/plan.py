@@ -252,8 +252,7 @@ class Plan:
     workload: PlannedWork = field(default_factory=PlannedWork)
     asked: Asked = field(default_factory=Asked)
     schema: Literal["hearth/plan/2"] = "hearth/plan/2"
-    #: hearth's own settings that its application starts with, beside `conf`; one JVM without any is
-    #: plain Spark, without hearth's jar
+    #: hearth's own settings that its application starts with, beside `conf`
     launch: dict[str, str] | None = field(default=None, metadata=LEFT_OUT)
     #: the plan in the text form that the request's `format` named
     text: str | None = field(default=None, metadata=LEFT_OUT)
@@ -264,11 +263,6 @@ class Plan:
     def is_native(self) -> bool:
         """Whether it is one JVM, which hearth starts as plain Spark."""
         return self.mode == "native"
-
-    @property
-    def needs_jar(self) -> bool:
-        """Whether its application needs hearth's jar."""
-        return not self.is_native or bool(self.launch)
 
     @property
     def memory_mb(self) -> int:

@@ -6,21 +6,24 @@ so that the terminal reaches it without help.
 
 import json
 import os
+import resource
 import signal
 import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NoReturn
+from typing import Literal, NoReturn
 
 from hearth.base.errors import UserError
-from hearth.base.processes import CpuSeconds, die_with
+from hearth.base.processes import CpuSeconds, die_with, start_ticks
 
+State = Literal["finished", "failed", "interrupted"]
 #: What somebody may send to the parent and mean for the run.
 _PASSED_ON = {
     getattr(signal, name)
     for name in ("SIGHUP", "SIGINT", "SIGQUIT", "SIGTERM", "SIGUSR1", "SIGUSR2")
 }
+_ASK_TO_END = {signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM}
 _WATCHED = {signal.SIGCHLD, *_PASSED_ON}
 #: What a child writes: that it begins, or why it does not; a pipe takes so much at once.
 _BEGAN, _USER, _INTERRUPTED, _SYSTEM, _MOST = b".", "user: ", "interrupted", "system: ", 4096
@@ -34,6 +37,20 @@ class RunEnd:
     code: int
     wall_s: float
     cpu: CpuSeconds
+    #: the child's id, and its start in clock ticks
+    pid: int = 0
+    start_ticks: int = 0
+    #: of the largest process, the child or one that it waited for
+    peak_mb: int = 0
+    interrupted: bool = False  #: whether somebody asked it to end
+    said: str = ""  #: what the child said when it began
+
+    @property
+    def state(self) -> State:
+        """How it ended: a program that ends well when it is asked to has finished."""
+        if self.code == 0:
+            return "finished"
+        return "interrupted" if self.interrupted else "failed"
 
 
 @dataclass(frozen=True)
@@ -42,8 +59,8 @@ class RunSide:
 
     pipe: int
 
-    def begins(self) -> None:
-        os.write(self.pipe, _BEGAN)
+    def begins(self, said: str = "") -> None:
+        os.write(self.pipe, _BEGAN + said.encode(errors="surrogateescape")[: _MOST - 1])
 
     def fails(self, why: str) -> None:
         os.write(self.pipe, why.encode()[:_MOST])
@@ -67,16 +84,20 @@ def follow(become: Callable[[RunSide], object]) -> RunEnd:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
             dies()
             _become(become, RunSide(writing))
+        ticks = start_ticks(pid) or 0
         os.close(writing)
-        code, cpu = _wait(pid)
+        code, used, asked = _wait(pid)
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
         signal.signal(signal.SIGCHLD, children)
     with os.fdopen(reading, "rb") as pipe:
         said = pipe.read()
-    if said not in (b"", _BEGAN):
+    if said and not said.startswith(_BEGAN):
         _raise(said.decode(errors="replace"))
-    return RunEnd(said == _BEGAN, code, time.monotonic() - began, cpu)
+    cpu, wall_s = CpuSeconds(used.ru_utime, used.ru_stime), time.monotonic() - began
+    told = said[len(_BEGAN) :].decode(errors="surrogateescape")
+    peak_mb = used.ru_maxrss >> 10
+    return RunEnd(bool(said), code, wall_s, cpu, pid, ticks, peak_mb, asked, told)
 
 
 def _become(become: Callable[[RunSide], object], side: RunSide) -> NoReturn:
@@ -109,16 +130,19 @@ def _raise(why: str) -> NoReturn:
     raise RuntimeError(why)
 
 
-def _wait(pid: int) -> tuple[int, CpuSeconds]:
-    """Return the exit code, 128 + N for a signal, and what it used with all that it waited for."""
+def _wait(pid: int) -> tuple[int, resource.struct_rusage, bool]:
+    """Return the exit code, 128 + N for a signal, what it used with all that it waited for, and
+    whether a signal came that asks it to end.
+    """
+    asked = False
     while True:
         came = signal.sigwaitinfo(_WATCHED)
         if came.si_signo != signal.SIGCHLD:
+            asked = asked or came.si_signo in _ASK_TO_END
             if came.si_code <= 0:  # from a process; one of the terminal has reached both
                 os.kill(pid, came.si_signo)
             continue
         ended, status, usage = os.wait4(pid, os.WNOHANG)
         if ended:
             code = os.waitstatus_to_exitcode(status)
-            cpu = CpuSeconds(usage.ru_utime, usage.ru_stime)
-            return (128 - code if code < 0 else code), cpu
+            return (128 - code if code < 0 else code), usage, asked

@@ -34,6 +34,7 @@ from hearth.machine import jvm, paths
 from hearth.machine.applications import FOLDER
 from hearth.machine.known_machine import KnownMachine
 from hearth.machine.memory_bandwidth import known_bandwidth, sustained_bandwidth
+from hearth.machine.memory_kills import MemoryKills
 from hearth.machine.plan import Plan
 from hearth.record import kernel
 from hearth.record.event_log_link import UsersEventLog
@@ -47,11 +48,12 @@ from hearth.record.schema import Launched, ProbeStatus, RecordedPlan, State, Sus
 from hearth.record.store import RecordWriter, claimed
 from hearth.spark.conf import user_deploy_mode, user_remote
 from hearth.spark.instrumentation import Observed, observed
+from hearth.spark.kept_run import MemoryWatch, forget_profiled, keep_start
 from hearth.spark.machine_reading import MachineReading
 from hearth.spark.run_files import check_locale, handed_over, plain_path
 from hearth.spark.sampling import SamplerProcess
 from hearth.spark.submission import Submission
-from hearth.spark.submit_args import SubmitLine
+from hearth.spark.submit_args import SubmitLine, application_name
 
 _LOOK_S = 1.0
 _GRACE_S = 20.0
@@ -64,13 +66,14 @@ _SAMPLER_GRACE_S = 20.0
 class Profiled:
     """A run that is over: its record, the application's exit code, and how it ended.
 
-    problem: why parts of the record are missing, if any are.
+    problem: why parts of the record are missing, if any are. kills: of processes, for memory.
     """
 
     directory: Path
     exit_code: int
     state: str
     problem: str | None
+    kills: MemoryKills | None
 
 
 def profile(
@@ -103,7 +106,15 @@ def profile(
             head = replace(head, flame=_jcmd(), flame_agent=async_profiler())
         reading = jvm.command("topology", debug=debug)
         run = _Run(RecordWriter.create(directory, name, head), instrumented, reading, limit_s)
-        return run.to_its_end(submission.afterwards)
+
+        def started(pid: int) -> None:
+            keep_start(submission, line, paths.state_home(), pid, directory.name)
+            if submission.afterwards is not None:
+                submission.afterwards(pid)
+
+        done = run.to_its_end(started)
+        forget_profiled(submission, paths.state_home(), directory.name)
+        return done
 
 
 def _jcmd() -> Measured[str]:
@@ -128,12 +139,6 @@ def async_profiler() -> str | None:
             "of async-profiler, or unset it to use Java Flight Recorder"
         )
     return None
-
-
-def application_name(line: SubmitLine, settings: dict[str, str]) -> str:
-    """Return the name that the user chose, or else the file's name."""
-    chosen = line.last("--name") or settings.get("spark.app.name")
-    return chosen or Path(line.application[0]).stem
 
 
 def _checked(submission: Submission, line: SubmitLine) -> str:
@@ -226,11 +231,11 @@ class _Run:
             Path(runs) if runs else paths.state_home() / FOLDER, writer.directory
         )
 
-    def to_its_end(self, afterwards: Callable[[int], None] | None = None) -> Profiled:
+    def to_its_end(self, started: Callable[[int], None]) -> Profiled:
+        memory = MemoryWatch()
         with self._signals():
             driver = self._driver = self._start_driver()
-            if afterwards is not None:
-                afterwards(driver.pid)
+            started(driver.pid)
             sampler = SamplerProcess(self._writer.directory, driver.pid)
             with self._keeping():
                 self._machine = MachineReading(self._writer, self._reading, self._known)
@@ -244,11 +249,15 @@ class _Run:
         state = "interrupted" if self._interrupted or self._over_limit else state
         with self._keeping():
             self._note_missing_event_log()
+        kills = memory.kills()
+        if kills is not None:
+            self._writer.warn(kills.what, kills.remedy)
         self._writer.finish(state, code, wall_s, cpu)
         shown = 128 + self._interrupted if self._interrupted else code
         exit_code = 128 - shown if shown < 0 else shown
         exit_code = OVER_LIMIT if self._over_limit and not self._interrupted else exit_code
-        return Profiled(self._writer.directory, exit_code, state, self._writer.problem)
+        problem = self._writer.problem
+        return Profiled(self._writer.directory, exit_code, state, problem, kills)
 
     @contextlib.contextmanager
     def _keeping(self) -> Iterator[None]:

@@ -32,6 +32,7 @@ from hearth.spark.submit_args import Option, SubmitLine, SubmitOptions, late_opt
 
 #: What stands for Spark's own programs where an application is named.
 _NO_FILES = ("pyspark-shell", "spark-internal", "spark-shell", "sparkr-shell")
+_RECORDS = "io.hearth.plugin.OneJvm"
 _WHEN_FULL = "spark.hearth.lease.whenFull"
 _LATER = (
     "Spark will start faster next time: hearth makes class-data archives when this application is "
@@ -131,7 +132,7 @@ def _planned(
     additions = _additions(line.planning, settings, plan)
     is_wired = settings.get("spark.shuffle.manager") == paths.WIRE_SHUFFLE_MANAGER
     wire = paths.wire_jar() if is_wired else None
-    jar = paths.hearth_jar() if plan.needs_jar or wire else None
+    jar = paths.hearth_jar()
     # `local[n]` starts from plain Spark's archive, which has the classes of tasks as well.
     first = jar if plan.master.startswith("local-numa") else None
     theirs = command.users_class_path(line, settings)
@@ -285,7 +286,7 @@ def _idle(options: SubmitOptions, plan: Plan) -> list[str]:
 def _additions(options: SubmitOptions, settings: Mapping[str, str], plan: Plan) -> dict[str, str]:
     """Return hearth's own settings: the planner's, and those of the user's options."""
     if plan.is_native:
-        return plan.launch or {}
+        return {**_one_jvm(settings, plan), **(plan.launch or {})}
     file = write_plan(to_json(plan), paths.state_home())
     additions = {"spark.hearth.plan": str(file), **(plan.launch or {})}
     if options.hosts is not None:
@@ -302,6 +303,17 @@ def _additions(options: SubmitOptions, settings: Mapping[str, str], plan: Plan) 
         # The driver plans again if somebody else has taken its CPUs by then.
         additions["spark.hearth.internal.cpus"] = show_ids(os.sched_getaffinity(0))
     return additions
+
+
+def _one_jvm(settings: Mapping[str, str], plan: Plan) -> dict[str, str]:
+    """Return what shows and keeps one JVM of plain Spark: `local-numa` does so itself.
+
+    A failure of it is one warning; the user's own plugins come first.
+    """
+    if plan.master.startswith("local-numa"):
+        return {}
+    theirs = [name for name in settings.get(PLUGINS, "").split(",") if name.strip()]
+    return {PLUGINS: ",".join([*theirs, _RECORDS])}
 
 
 def _archives(

@@ -256,3 +256,9 @@ def _unknown(word: str, hearth_options: Mapping[str, bool]) -> UnknownOptionErro
     hint = f"did you mean '{near}'?" if near else "see 'hearth submit --help'"
     shown = Redaction.of({}).words([word])[0]
     return UnknownOptionError(shown, near, hint)
+
+
+def application_name(line: SubmitLine, settings: dict[str, str]) -> str:
+    """Return the name that the user chose, or else the file's name."""
+    chosen = line.last("--name") or settings.get("spark.app.name")
+    return chosen or Path(line.application[0]).stem

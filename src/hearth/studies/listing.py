@@ -6,7 +6,8 @@ from pathlib import Path
 
 from hearth.base.codec import raw_lines, read_typed
 from hearth.base.errors import UserError
-from hearth.record.store import LAST, find_record, record_ids, the_only
+from hearth.machine.applications import Application, read_applications
+from hearth.record.store import LAST, find_record, list_records, record_ids, the_only
 from hearth.studies.engine.store import KINDS, STUDY, TRIALS, ListedHead, StudyKind
 
 _REMEDY = "delete its directory to remove it from the list"
@@ -40,6 +41,38 @@ def find_run_or_study(state_home: Path, name: str) -> tuple[StudyKind | None, Pa
     if number is None or kind is None:
         return None, find_record(state_home, name).directory
     return kind, kind.home(state_home) / number
+
+
+def find_light(state_home: Path, name: str) -> Application | None:
+    """Return the application with a light record alone that a name stands for, as
+    `find_run_or_study` takes names; None where it stands for something else, or nothing.
+    """
+    light = light_records(state_home)
+    if name == LAST:
+        latest = max((one.head.started for one in list_records(state_home)[0]), default="")
+        return light[-1] if light and _moment(light[-1].started_at) > _moment(latest) else None
+    kept = [path.name for kind in KINDS for path in kind.kept(state_home)]
+    named = {key: one for one in light for key in (one.id, one.app_id)}
+    return named.get(the_only(name, "runs", [*record_ids(state_home), *kept, *named]) or "")
+
+
+def light_records(state_home: Path) -> list[Application]:
+    """Return the applications that have no record of `hearth profile`, the oldest first; of several
+    that one process ran in turn, the first.
+    """
+    applications = read_applications(state_home)[0]
+    processes = {one.process for one in applications if one.submitted is not None}
+    return [
+        one
+        for one in applications
+        if (one.submitted is None and one.process not in processes)
+        or (one.submitted is not None and one.submitted.record is None)
+    ]
+
+
+def _moment(text: str) -> str:
+    """Return the part of a time that sorts: both sides write UTC."""
+    return text[:19]
 
 
 def delete_study(directory: Path) -> None:

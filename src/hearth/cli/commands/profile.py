@@ -97,6 +97,8 @@ def run(options: ProfileCommand) -> int:
     done = profile(submission, options.line, *named, limit_s, flame=options.flame)
     if done.problem is not None:
         print(f"hearth: the record is incomplete: {done.problem}; free space", file=sys.stderr)
+    if done.kills is not None:
+        print(f"hearth: {done.kills.sentence}", file=sys.stderr)
     if not options.no_summary:
         print("\n".join(_summary(done.directory)), file=sys.stderr)
     print(f"hearth: record {done.directory.name}", file=sys.stderr)

@@ -2,8 +2,8 @@
 
 Name a run or a study (a comparison, tune, ...) by its id, the beginning or the last four letters of
 it, or its directory or file ('hearth runs' lists them); the latest run by 'last'; any Spark event
-log by its path. Several runs are shown side by side. The HTML file loads nothing from the network,
-so you can share it as it is.
+log by its path. A run that was not profiled is shown as far as it is known. Several runs are shown
+side by side. The HTML file loads nothing from the network, so you can share it as it is.
 
 examples:
   hearth report last
@@ -11,16 +11,21 @@ examples:
   hearth report 20261121-101500-shop-1a2b --json
 """
 
+import shlex
 from argparse import ArgumentParser, Namespace
 
+from hearth.base.errors import UserError
 from hearth.cli.answer import print_document
 from hearth.cli.options import EXPLAIN_HELP, add_html_option, group, json_help, write_html
 from hearth.machine import paths
+from hearth.machine.applications import Application
 from hearth.report.html.page import page
 from hearth.report.kinds import show_document
+from hearth.report.terminal.light import show_light
 from hearth.report.terminal.profile import show_profile
 from hearth.report.terminal.screen import Screen
 from hearth.report.terminal.sources import Sources, read_sources
+from hearth.studies.listing import find_light
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -37,7 +42,16 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(options: Namespace) -> int:
     """Read the runs, then show or write them."""
-    sources = read_sources(options.runs, paths.state_home())
+    light = {name: find_light(paths.state_home(), name) for name in options.runs}
+    known = [one for one in light.values() if one is not None]
+    names = [name for name, one in light.items() if one is None]
+    if known and (options.html or (options.json and len(light) > 1)):
+        raise not_profiled(known[0], "there is nothing to put into the report")
+    for one in known:
+        print_light(one, options.json)
+    if not names:
+        return 0
+    sources = read_sources(names, paths.state_home())
     if options.html:
         write_html(options.html, page(sources.runs, *sources.studies))
     if options.json:
@@ -45,6 +59,21 @@ def run(options: Namespace) -> int:
     elif not options.html:
         show(sources, explain=options.explain)
     return 0
+
+
+def print_light(application: Application, as_json: bool) -> None:
+    """Print a light record as a person reads it, or as JSON."""
+    if as_json:
+        print_document(application.document)
+    else:
+        print("\n".join(show_light(application, Screen.of())))
+
+
+def not_profiled(application: Application, why: str) -> UserError:
+    """Return the error of a command that needs more than a light record."""
+    submitted = application.submitted
+    words = shlex.join(submitted.application) if submitted else "APPLICATION"
+    return UserError(f"'{application.id}' was not profiled: {why}: run 'hearth profile {words}'")
 
 
 def show(sources: Sources, *, explain: bool = False) -> None:

@@ -1,9 +1,10 @@
 """List recorded runs and studies (comparisons, tunes, ...); show, export or delete them.
 
-hearth profile records runs. Each study (comparison, characterisation, tune, colocation, series of
-hearth lab bench, repetition of a published study) is kept with its runs. RUN is the id of a run or
-a study, the beginning or the last four letters of it, or 'last' for the latest run. Only runs can
-be exported.
+hearth submit keeps a light record of each run: its plan, times, exit code and memory; the latest 50
+stay. hearth profile records where the time goes. Each study (comparison, characterisation, tune,
+colocation, series of hearth lab bench, repetition of a published study) is kept with its runs. RUN
+is the id of a run or a study, the beginning or the last four letters of it, or 'last' for the
+latest run. Only profiled runs can be exported.
 
 examples:
   hearth runs
@@ -27,15 +28,22 @@ from hearth.analysis.export import export
 from hearth.base.codec import to_json
 from hearth.base.errors import UserError
 from hearth.cli.answer import print_document
-from hearth.cli.commands.report import show
+from hearth.cli.commands.report import not_profiled, print_light, show
 from hearth.machine import paths
-from hearth.machine.applications import read_applications
-from hearth.record.store import Record, delete_record, list_records, read_record
+from hearth.machine.applications import Application, forget
+from hearth.record.store import LAST, Record, delete_record, list_records, read_record
 from hearth.report.terminal.profile import show_profile
 from hearth.report.terminal.runs import show_runs
 from hearth.report.terminal.screen import Screen
 from hearth.report.terminal.sources import read_sources
-from hearth.studies.listing import ListedStudy, delete_study, find_run_or_study, list_studies
+from hearth.studies.listing import (
+    ListedStudy,
+    delete_study,
+    find_light,
+    find_run_or_study,
+    light_records,
+    list_studies,
+)
 
 KINDS = ("run", "comparison", "characterisation", "tune", "colocation", "study", "series")
 _AGE = re.compile(r"\A(\d+)([mhdw])")
@@ -89,14 +97,14 @@ def _list(kind: str | None, last: int | None, as_json: bool) -> int:
         raise UserError(f"--last: {last} is below 1: give at least 1, or leave it out")
     records, problems = list_records(paths.state_home())
     studies, others = list_studies(paths.state_home())
-    records, studies = _wanted(kind, last, records, studies)
     rows = [_row(record) for record in records]
+    rows += [_light_row(one) for one in light_records(paths.state_home())]
+    rows, studies = _wanted(kind, last, rows, studies)
     if as_json:
         listed = {"runs": rows, "experiments": to_json(studies)}
         print_document({"schema": "hearth/runs/1", **listed})
     else:
-        applications = len(read_applications(paths.state_home())[0])
-        shown = show_runs(rows, studies, applications, Screen.of(), kind)
+        shown = show_runs(rows, studies, Screen.of(), kind)
         print("\n".join(shown))
     for problem in [*problems, *others]:
         print(f"hearth: {problem}", file=sys.stderr)
@@ -104,18 +112,18 @@ def _list(kind: str | None, last: int | None, as_json: bool) -> int:
 
 
 def _wanted(
-    kind: str | None, last: int | None, records: list[Record], studies: list[ListedStudy]
-) -> tuple[list[Record], list[ListedStudy]]:
+    kind: str | None, last: int | None, rows: list[dict[str, Any]], studies: list[ListedStudy]
+) -> tuple[list[dict[str, Any]], list[ListedStudy]]:
     """Filter by `--kind`, then keep the latest `--last`."""
     if kind is not None:
-        records = records if kind == "run" else []
+        rows = rows if kind == "run" else []
         studies = [study for study in studies if study.kind == kind]
     if last is None:
-        return records, studies
-    starts = [*(record.head.started for record in records), *(one.started for one in studies)]
+        return rows, studies
+    starts = [*(row["started"] for row in rows), *(one.started for one in studies)]
     since = sorted(starts, reverse=True)[:last][-1:] or [""]
     return (
-        [record for record in records if record.head.started >= since[0]],
+        [row for row in rows if row["started"] >= since[0]],
         [study for study in studies if study.started >= since[0]],
     )
 
@@ -131,10 +139,31 @@ def _row(record: Record) -> dict[str, Any]:
         "wall_s": record.wall_s,
         "size_bytes": record.size_bytes,
         "directory": str(record.directory),
+        "profiled": True,
+    }
+
+
+def _light_row(application: Application) -> dict[str, Any]:
+    files = [file for file in application.directory.rglob("*") if file.is_file()]
+    return {
+        "id": application.id,
+        "started": application.started_at,
+        "application": application.record["name"],
+        "master": application.record["master"],
+        "arm": None,
+        "state": application.state,
+        "wall_s": application.ended.wall_s if application.ended else None,
+        "size_bytes": sum(file.lstat().st_size for file in files),
+        "directory": str(application.directory),
+        "profiled": False,
     }
 
 
 def _show(run: str, as_json: bool) -> int:
+    light = find_light(paths.state_home(), run)
+    if light is not None:
+        print_light(light, as_json)
+        return 0
     kind, directory = find_run_or_study(paths.state_home(), run)
     if kind is not None:
         return _show_study(directory, as_json)
@@ -157,6 +186,9 @@ def _show_study(directory: Path, as_json: bool) -> int:
 
 
 def _export(run: str, form: str, folder: str | None) -> int:
+    light = find_light(paths.state_home(), run) if run != LAST else None
+    if light is not None:
+        raise not_profiled(light, "there is nothing of it to export")
     kind, directory = find_run_or_study(paths.state_home(), run)
     if kind is not None:
         raise UserError(f"'{run}' is a {kind.name}: only runs can be exported")
@@ -181,40 +213,55 @@ def _delete(runs: list[str], older_than: str | None, sure: bool) -> int:
     for one in chosen:
         if isinstance(one, Record):
             delete_record(read_record(one.directory))
+        elif isinstance(one, Application):
+            forget(one)
         else:
             delete_study(one)
     print(f"deleted {len(chosen)}")
     return 0
 
 
-def _named(one: Record | Path) -> str:
+def _named(one: Record | Application | Path) -> str:
+    if isinstance(one, Application):
+        return f"{one.id}  {one.record['name']}  {one.state}"
     if isinstance(one, Record):
         return f"{one.id}  {one.head.application}  {one.state}"
     return f"{one.stem}  {one.parent.name}"
 
 
-def _chosen(runs: list[str], older_than: str | None) -> list[Record | Path]:
-    """Return the records, and the directories of studies."""
+def _chosen(runs: list[str], older_than: str | None) -> list[Record | Application | Path]:
+    """Return the records, light ones too, and the directories of studies."""
     if bool(runs) == (older_than is not None):
         raise UserError("delete: give either runs or --older-than AGE")
     home = paths.state_home()
     if older_than is None:
-        named = [find_run_or_study(home, name) for name in runs]
-        chosen = [
-            read_record(directory) if kind is None else directory for kind, directory in named
-        ]
-        for one in chosen:
-            if isinstance(one, Record) and one.running:
-                pid = one.head.owner.pid
-                raise UserError(f"'{one.id}' is running (process {pid}): stop it first")
-        return chosen
+        return [_one(home, name) for name in runs]
     before = time.time() - _age_s(older_than)
     records, _ = list_records(home)
-    return [record for record in records if not record.running and _started_s(record) < before]
+    old: list[Record | Application | Path] = []
+    old += [one for one in records if not one.running and _moment_s(one.head.started) < before]
+    light = light_records(home)
+    return old + [one for one in light if not one.alive and _moment_s(one.started_at) < before]
 
 
-def _started_s(record: Record) -> float:
-    return datetime.fromisoformat(record.head.started).timestamp()
+def _one(home: Path, name: str) -> Record | Application | Path:
+    """Return what a name stands for; raise UserError where it is running."""
+    light = find_light(home, name)
+    kind, directory = (None, None) if light else find_run_or_study(home, name)
+    if directory is not None and kind is not None:
+        return directory
+    one = light or read_record(directory or home)
+    if isinstance(one, Application):
+        pid, running = one.record["driver_pid"], one.alive
+    else:
+        pid, running = one.head.owner.pid, one.running
+    if running:
+        raise UserError(f"'{one.id}' is running (process {pid}): stop it first")
+    return one
+
+
+def _moment_s(started: str) -> float:
+    return datetime.fromisoformat(started).timestamp()
 
 
 def _age_s(text: str) -> int:

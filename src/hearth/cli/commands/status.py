@@ -1,7 +1,8 @@
 """Show running applications: where each executor really is, and any drift from the plan.
 
-For each executor: its place in the plan, process id, allowed CPUs, memory policy, the nodes that
-hold its anonymous memory, and the CPUs on which its threads last ran, all read from the kernel now.
+One JVM has a line: its task slots, heap, and memory now. For each executor: its place in the plan,
+process id, allowed CPUs, memory policy, the nodes that hold its anonymous memory, and the CPUs on
+which its threads last ran, all read from the kernel now.
 
 --leases shows what the running applications of all users hold: an application takes a lease of CPUs
 and memory when it starts under local-numa, and others plan around it. A lease ends with the last
@@ -23,6 +24,7 @@ from typing import Any
 from hearth.base.codec import to_json, typed
 from hearth.base.durations import show_moment
 from hearth.base.errors import UserError
+from hearth.base.sizes import show_mb
 from hearth.base.terminal import clear_screen
 from hearth.cli.answer import print_document
 from hearth.machine import jvm, paths
@@ -34,7 +36,9 @@ from hearth.machine.applications import (
 )
 from hearth.machine.leases import Leases
 from hearth.machine.placement import Placement
+from hearth.machine.tree import NotSeen, Tree
 from hearth.report.terminal.leases import show_leases
+from hearth.report.terminal.light import planned
 from hearth.report.terminal.placement import show_placement
 from hearth.report.terminal.screen import Screen
 
@@ -107,6 +111,9 @@ def _document(application: Application, debug: bool, named: bool) -> dict[str, A
     """Return the record, the state and a new reading; for a named, ended one the last reading."""
     directory = str(application.directory)
     document = {**application.record, "state": application.state, "directory": directory}
+    if not application.is_bound:
+        document["runs_as"] = f"{planned(application)}{_memory_now(application)}"
+        return document
     if application.alive and (application.directory / "placement.json").is_file():
         try:
             document["placement"] = jvm.call(
@@ -124,19 +131,32 @@ def _document(application: Application, debug: bool, named: bool) -> dict[str, A
     return document
 
 
+def _memory_now(application: Application) -> str:
+    """Say how much memory the driver has now; nothing where it has ended."""
+    if not application.alive:
+        return ""
+    try:
+        kb = Tree().field(f"proc/{application.record['driver_pid']}/status", "VmRSS")
+    except NotSeen:
+        return ""
+    return f", {show_mb(kb >> 10)} of memory now"
+
+
 def _lines(applications: list[dict[str, Any]]) -> list[str]:
     if not applications:
-        return ["no application is running under local-numa (--all lists ended ones)"]
+        return ["no application is running (--all lists ended ones)"]
     screen = Screen.of()
     lines: list[str] = []
     for item in applications:
         lines.append(screen.title(f"{item['app_id']}  {item['name']}") + f"  {item['state']}")
         ui = f", UI {item['ui']}" if "ui" in item and item["state"] == "running" else ""
         lines.append(
-            f"  {item['master']}, driver {item['driver_pid']}, "
+            f"  {item['master'] or 'no master'}, driver {item['driver_pid']}, "
             f"started {show_moment(item['started_at'])}{ui}"
         )
-        if "placement" in item:
+        if "runs_as" in item:
+            lines.append(f"  {item['runs_as']}")
+        elif "placement" in item:
             if item["state"] != "running":
                 lines.append(f"  placement as of {show_moment(item['placement']['taken_at'])}:")
             lines += show_placement(typed(item["placement"], Placement), screen)

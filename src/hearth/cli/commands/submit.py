@@ -46,6 +46,7 @@ from hearth.machine.slurm import slurm_job, slurm_memory
 from hearth.report.terminal.plan import show_plan_briefly
 from hearth.spark.conf import read_settings
 from hearth.spark.followed import RunEnd, RunSide, follow
+from hearth.spark.kept_run import MemoryWatch, keep_how_it_ended, keep_start
 from hearth.spark.run_files import handed_over
 from hearth.spark.saved_configs import application, kept_compared, kept_tuned
 from hearth.spark.submission import Occasion, Submission, prepare
@@ -56,6 +57,11 @@ _REDACTED_NOTE = (
     f"'{REDACTED}' hides values ({KEY_PATTERN}): the command above does not "
     "run until you put them back; without --dry-run hearth uses them as given"
 )
+
+
+_ENDED = {"finished": "finished in", "failed": "failed after", "interrupted": "interrupted after"}
+#: A shorter run has little to gain.
+_WORTH_PROFILING_S = 20
 
 
 @dataclass(frozen=True)
@@ -102,22 +108,26 @@ def run(options: SubmitCommand) -> int:
     """
     if options.quiet or options.dry_run:
         return _submit(options, None)
+    memory = MemoryWatch()
     end = follow(lambda side: _submit(options, side))
     if end.began:
-        print(f"hearth: {how_it_ended(end, options.line)}", file=sys.stderr)
+        kills = memory.kills()
+        notes = keep_how_it_ended(end, kills)
+        notes += [kills.sentence] if kills is not None else []
+        for note in [*notes, how_it_ended(end, options.line)]:
+            print(f"hearth: {note}", file=sys.stderr)
     return end.code
 
 
 def how_it_ended(end: RunEnd, line: SubmitLine) -> str:
     """Return the line behind a run: its time, CPU seconds and exit code, and what to run next."""
-    how = "finished in" if end.code == 0 else "failed after"
+    how = _ENDED[end.state]
     used = f"{end.cpu.total:.1f} CPU s ({end.cpu.user:.1f} user, {end.cpu.system:.1f} system)"
     ended = f"{how} {show_seconds(end.wall_s)}, {used}, exit code {end.code}"
-    if not line.application:
+    if not line.application or end.code or end.wall_s < _WORTH_PROFILING_S:
         return ended
     next_ = f"hearth profile {shlex.quote(line.application[0])}"
-    why = "to see where the time goes" if end.code == 0 else "to record what fails and where"
-    return f"{ended}; {why}: {next_}"
+    return f"{ended}; to see where the time goes: {next_}"
 
 
 def _submit(options: SubmitCommand, side: RunSide | None) -> int:
@@ -152,12 +162,21 @@ def _become(submission: Submission, typed: SubmitLine, side: RunSide | None) -> 
     sys.stderr.flush()
     if submission.afterwards is not None:
         submission.afterwards(os.getpid())
+    kept = _kept(submission, typed)
     launch = handed_over(submission.launch, typed, paths.state_home())
     for descriptor in launch.inherited:
         os.set_inheritable(descriptor, True)
     if side is not None:
-        side.begins()
+        side.begins(kept)
     os.execvpe(launch.command[0], launch.command, {**os.environ, **launch.environment})
+
+
+def _kept(submission: Submission, typed: SubmitLine) -> str:
+    """Keep what starts, where that is an application; return where, empty if it is not kept."""
+    if not typed.application:
+        return ""
+    home = keep_start(submission, typed, paths.state_home(), os.getpid())
+    return "" if home is None else str(home)
 
 
 def _with_kept_compared(line: SubmitLine, *, quiet: bool) -> SubmitLine:

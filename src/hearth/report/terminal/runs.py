@@ -11,30 +11,25 @@ from hearth.studies.listing import ListedStudy
 #: Columns that the master or the question keeps on any screen.
 _LEAST = 12
 _STYLES = {"running": "bold", "failed": "red", "killed": "red", "interrupted": "yellow"}
+_STYLES |= {"starting": "bold", "gone": "red"}
 
 
 def show_runs(
     rows: Sequence[dict[str, Any]],
     studies: Sequence[ListedStudy],
-    applications: int,
     screen: Screen,
     kind: str | None = None,
 ) -> list[str]:
     """Return a line for each, by the time of its start; a hint if there is none.
 
-    applications: how many ran under local-numa, whose placement is kept without a recording. kind:
-    that was asked for alone.
+    kind: that was asked for alone.
     """
     if not rows and not studies:
         if kind not in (None, "run"):
             return [f"no {kind} is kept: 'hearth runs' lists what there is"]
-        none = "no run is recorded: 'hearth profile APPLICATION' makes one"
-        if not applications:
-            return [none]
-        what = "application that ran" if applications == 1 else "applications that ran"
-        text = f"hearth keeps the placement of {applications} {what} under local-numa"
-        return [none, f"{text}: 'hearth status --all' lists them"]
-    head = ("id", "started (UTC)", "application", "master or question", "state", "wall", "size")
+        return ["no run is recorded: 'hearth submit' and 'hearth profile APPLICATION' make one"]
+    first = ("id", "started (UTC)", "application", "master or question")
+    head = (*first, "state", "kept", "wall", "size")
     cells = [_cells(row, screen) for row in rows]
     cells += [_study_cells(study) for study in studies]
     cells.sort(key=lambda row: row[1])
@@ -49,12 +44,12 @@ def _narrow(screen: Screen, head: Sequence[str], cells: Sequence[Sequence[str]])
 
     The beginning of an id stands for it, too.
     """
-    short = [(row[0], row[3], row[4], row[5]) for row in cells]
+    short = [(row[0], row[3], row[4], row[6]) for row in cells]
     ids, states, walls = (max(shown_width(row[at]) for row in [*short, head]) for at in (0, 2, 3))
     left = screen.width - ids - states - walls - 8
     ids, left = ids - max(0, _LEAST - left), max(_LEAST, left)
     rows = [(_cut(row[0], ids), _cut(row[1], left), *row[2:]) for row in short]
-    return table(screen, (head[0], _cut(head[3], left), head[4], head[5]), rows, right="wall")
+    return table(screen, (head[0], _cut(head[3], left), head[4], head[6]), rows, right="wall")
 
 
 def _cut(text: str, width: int) -> str:
@@ -65,7 +60,7 @@ def _study_cells(study: ListedStudy) -> tuple[str, ...]:
     started = study.started[:19].replace("T", " ")
     what = f"{study.kind}: {', '.join(study.asked)}"
     runs = "-" if study.runs is None else f"{study.runs} {'run' if study.runs == 1 else 'runs'}"
-    return (study.id, started, study.application, what, runs, "-", "-")
+    return (study.id, started, study.application, what, runs, "-", "-", "-")
 
 
 def _cells(row: dict[str, Any], screen: Screen) -> tuple[str, ...]:
@@ -74,4 +69,5 @@ def _cells(row: dict[str, Any], screen: Screen) -> tuple[str, ...]:
     application = f"{row['application']} ({row['arm']})" if row["arm"] else row["application"]
     started = row["started"][:19].replace("T", " ")
     master, size = row["master"] or "-", show_bytes(row["size_bytes"])
-    return (row["id"], started, application, master, shown, show_seconds(row["wall_s"]), size)
+    kept, wall = "profile" if row["profiled"] else "light", show_seconds(row["wall_s"])
+    return (row["id"], started, application, master, shown, kept, wall, size)

@@ -44,7 +44,10 @@ BOTH: Objective = "time,core-seconds"
 _BESIDE_S = 10.0
 #: Of earlier tunes the newest are known; more would slow each choice down.
 _EARLIER = 8
-_OUT_OF_MEMORY = ("OutOfMemory", "exit code 137", "ended with 137", "Container killed")
+_OUT_OF_MEMORY = (
+    *("OutOfMemory", "exit code 137", "ended with 137", "Container killed"),
+    *("process for memory", "processes for memory"),  # memory_kills
+)
 
 
 @dataclass(frozen=True)

@@ -32,6 +32,9 @@ final class ApplicationTables(plan: Plan, leased: Leased, running: () => Vector[
       Vector(lease, loansOf(loans.get), decisions)
   }
 
+  /** Where the lease is somebody else's business. */
+  def withoutLease: Vector[UiTable] = Vector(executors(placement.get), decisions)
+
   private def executors(report: Option[PlacementReport]): UiTable = {
     val findings = report.toVector.flatMap(_.findings).map(f => f.subject.executorId -> f).toMap
     val here = running().map(executor => executor.place.id -> executor).toMap

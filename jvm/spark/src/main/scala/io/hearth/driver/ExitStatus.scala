@@ -11,9 +11,12 @@ import io.hearth.core.Terminal
 /** How a process ended: its status as a shell tells it (128 + signal), in words, and its own last words. */
 object ExitStatus {
 
+  /** How the explanation of a process begins that SIGKILL has ended. */
+  val Killed = "exit 137: killed by SIGKILL"
+
   def explain(code: Int): String = code match {
     case 137 =>
-      "exit 137: killed by SIGKILL: by the kernel's out-of-memory killer when the node or the cgroup runs " +
+      s"$Killed: by the kernel's out-of-memory killer when the node or the cgroup runs " +
         "out of memory (see `dmesg`), or by `kill -9`; give the executor less heap or more overhead " +
         "(spark.executor.memory, spark.executor.memoryOverhead)"
     case 3 =>
@@ -47,10 +50,10 @@ object ExitStatus {
    */
   def withoutThreads(code: Int, logs: Path, limits: => String): Option[String] =
     Option.when(
-      !Killed(code) && Outputs.exists(name => lacksThreads(end(logs.resolve(name), WholeEnd)))
+      !Ended(code) && Outputs.exists(name => lacksThreads(end(logs.resolve(name), WholeEnd)))
     )(s"it could not start any more threads: $limits; exit $code")
 
-  private val Killed = Set(0, 137, 143)
+  private val Ended = Set(0, 137, 143)
 
   private val Outputs = Vector("stdout", "stderr")
   private val WholeEnd = 1 << 18

@@ -15,12 +15,14 @@ import io.hearth.core.placement.PlacementReport
  * place: one beside the scratch directories, which goes when the application ends.
  *
  * @param root where all runs are; may fail as the record may
+ * @param submitted what `hearth submit` has made there for this driver
  * @param describe the record at this moment
  */
 final class KeptRun(
     root: () => Path,
     appId: String,
     scratch: ScratchDirectories,
+    submitted: Path => Option[Path],
     describe: RunState => RunRecord,
     reaper: Reaper,
     bestEffort: BestEffort,
@@ -80,7 +82,7 @@ final class KeptRun(
 
   private def create(): RunDirectory = {
     val all = root()
-    try RunDirectory.create(all, appId)
+    try RunDirectory.create(all, appId, submitted(all))
     catch {
       case e: FileAlreadyExistsException =>
         throw new UserError(

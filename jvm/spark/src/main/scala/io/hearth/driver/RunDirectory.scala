@@ -1,7 +1,8 @@
 package io.hearth.driver
 
+import java.nio.file.LinkOption.NOFOLLOW_LINKS
 import java.nio.file.attribute.PosixFilePermissions
-import java.nio.file.{Files, Path}
+import java.nio.file.{Files, Path, StandardCopyOption}
 
 import com.fasterxml.jackson.databind.JsonNode
 
@@ -59,10 +60,22 @@ object RunDirectory {
   def root(environment: String => Option[String], home: String): Path =
     Homes.state(environment, home).resolve("applications")
 
-  /** Readable by its owner alone: command lines and logs may hold secrets. */
-  def create(root: Path, appId: String): RunDirectory = {
+  /** What `hearth submit` has made for this process, if it started it: with its command and plan. */
+  def submitted(root: Path, pid: Long, startTicks: Long): Option[Path] =
+    Some(root.resolve(s"submit-$pid-$startTicks")).filter(Files.isDirectory(_, NOFOLLOW_LINKS))
+
+  /**
+   * Readable by its owner alone: command lines and logs may hold secrets.
+   *
+   * @param submitted becomes the application's directory
+   * @throws java.nio.file.FileAlreadyExistsException where there is one of this id
+   */
+  def create(root: Path, appId: String, submitted: Option[Path] = None): RunDirectory = {
     OwnFiles.keep(root)
     val owner = PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------"))
-    new RunDirectory(Files.createDirectory(root.resolve(appId), owner))
+    val directory = Files.createDirectory(root.resolve(appId), owner)
+    // What has its name already is empty, and so is replaced at once.
+    submitted.foreach(Files.move(_, directory, StandardCopyOption.ATOMIC_MOVE))
+    new RunDirectory(directory)
   }
 }

@@ -34,6 +34,7 @@ object RunState {
  *
  * @param machine its host name: a home directory may be shared, and a process id means nothing elsewhere
  * @param scratch directories that go when the application ends: of the executors and of the driver
+ * @param work what its tasks did, once it has ended
  */
 final case class RunRecord(
     appId: String,
@@ -49,7 +50,8 @@ final case class RunRecord(
     binding: BindingMode,
     launcher: Launcher,
     ui: Option[String],
-    scratch: Vector[Path]
+    scratch: Vector[Path],
+    work: Option[JsonNode] = None
 ) {
 
   def toJson: ObjectNode = Json.obj(
@@ -68,7 +70,8 @@ final case class RunRecord(
     "launcher" -> launcher.name,
     "pid_namespace" -> RunRecord.pidNamespace,
     "ui" -> ui,
-    "scratch" -> scratch.map(_.toString)
+    "scratch" -> scratch.map(_.toString),
+    "work" -> work
   )
 }
 

@@ -5,7 +5,6 @@ import java.util.{Collections, Map => JMap}
 
 import org.apache.spark.{SparkConf, SparkContext}
 import org.apache.spark.api.plugin.{DriverPlugin, ExecutorPlugin, PluginContext, SparkPlugin}
-import org.apache.spark.internal.Logging
 import org.apache.spark.ui.numa.HearthTab
 
 import io.hearth.binding._
@@ -13,7 +12,7 @@ import io.hearth.core.files.Homes
 import io.hearth.core.leases.{ActiveLease, Lease, LeaseRegistry}
 import io.hearth.core.{Redaction, UserError}
 import io.hearth.core.plan.{BindingMode, HearthKeys}
-import io.hearth.driver.{BestEffort, DaemonThread, DriverJvm, Log}
+import io.hearth.driver.{BestEffort, DaemonThread, DriverJvm}
 
 /**
  * `spark.plugins=io.hearth.plugin.BindingPlugin`: each executor binds itself to a partition of its machine, whatever
@@ -132,7 +131,7 @@ final private class BindingExecutor extends ExecutorPlugin {
     }
 }
 
-private object BindingPlugin extends Log with Logging {
+private object BindingPlugin extends SparkLog("io.hearth.plugin.BindingPlugin") {
   val EverySeconds = 3L
 
   /** Documents of applications that stay. */
@@ -154,11 +153,4 @@ private object BindingPlugin extends Log with Logging {
     fault(failing, e)
     e.toString
   }
-
-  override protected def logName: String = "io.hearth.plugin.BindingPlugin"
-  override def info(sentence: String): Unit = logInfo(sentence)
-  override def warn(sentence: String): Unit = logWarning(sentence)
-  override def error(sentence: String): Unit = logError(sentence)
-  override def fault(sentence: String, cause: Throwable): Unit =
-    logWarning(s"$sentence: $cause", cause)
 }

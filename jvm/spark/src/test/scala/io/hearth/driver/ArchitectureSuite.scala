@@ -20,7 +20,6 @@ class ArchitectureSuite extends AnyFunSuite {
     "scheduler.cluster.numa.DriversLease",
     "scheduler.cluster.numa.DriversPlan",
     "scheduler.cluster.numa.DriversLaunch",
-    "scheduler.cluster.numa.DriversLog",
     "scheduler.cluster.numa.ExecutorLogs",
     "scheduler.cluster.numa.ExecutorResources",
     "scheduler.cluster.numa.LocalNumaBackend",

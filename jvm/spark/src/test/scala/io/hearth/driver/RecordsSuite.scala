@@ -52,6 +52,29 @@ class RecordsSuite extends AnyFunSuite {
     }
   }
 
+  test("what hearth submit has made for this process becomes the application's directory, once") {
+    Temporary.directory { root =>
+      val made = Files.createDirectory(root.resolve("submit-7-8"))
+      Files.writeString(made.resolve("submit.json"), "{}")
+      assert(RunDirectory.submitted(root, 7, 9).isEmpty, "another process of this id")
+      val run = RunDirectory.create(root, "app-1", RunDirectory.submitted(root, 7, 8))
+      assert(Files.exists(run.path.resolve("submit.json")) && run.path == root.resolve("app-1"))
+      assert(RunDirectory.submitted(root, 7, 8).isEmpty, "a second SparkContext makes its own")
+    }
+  }
+
+  test("the work of an application is its tasks' added up, with the executors that were killed") {
+    val so = new WorkSoFar
+    so.add(_.ended(success = true, 1500, 100))
+    so.add(_.ended(success = false, 500, 50))
+    so.add(_.lost("1", s"Lost: ${ExitStatus.explain(137)}"))
+    so.add(_.lost("2", ExitStatus.explain(1)))
+    so.close()
+    assert(so.atItsEnd() == Work(2, 1, 2000, 150, Vector("1")))
+    val kept = so.now.toJson(Some(512))
+    assert(kept.path("gc_seconds").asDouble == 0.15 && kept.path("driver_peak_mb").asLong == 512)
+  }
+
   test("what another application of the same id uses by now is neither swept nor reaped") {
     Temporary.directory { root =>
       val used = Files.createDirectory(root.resolve("hearth-used"))

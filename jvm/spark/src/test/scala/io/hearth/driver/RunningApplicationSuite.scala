@@ -456,7 +456,16 @@ final class World(
   val ended = new EndedExecutors(scratch, thread, log)
   private val drivers = new DriverDirectories(() => temporary, client)
   private val run =
-    new KeptRun(() => runs, "app-1", scratch, describe, client, bestEffort, Temporary.delete)
+    new KeptRun(
+      () => runs,
+      "app-1",
+      scratch,
+      _ => None,
+      describe,
+      client,
+      bestEffort,
+      Temporary.delete
+    )
   val archive = new ArchiveWriting(() => archiveUse(), _ => archiveSound, client, bestEffort, log)
   val application = new RunningApplication(
     () => check(),

@@ -236,7 +236,9 @@ final private class Coexistence(
       if (waits)
         Reason(Waiting, s"for $what", s"$because; it starts when enough is free", LeaseSource)
       else {
-        val slow = "so the executors run unbound and everything there slows down"
+        val who =
+          if (plan.mode == PlanMode.Native) "this JVM shares them" else "the executors run unbound"
+        val slow = s"so $who and everything there slows down"
         Reason(Sharing, s"$what shared", s"$because, $slow", LeaseSource)
       }
     val loose = plan.copy(

@@ -1,9 +1,6 @@
 package io.hearth.core.plan
 
-/**
- * What an application starts with under `hearth submit`, beside the plan's own settings. One JVM whose map is empty
- * is plain Spark, without hearth's jar.
- */
+/** What an application starts with under `hearth submit`, beside the plan's own settings. */
 object LaunchSettings {
   private val Extensions = "spark.sql.extensions"
   private val SizesShuffles = "io.hearth.sql.QuerySizedShuffles"

@@ -15,6 +15,7 @@ import io.hearth.core.launch.ClassPath
 import io.hearth.core.leases.LeaseRegistry
 import io.hearth.core.plan.Plan
 import io.hearth.driver.{ApplicationLaunch, ApplicationToken, DriverJvm, NamedPaths}
+import io.hearth.plugin.DriversLog
 
 /** What all executors of an application have in common, from its driver. */
 private[spark] object DriversLaunch {

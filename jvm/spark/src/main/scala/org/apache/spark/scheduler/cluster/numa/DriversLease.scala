@@ -8,6 +8,7 @@ import io.hearth.core.affinity.{BindingRefused, LinuxScheduling}
 import io.hearth.core.leases.{Lease, LeaseRegistry, Leases}
 import io.hearth.core.plan.{Fitting, HearthKeys, Plan}
 import io.hearth.driver.{BestEffort, DriverJvm, Leased, Leasing}
+import io.hearth.plugin.DriversLog
 
 /** The lease of an application, taken with its plan in its driver. */
 private[spark] object DriversLease {
@@ -17,6 +18,7 @@ private[spark] object DriversLease {
     val plans = new DriversPlan(sc.conf, master, sys.props.toMap)
     val counts = HearthKeys.Neighbours.in(sc.conf.getOption) != "ignore"
     val leased = if (counts) beside(sc, plans.fitting, appId) else alone(plans.fitting)
+    plans.change(leased).foreach(DriversLog.warn)
     plans.settle(leased.plan)
     if (counts)
       try bindDriver(sc.conf, leased.plan)

@@ -16,10 +16,10 @@ import org.apache.spark.internal.config.{
 import io.hearth.core.Counted
 import io.hearth.core.UserError
 import io.hearth.core.json.Json
-import io.hearth.core.plan.{Fitting, HearthKeys, JvmEnvironment, Limits, Plan}
-import io.hearth.core.plan.{PlanJson, PlanLease, Workload}
+import io.hearth.core.plan.{BindingMode, Coexistence, Fitting, HearthKeys, JvmEnvironment}
+import io.hearth.core.plan.{Limits, Plan, PlanJson, PlanLease, PlanMode, Workload}
 import io.hearth.core.topology.{IdSet, Neighbours, Scratch, Topology, TopologyReader}
-import io.hearth.driver.MasterUrl
+import io.hearth.driver.{Leased, MasterUrl}
 
 /**
  * What an application's plan is made of, in its driver: the plan that was made for it, or its settings.
@@ -71,6 +71,18 @@ final private[spark] class DriversPlan(
       earlier = earlier.filter(_ => programs.isEmpty),
       whose = s"master '$master': "
     )
+  }
+
+  /** What runs instead of what was planned, and shown, before Spark started; None where that is the same. */
+  def change(leased: Leased): Option[String] = earlier.flatMap { old =>
+    val off = HearthKeys.Binding.in(conf.getOption) == BindingMode.Off
+    val shared = old.reasons.exists(r => Coexistence.Full(r.decision))
+    val planned = DriversPlan.shape(old, off || shared)
+    val runs = DriversPlan.shape(leased.plan, off || leased.unbound)
+    val why =
+      if (programs.isEmpty) "what others hold has changed since"
+      else s"the program sets ${programs.toVector.sorted.mkString(", ")}"
+    Option.when(runs != planned)(s"The plan is now $runs, and was $planned: $why")
   }
 
   /** What was derived for the earlier plan goes from the settings where another one is carried out. */
@@ -128,6 +140,13 @@ private[spark] object DriversPlan {
   /** Known to Spark as settings of the application's: a session's `SET` refuses them. */
   private lazy val registered: Unit = HearthKeys.all.foreach { key =>
     ConfigBuilder(key.name).doc(key.doc).version(key.since).stringConf.createOptional
+  }
+
+  private def shape(plan: Plan, unbound: Boolean): String = {
+    val kind = if (unbound) "unbound executor" else "bound executor"
+    val what =
+      if (plan.mode == PlanMode.Native) "one JVM" else Counted(plan.executors.size, kind)
+    s"$what with ${Counted(plan.executors.map(_.taskSlots).sum, "task slot")} in all"
   }
 
   /** CPUs that `hearth submit` may use, where it has bound this driver to a part of them. */

@@ -8,7 +8,6 @@ import org.apache.spark.internal.config.{DYN_ALLOCATION_MAX_EXECUTORS, EXECUTOR_
 import org.apache.spark.scheduler.{ExternalClusterManager, SchedulerBackend, TaskScheduler}
 import org.apache.spark.scheduler.TaskSchedulerImpl
 import org.apache.spark.scheduler.local.LocalSchedulerBackend
-import org.apache.spark.ui.numa.HearthTab
 import org.apache.spark.util.Utils
 
 import io.hearth.core.{Redaction, Terminal, UserError}
@@ -27,7 +26,6 @@ import io.hearth.core.plan.ShufflePartitions
 import io.hearth.logging.LocalCheckpoints
 import io.hearth.driver.{
   ApplicationId,
-  ApplicationTables,
   ApplicationToken,
   DriverJvm,
   HostAddresses,
@@ -35,6 +33,7 @@ import io.hearth.driver.{
   MasterUrl,
   SupportedSpark
 }
+import io.hearth.plugin.OneJvm
 import io.hearth.sql.QuerySizedShuffles
 
 /**
@@ -107,8 +106,7 @@ private[spark] class NativeScheduler(sc: SparkContext, leased: Leased)
     with CreatesBackend {
   override def createBackend(sc: SparkContext): SchedulerBackend = {
     val plan = PlanJson.shown(leased.plan, Redaction.of(sc.conf.getOption))
-    val tables = new ApplicationTables(plan, leased, () => Vector.empty)
-    HearthTab.show(sc, DriversLog)(() => tables.all)
+    OneJvm.keep(sc, Some(leased.copy(plan = plan)))
     new LocalSchedulerBackend(sc.conf, this, plan.executors.head.taskSlots)
   }
 }

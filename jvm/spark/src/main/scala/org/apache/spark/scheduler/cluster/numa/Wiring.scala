@@ -29,6 +29,7 @@ import io.hearth.core.plan.{HearthKeys, HostNames, Launcher, PlanJson}
 import io.hearth.core.topology.{GpuNodes, SysTree, TaskLimits, TopologyReader}
 import io.hearth.lending.{ApplicationLending, CoreLending, LiveThreadMasks, OpenGrants}
 import io.hearth.driver._
+import io.hearth.plugin.{DriversLog, WorkListener}
 
 /**
  * Makes the parts of an application under `local-numa` and gives each what it needs of the others, of the
@@ -110,12 +111,19 @@ private[numa] class Wiring(
   private val ended = new EndedExecutors(scratch, DaemonThread.scheduled("hearth-scratch"), log)
   private val drivers =
     new DriverDirectories(() => DriversLaunch.temporaryDirectories(sc, jvm), reaper)
+  private val work = new WorkSoFar
   private val first = record()
   private val run = new KeptRun(
     root = () => runs,
     appId,
     scratch,
-    describe = state => first.copy(state = state, scratch = scratch.all ++ drivers.all),
+    submitted = RunDirectory.submitted(_, jvm.pid, jvm.startTicks),
+    describe = state =>
+      first.copy(
+        state = state,
+        scratch = scratch.all ++ drivers.all,
+        work = Option.when(state == RunState.Finished)(work.atItsEnd().toJson(Work.peakMb()))
+      ),
     reaper,
     bestEffort,
     remove
@@ -295,6 +303,7 @@ private[numa] class Wiring(
     conf.set(NumaShuffleManager.RegistryKey, scratch.roots.head.toString)
     conf.setIfMissing(SHUFFLE_MANAGER, classOf[NumaShuffleManager].getName)
     logs.attach()
+    sc.addSparkListener(new WorkListener(work))
     HearthTab.show(sc, log)(() => tables.all)
   }
 

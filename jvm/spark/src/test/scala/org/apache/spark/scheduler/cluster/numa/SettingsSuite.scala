@@ -88,7 +88,8 @@ class SettingsSuite extends AnyFunSuite {
     val set = conf("spark.hearth.plan" -> file.toString)
       .setAll(made.conf)
       .set("spark.hearth.internal.cpus", made.driver.cpus.toString + "," + PlanLease.cpus(made))
-    val fitting = new DriversPlan(set, made.master, set.getAll.toMap).fitting
+    val plans = new DriversPlan(set, made.master, set.getAll.toMap)
+    val fitting = plans.fitting
     def leased(cpus: IdSet) = Leases(
       Vector(
         LiveLease(
@@ -104,6 +105,11 @@ class SettingsSuite extends AnyFunSuite {
     assert(anew.unbound || !PlanLease.cpus(anew.plan).intersects(PlanLease.cpus(made)))
     assert(anew.plan.reasons.exists(_.because.contains("app-7 of bob")))
     assert(fitting.beside(leased(TopologyReader.load(None).cpus)).unbound)
+    assert(plans.change(Leased(made, None, unbound = false)).isEmpty)
+    val said = plans.change(Leased(made, None, unbound = true)).get
+    assert(
+      said.startsWith("The plan is now 1 unbound executor with 1 task slot in all, and was 1 bound")
+    )
     Files.delete(file)
   }
 
