@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from hearth.spark.command import Launch
+from hearth.spark.engines import explaining
 from hearth.spark.submit_args import OPTION_KEYS, Option
 
 _DRIVER_OPTIONS = "spark.driver.extraJavaOptions"
@@ -36,7 +37,7 @@ def observed(
     """
     effective = {**settings, **_given(launch.options), "spark.master": master}
     theirs = effective.get("spark.eventLog.enabled", "false").lower() == "true"
-    additions = {"spark.eventLog.enabled": "true"}
+    additions = {"spark.eventLog.enabled": "true", **explaining(effective)}
     if not theirs:
         additions["spark.eventLog.dir"] = (record / "eventlog").as_uri()
     # One plain file can be read while it grows; a form that the user chose stays.

@@ -20,7 +20,7 @@ from hearth.machine import paths
 from hearth.machine.jvm import offer
 from hearth.machine.jvm import plan as planned
 from hearth.machine.plan import BINDING, BINDING_SCOPE, PLUGINS, Plan, Reason, with_engine
-from hearth.spark import cds, command, named_files
+from hearth.spark import cds, command, engines, named_files
 from hearth.spark.conf import (
     user_deploy_mode,
     user_master,
@@ -59,11 +59,13 @@ class Occasion:
     """The purpose of a submission.
 
     dry_run: nothing of it will run. measured: missing class-data archives are made first, so that
-    the run is like all later ones; else they are made when it is over. debug: of the JVM side.
+    the run is like all later ones; else they are made when it is over. told: the driver says at
+    its end what a native engine ran. debug: of the JVM side.
     """
 
     dry_run: bool = False
     measured: bool = False
+    told: bool = False
     debug: bool = False
 
 
@@ -105,6 +107,7 @@ def _checked(
     """Return line, settings and notes for the user, with what master, engine and variables set."""
     paths.check_spark(paths.spark_home())
     _check(line, settings)
+    engines.check(line.planning.engine, line, settings, paths.spark_home())
     check_local_dirs(settings, os.environ)
     line = replace(line, planning=command.sized_by_master(line.planning, master))
     return _with_variables(*_with_engine(line, settings))
@@ -121,10 +124,14 @@ def _planned(
     plan, inherited = _plan(line, settings, occasion)
     check_application(line.application[0])
     show_plan(plan)
-    additions = _additions(line.planning, settings, plan)
+    line, of_engine = engines.with_jar(
+        line, settings, paths.spark_home(), fetch=not occasion.dry_run
+    )
+    told = engines.explaining(settings, at_end=True) if occasion.told else {}
+    additions = {**_additions(line.planning, settings, plan), **told}
     is_wired = settings.get("spark.shuffle.manager") == paths.WIRE_SHUFFLE_MANAGER
     wire = paths.wire_jar() if is_wired else None
-    jar = paths.hearth_jar() if plan.needs_jar or wire else None
+    jar = paths.hearth_jar() if plan.needs_jar or wire or told else None
     # `local[n]` starts from plain Spark's archive, which has the classes of tasks as well.
     first = jar if plan.master.startswith("local-numa") else None
     theirs = command.users_class_path(line, settings)
@@ -139,7 +146,8 @@ def _planned(
     variables, other = python_of_application(settings, os.environ)
     launch.environment.update(variables)
     notes = [*notes, other] if other and line.is_python else notes
-    launch.notes.extend([*notes, *_notes(line, plan), *([_LATER] if afterwards else [])])
+    notes = [*notes, *of_engine, *_notes(line, plan)]
+    launch.notes.extend([*notes, *([_LATER] if afterwards else [])])
     launch = replace(launch, inherited=inherited)
     return Submission(launch, settings, plan.master, plan, afterwards)
 

@@ -29,15 +29,18 @@ from hearth.cli.options import (
     from_namespace,
     json_help,
 )
-from hearth.machine import jvm
+from hearth.machine import jvm, paths
 from hearth.machine.described import machine_source
 from hearth.machine.plan import BINDING, Plan, PlanRequest, parse_conf
 from hearth.machine.slurm import slurm_job, slurm_memory
 from hearth.machine.topology import Topology
+from hearth.record.machine_settings import spark_version
 from hearth.report.terminal.plan import explained, show_plan
 from hearth.report.terminal.screen import Screen
+from hearth.spark import engines
 from hearth.spark.clusters import CLUSTERS
 from hearth.spark.clusters.files import cluster_text
+from hearth.spark.submit_args import SubmitLine
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -75,6 +78,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(options: Namespace) -> int:
     """Plan and show the plan."""
     plan_request = from_namespace(PlanRequest, options, conf=parse_conf(options.conf))
+    engine = _engine_advice(plan_request)
     if options.format in CLUSTERS:
         _show(cluster_text(plan_request, options.format, options.debug).rstrip("\n"))
         return 0
@@ -86,7 +90,7 @@ def run(options: Namespace) -> int:
     plan = jvm.call("plan", request=request, debug=options.debug)
     shown = Redaction.of(request["limits"]["conf"]).plan(plan)
     unbound = request["limits"]["conf"].get(BINDING) == "off"
-    text = _text(shown, options.format, options.explain, unbound)
+    text = _text(shown, options.format, options.explain, unbound, engine)
     _show(text)
     job = slurm_job(os.environ, os.sched_getaffinity(0)) if options.machine is None else None
     for within in (job, job and slurm_memory(os.environ, typed(plan, Plan).memory_mb)):
@@ -97,6 +101,20 @@ def run(options: Namespace) -> int:
     return 0
 
 
+def _engine_advice(request: PlanRequest) -> str | None:
+    """Return what an engine would bring to SQL on the Spark of this machine.
+
+    Raise UserError for one that this Spark cannot have. A plan for another machine says nothing of
+    either.
+    """
+    if request.machine is not None:
+        return None
+    spark = paths.spark_home()
+    engines.check(request.engine, SubmitLine(), request.conf, spark)
+    is_sql = request.workload == "sql" and engines.loaded(request.settings) is None
+    return engines.advice(spark_version(spark)) if is_sql else None
+
+
 def _show(text: str) -> None:
     print(text)
     if is_redacted([text]):
@@ -104,7 +122,9 @@ def _show(text: str) -> None:
         print(f"hearth: {what} before you use this", file=sys.stderr)
 
 
-def _text(plan: dict[str, Any], form: str, explain: str | None, unbound: bool) -> str:
+def _text(
+    plan: dict[str, Any], form: str, explain: str | None, unbound: bool, engine: str | None
+) -> str:
     if form == "json":
         return json.dumps(plan, indent=2)
     if form != "text":
@@ -114,4 +134,4 @@ def _text(plan: dict[str, Any], form: str, explain: str | None, unbound: bool) -
     machine = typed(plan["topology"], Topology)
     if explain is not None:
         return "\n".join(explained(shown, explain, machine, Screen.of()))
-    return "\n".join(show_plan(shown, machine, Screen.of(), unbound=unbound))
+    return "\n".join(show_plan(shown, machine, Screen.of(), unbound=unbound, engine=engine))

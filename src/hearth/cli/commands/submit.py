@@ -123,7 +123,7 @@ def _submit(options: SubmitCommand, side: RunSide | None) -> int:
         line, settings = with_tuned(line, settings)
     elif not options.no_kept:
         line = _with_kept_compared(line)
-    occasion = Occasion(dry_run=options.dry_run, debug=options.debug)
+    occasion = Occasion(options.dry_run, told=not options.quiet, debug=options.debug)
     show = _silent if options.quiet else shown_plan(line, settings)
     submission = prepare(line, settings, show, occasion)
     name = line.application[0] if line.application else None
