@@ -55,7 +55,7 @@ def read_plan(info: dict[str, Any]) -> list[PlanNode]:
 #: operators that it could run it does run, and of others why not.
 _RAN = re.compile(r"^Comet accelerated (\d{1,6}) out of (\d{1,6}) eligible", re.MULTILINE)
 _LEFT = re.compile(r"(\w{1,80}) +\[COMET: ([^\n]{1,1000})\]$", re.MULTILINE)
-_MOST_REASONS, _REASON_LENGTH = 50, 160
+_MOST_REASONS, _REASON_LENGTH = 50, 240
 
 
 @dataclass(frozen=True)

@@ -20,9 +20,7 @@ from hearth.record.machine_settings import spark_version
 from hearth.spark.command import users_class_path
 from hearth.spark.submit_args import Option, SubmitLine
 
-PACKAGES, REPOSITORIES, JARS, IVY = (
-    "spark.jars.packages", "spark.jars.repositories", "spark.jars", "spark.jars.ivy"
-)  # fmt: skip
+PACKAGES, JARS, IVY = "spark.jars.packages", "spark.jars", "spark.jars.ivy"
 EXPLAIN, LISTENERS = "spark.sql.extendedExplainProviders", "spark.extraListeners"
 _SAYS_AT_END = "io.hearth.sql.NativeOperators"  # in hearth's jar
 #: Longer than a large jar takes over a slow line.
@@ -30,11 +28,7 @@ _LIMIT_S = 1800
 #: Prints Hadoop's version: a program that every Spark has, and that needs none of its own.
 _NOTHING = ("--class", "org.apache.hadoop.util.VersionInfo", "spark-internal")
 #: The user's words that say from where, and by which proxy, Spark gets packages.
-_ON_THE_WAY = (
-    "--conf", "--properties-file", "--driver-java-options", "--repositories",
-)  # fmt: skip
-
-
+_ON_THE_WAY = ("--conf", "--properties-file", "--driver-java-options", "--repositories")
 #: Of the time of `hearth submit`, with `--engine comet`; a test holds it against the raw results.
 SHARE = "0.35"
 CONDITIONS = "TPC-H's 22 queries at scale 1, Spark 4.1, one JVM on 2 CPUs"

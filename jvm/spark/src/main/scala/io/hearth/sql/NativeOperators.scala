@@ -42,7 +42,7 @@ private[sql] object NativeOperators {
   private val Left = """(?m)(\w{1,80}) +\[COMET: ([^\n]{1,1000})\]$""".r
   private val Most = 50
   private val Shown = 3
-  private val Length = 160
+  private val Length = 240
 
   /** So many operators, of those that Comet could run; why it did not run others, by their names. */
   final case class Ran(native: Long, operators: Long, left: Map[String, String]) {
