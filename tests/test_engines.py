@@ -126,9 +126,7 @@ def test_a_resolved_jar_stands_behind_the_users(spark: Spark, tmp_path: Path) ->
     assert [option.value for option in line.options] == [f"mine.jar,{jar}"]
 
 
-def test_a_dry_run_names_the_package_that_the_run_would_fetch(
-    spark: Spark, tmp_path: Path
-) -> None:
+def test_a_dry_run_names_the_package_that_the_run_would_fetch(spark: Spark, tmp_path: Path) -> None:
     settings = {"spark.jars.ivy": str(tmp_path / "none")}
     typed = read_line(["--engine", "comet", "--packages", "a:b:1", "job.py"])
     line, (note,) = with_jar(typed, settings, spark("4.1.4"), fetch=False)

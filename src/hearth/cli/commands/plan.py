@@ -112,7 +112,8 @@ def _engine_advice(request: PlanRequest) -> str | None:
     spark = paths.spark_home()
     engines.check(request.engine, SubmitLine(), request.conf, spark)
     is_sql = request.workload == "sql" and engines.loaded(request.settings) is None
-    return engines.advice(spark_version(spark)) if is_sql else None
+    said = engines.advice(spark_version(spark)) if is_sql else None
+    return f"over Parquet, {said}" if said else None
 
 
 def _show(text: str) -> None:
