@@ -1,14 +1,15 @@
-"""What does hearth add to a native engine: TPC-H on Comet alone, and on Comet under hearth submit?
+"""What does a native engine bring, and hearth to it: TPC-H on Spark, on Comet, and under hearth?
 
     .venv/bin/python benchmarks/native_engines.py --scale 1 --repeat 5
 
-Spark 4.1 and Comet's jar come from tools/versions.sh. Every run is an application of its own:
-`--queries` of TPC-H, all of them `--passes` times. Arms: `comet`, Comet in `spark-submit --master
-local[*]` as a careful user sets it: its plugin and shuffle manager, a heap of 4 GB, a third of the
-memory off the heap, as many worker threads as CPUs (which Comet's tuning guide advises),
-ParallelGC, Kryo and four shuffle partitions for each CPU; `hearth`, `hearth submit --engine comet`,
-which is one JVM on few CPUs. One application before these warms the page cache, and is dropped.
-Answers must be equal in both arms. Use taskset for fewer CPUs.
+Spark 4.1 comes from tools/versions.sh, Comet's jar by `--packages`. Every run is an application of
+its own: `--queries` of TPC-H, all of them `--passes` times. Arms: `comet`, Comet in `spark-submit
+--master local[*]` as a careful user sets it: its plugin and shuffle manager, a heap of 4 GB, a
+third of the memory off the heap, as many worker threads as CPUs (which Comet's tuning guide
+advises), ParallelGC, Kryo and four shuffle partitions for each CPU; `hearth`, `hearth submit
+--engine comet`, which is one JVM on few CPUs; `submit`, the same without an engine. One application
+before these warms the page cache, and is dropped. Answers must be equal in all arms. Use taskset
+for fewer CPUs.
 """
 
 import os
@@ -17,13 +18,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from harness import Benchmark, settings
-from other_versions import comet_jar, fetched
+from other_versions import fetched
 from query_partitions import add_tpch_options, arms, data_of, one, page, written
 
 from hearth.machine.plan import ENGINES
+from hearth.spark.engines import PUBLISHED
 from hearth.workloads import tpch
 
-ARMS = ("comet", "hearth")
+ARMS = ("comet", "hearth", "submit")
 MANAGER = "org.apache.spark.sql.comet.execution.shuffle.CometShuffleManager"
 
 
@@ -40,19 +42,18 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="hearth-engines-") as folder:
         data = options.data or data_of(options.scale)
         application = written(Path(folder), data, options.scale, queries, options.passes)
-        commands = commands_of(Path(folder), application, comet_jar())
+        commands = commands_of(Path(folder), application)
         one(commands["hearth"])
         bench.measure(lambda turn: one(commands[turn.arm]))
     bench.report()
 
 
-def commands_of(folder: Path, application: Sequence[str], jar: Path) -> dict[str, list[str]]:
+def commands_of(folder: Path, application: Sequence[str]) -> dict[str, list[str]]:
     """Return the command of each arm."""
     cpus = len(os.sched_getaffinity(0))
     memory_mb = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") >> 20
-    on_path = {"spark.driver.extraClassPath": jar, "spark.executor.extraClassPath": jar}
     careful = {
-        **on_path,
+        "spark.jars.packages": PUBLISHED["comet"].coordinates["4.1"],
         "spark.plugins": ENGINES["comet"],
         "spark.shuffle.manager": MANAGER,
         "spark.driver.memory": "4g",
@@ -67,9 +68,12 @@ def commands_of(folder: Path, application: Sequence[str], jar: Path) -> dict[str
         return [*command[:-behind], *words, *application]
 
     worker_threads = f"COMET_WORKER_THREADS={cpus}"
+    alone = {"spark.hearth.neighbours": "ignore"}  # what others run changes no plan
+    loaded = ("--engine", "comet", *settings(alone))
     return {
         "comet": ["env", worker_threads, *with_more(plain["careful"], *settings(careful))],
-        "hearth": with_more(plain["submit"], "--engine", "comet", *settings(on_path)),
+        "hearth": with_more(plain["submit"], *loaded),
+        "submit": with_more(plain["submit"], *settings(alone)),
     }
 
 

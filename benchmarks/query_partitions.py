@@ -49,6 +49,7 @@ QUESTIONS = (
     ("usual-compiler", "careful"),
     ("careful", "defaults"),
     ("hearth", "comet"),
+    ("hearth", "submit"),
 )
 MEASURES = {
     "wall_s": "start to end",

@@ -42,7 +42,7 @@ from hearth.spark.submission import (
     prepare,
 )
 from planned_machines import a_plan
-from support import ROOT, Command, check_golden, program, require
+from support import ROOT, Command, a_jar, check_golden, program, require
 
 PLAN = a_plan({
     "mode": "partitioned",
@@ -211,9 +211,11 @@ def test_what_executors_are_to_be_bound_to_is_passed_on_or_refused_by_name(
     ],
 )
 def test_a_native_engine_is_loaded_beside_the_users_plugins_and_has_memory_and_shuffle(
-    hearth: Command, users: str, plugins: str
+    hearth: Command, tmp_path: Path, users: str, plugins: str
 ) -> None:
+    mine = a_jar(tmp_path / "mine.jar", "org/apache/spark/CometPlugin.class")
     words = ["submit", "--dry-run", "--engine", "comet", "--conf", f"spark.plugins={users}"]
+    words += ["--jars", str(mine)]
     words += ["--conf", "spark.sql.extensions=com.example.B, com.example.A"]
     shown = hearth(*words, "job.py").stdout.replace("\\\n", " ").split()
     last = {key: value for key, _, value in (word.partition("=") for word in shown)}

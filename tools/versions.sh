@@ -1,8 +1,8 @@
 #!/bin/sh
-# Fetches the other Sparks and Javas that the jar is for, and the native engine of its tests, for the tests
-# alone, into .cache; does nothing where they are. Prints where each is.
+# Fetches the other Sparks and Javas that the jar is for, for the tests alone, into .cache; does nothing where
+# they are. Prints where each is.
 #
-# usage: tools/versions.sh sparks|javas|engines
+# usage: tools/versions.sh sparks|javas
 #
 # Spark comes as pyspark's source package, which is unpacked and not installed. Java comes from Debian's
 # next release, with the C library that it needs: on another distribution, name yours in HEARTH_JAVAS.
@@ -12,9 +12,6 @@ sparks="4.0.5 4.1.4 4.2.1" # the newest of each supported line but the installed
 javas="21 25"
 suite=trixie
 loader=lib64/ld-linux-x86-64.so.2
-comet=comet-spark-spark4.1_2.13 # for one of `sparks`; 99 MB
-comet_version=1.2.0
-comet_sha256=5055c43dca9e8cce83c33b1ff25646d1436c94698ca48beb3475bf60843b8d37
 
 fail() {
     printf 'versions: %s\n' "$*" >&2
@@ -85,27 +82,11 @@ patched() {
     "$1/bin/java" -Xshare:dump >/dev/null 2>&1 || fail "the Java in $1 does not start"
 }
 
-# From Maven Central, or the mirror that HEARTH_MAVEN names.
-comet() {
-    jar=.cache/engines/$comet-$comet_version.jar
-    if [ ! -f "$jar" ]; then
-        mkdir -p .cache/engines
-        from=${HEARTH_MAVEN:-https://repo1.maven.org/maven2}
-        .venv/bin/python -c 'import sys, urllib.request; urllib.request.urlretrieve(*sys.argv[1:])' \
-            "$from/org/apache/datafusion/$comet/$comet_version/${jar##*/}" "$jar.part" 2>/dev/null ||
-            fail "$comet $comet_version could not be fetched from $from"
-        echo "$comet_sha256  $jar.part" | sha256sum --check --status || fail "$jar.part is not what was expected"
-        mv "$jar.part" "$jar"
-    fi
-    echo "$PWD/$jar"
-}
-
 mkdir -p .cache
 exec 9>.cache/versions.lock # one at a time: a test waits here for what was begun before it
 flock 9
 case ${1:-} in
 sparks) for version in $sparks; do spark "$version"; done ;;
 javas) for version in $javas; do java "$version"; done ;;
-engines) comet ;;
-*) fail "usage: tools/versions.sh sparks|javas|engines" ;;
+*) fail "usage: tools/versions.sh sparks|javas" ;;
 esac

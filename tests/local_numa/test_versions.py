@@ -5,15 +5,19 @@ them; HEARTH_JAVAS names further JAVA_HOMEs, separated by colons.
 """
 
 import os
+import re
 import subprocess
 from pathlib import Path
 
 import pytest
 from application import APPS, BIN, Outcome, Site, assert_shuffle_read_from_files, ui_rows
 
+from hearth.base.errors import UserError
+from hearth.cli.options import read_line
 from hearth.machine.paths import hearth_jar, spark_home
+from hearth.spark import engines
 from hearth.spark.cds import driver_flags
-from support import ROOT, require
+from support import ROOT, confs, require, says
 
 pytestmark = pytest.mark.spark
 
@@ -83,12 +87,39 @@ def elsewhere(
     return on_spark(site, name) if kind == "spark" else on_java(site, name, monkeypatch)
 
 
+#: Where Spark keeps what it resolves, for all tests.
+IVY = {"spark.jars.ivy": str(ROOT / ".cache" / "engines")}
+WITH_COMET = ["--engine", "comet", *confs(IVY)]
+
+
 @pytest.fixture
-def comet(site: Site) -> dict[str, str]:
-    """Settings with which a site's Spark finds Comet."""
-    on_spark(site, COMETS)
-    (jar,) = fetched("engines")
-    return {"spark.driver.extraClassPath": str(jar), "spark.executor.extraClassPath": str(jar)}
+def comet(site: Site) -> list[str]:
+    """The words with which a site's Spark has Comet, which Maven Central gives once."""
+    home = on_spark(site, COMETS).spark_home
+    assert home is not None
+    mirror = os.environ.get("HEARTH_MAVEN")
+    words = [*WITH_COMET, *(["--repositories", mirror] if mirror else [])]
+    try:
+        engines.with_jar(read_line([*words, "job.py"]), IVY, home, fetch=True)
+    except UserError as problem:
+        require("engines", str(problem))
+    return words
+
+
+def test_where_no_repository_gives_the_engine_one_line_says_what_to_do(
+    site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = on_spark(site, COMETS).spark_home
+    assert home is not None
+    nowhere = "-Dhttps.proxyHost=127.0.0.1 -Dhttps.proxyPort=9"
+    monkeypatch.setenv("SPARK_SUBMIT_OPTS", nowhere)
+    empty = {"spark.jars.ivy": str(tmp_path / "ivy")}
+    line = read_line(["--engine", "comet", *confs(empty), "job.py"])
+    with pytest.raises(UserError) as refused:
+        engines.with_jar(line, empty, home, fetch=True)
+    said = str(refused.value)
+    assert says(said, "could not be fetched … Connection refused … --repositories … --jars FILE")
+    assert "\n" not in said
 
 
 def version_of(home: Path) -> str:
@@ -120,12 +151,11 @@ def test_hearth_submit_runs_a_query_on_bound_executors_of_another_spark(other_sp
 
 
 def test_comet_runs_a_query_in_bound_executors_with_its_threads_and_its_memory(
-    site: Site, comet: dict[str, str]
+    site: Site, comet: list[str]
 ) -> None:
-    confs = [word for key, value in comet.items() for word in ("--conf", f"{key}={value}")]
-    words = ["--engine", "comet", *FIXED, "--conf", "spark.hearth.classDataArchive=false"]
+    words = [*comet, *FIXED, "--conf", "spark.hearth.classDataArchive=false"]
     words += ["--conf", "spark.sql.extensions=com.example.Users"]
-    outcome = site.hearth("submit", *words, *confs, str(APPS / "comet.py"), str(site.root / "data"))
+    outcome = site.hearth("submit", *words, str(APPS / "comet.py"), str(site.root / "data"))
     report = outcome.report
     assert report["spark"] == version_of(site.spark_home or spark_home())
     ran = {"CometHashAggregate", "CometExchange", "CometSortMergeJoin"}
@@ -148,6 +178,10 @@ def test_comet_runs_a_query_in_bound_executors_with_its_threads_and_its_memory(
         assert bound >= 0.99 * sum(executor["memory"].values())
         assert {p for p in executor["memory"] if ":" in p} == {f"bind:{n}" for n in nodes}
     assert sorted(next(iter(e["threads"]))[1] for e in report["executors"]) == planned
+    (said,) = [line for line in site.log.splitlines() if line.startswith("hearth: Comet ran ")]
+    ran, of = map(int, re.findall(r"\d+", said)[:2])
+    assert 6 <= ran <= of, "what it says of itself, without the run by Spark"
+    assert ":: loading settings" not in site.log, "no repository is asked again"
 
 
 def test_hearth_submit_runs_a_query_on_a_bound_executor_on_another_java(other_java: Site) -> None:

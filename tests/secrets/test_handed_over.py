@@ -5,13 +5,16 @@ import signal
 import subprocess
 import sys
 import time
+import zipfile
 from pathlib import Path
 
 import pytest
 
 from hearth.machine.paths import spark_home
-from hearth.spark.run_files import write_plan
+from hearth.spark.command import Launch
+from hearth.spark.run_files import handed_over, write_plan
 from hearth.spark.saved_configs import keep_tuned
+from hearth.spark.submit_args import Option, SubmitLine
 from support import Command, eventually, program
 
 MARK = "c4n4ry"
@@ -64,6 +67,23 @@ def test_java_options_of_private_files_go_with_the_application(
         assert {file.stat().st_mode & 0o777 for file in files} == {0o600}
         process.send_signal(end)
     eventually("its files are gone", lambda: not any(parent.iterdir()))
+
+
+def test_a_spark_that_takes_one_properties_file_gets_the_users_and_the_private_settings_in_it(
+    tmp_path: Path,
+) -> None:
+    """Spark 4.0 and 4.1: their launcher does not know --extra-properties-file."""
+    (tmp_path / "jars").mkdir()
+    with zipfile.ZipFile(tmp_path / "jars" / "spark-launcher_2.13-4.1.4.jar", "w") as jar:
+        jar.writestr("org/apache/spark/launcher/SparkSubmitOptionParser.class", "--conf")
+    (tmp_path / "mine.conf").write_text("spark.a 1\nspark.executor.extraJavaOptions -Xss1m\n")
+    named = Option("--properties-file", str(tmp_path / "mine.conf"))
+    given = [named, Option("--conf", "spark.executor.extraJavaOptions=-Xss1m -Xlog")]
+    launch = Launch(tmp_path / "bin" / "spark-submit", given, [], {}, [])
+    name, file = handed_over(launch, SubmitLine(options=(named,)), tmp_path / "state").command[1:]
+    assert name == "--properties-file"
+    lines = Path(file).read_text().splitlines()
+    assert lines == ["spark.a=1", "spark.executor.extraJavaOptions=-Xss1m -Xlog"]
 
 
 def test_what_a_killed_guardian_left_is_removed_by_a_later_run(tmp_path: Path) -> None:

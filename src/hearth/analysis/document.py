@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from typing import Annotated, Literal, NamedTuple
 
 from hearth.base.absent import Absent, Measured
-from hearth.base.limits import Amount, Count, Limits, NonEmpty, OneOf, Positive, Share
+from hearth.base.codec import LEFT_OUT
+from hearth.base.limits import Amount, Count, Limits, NonEmpty, OneOf, Positive, Share, Text
 from hearth.record.schema import ProbeStatus, Setting, Warned
 
 SCHEMA = "hearth/analysis/1"
@@ -245,6 +246,17 @@ class Sql:
     completed_s: float | None
     #: its last physical plan from the root down; at most 300 operators
     plan: list[PlanOperator] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class EngineUse:
+    """How many operators of all queries a native engine ran, of those that it could run."""
+
+    engine: Text
+    native: Count
+    operators: Count
+    #: why not others, by their names, the most frequent first; at most ten
+    left: dict[str, str]
 
 
 @dataclass(frozen=True)
@@ -520,3 +532,5 @@ class Analysis:
     findings: list[Finding] = field(default_factory=list)
     flame: Measured[Flame] = field(default_factory=lambda: NOT_ASKED)
     phases: Measured[Phases] = field(default_factory=lambda: Absent("not derived"))
+    #: where a native engine says what it ran
+    engine: EngineUse | None = field(default=None, metadata=LEFT_OUT)

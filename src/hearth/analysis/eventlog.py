@@ -16,7 +16,14 @@ import orjson
 from hearth.analysis.coverage import Coverage
 from hearth.analysis.event_checks import LATEST_MS, maybe, moment, text, whole
 from hearth.analysis.logfile import MOST_BYTES, LineSource, event_log_parts
-from hearth.analysis.sqlplan import PlanNode, driver_values, read_plan, stage_values
+from hearth.analysis.sqlplan import (
+    Accelerated,
+    PlanNode,
+    accelerated,
+    driver_values,
+    read_plan,
+    stage_values,
+)
 from hearth.analysis.stages import StageTally, TaskSums, check_task
 from hearth.analysis.taskrows import TaskRows
 from hearth.base.sizes import counted
@@ -82,6 +89,7 @@ class LoggedSql:
     description: str
     completed_ms: int | None = None
     plan: list[PlanNode] = field(default_factory=list)
+    accelerated: Accelerated | None = None
 
 
 @dataclass
@@ -432,14 +440,16 @@ class _Reader:
         description, submitted_ms = text(event, "description"), moment(event, "time")
         info = event.get("sparkPlanInfo")
         plan = [] if info is None else read_plan(info)
-        self.log.sql[whole(event, "executionId")] = LoggedSql(submitted_ms, description, plan=plan)
+        self.log.sql[whole(event, "executionId")] = LoggedSql(
+            submitted_ms, description, plan=plan, accelerated=accelerated(event)
+        )
         _drop_oldest(self.log.sql, MOST_SQL)
 
     def _sql_plan(self, event: dict[str, Any]) -> None:
         execution = self.log.sql.get(whole(event, "executionId"))
         plan = read_plan(event["sparkPlanInfo"])
         if execution is not None:
-            execution.plan = plan
+            execution.plan, execution.accelerated = plan, accelerated(event)
 
     def _sql_values(self, event: dict[str, Any]) -> None:
         self._count(driver_values(event))

@@ -57,7 +57,7 @@ _PLANNING: dict[str, dict[str, Any]] = {
     },
     "--engine": {
         "choices": tuple(ENGINES),
-        "help": "use this native engine: sets spark.plugins; its jar must be on the class path",
+        "help": "run SQL on this native engine; its jar is fetched unless you name one",
     },
     "--hosts": {
         "choices": ("node", "machine"),

@@ -59,7 +59,7 @@ def user_settings(
     line: SubmitLine, spark_home: Path, environment: Mapping[str, str]
 ) -> dict[str, str]:
     """Return what spark-defaults.conf, the properties files, `--conf` and the options set."""
-    settings = _of_files(line, spark_home, environment)
+    settings = file_settings(line, spark_home, environment)
     confs = [option.value or "" for option in line.options if option.name == "--conf"]
     settings.update(parse_conf(confs))
     for option in line.options:
@@ -70,7 +70,9 @@ def user_settings(
     return {key: value for key, value in settings.items() if key.startswith("spark.")}
 
 
-def _of_files(line: SubmitLine, spark_home: Path, environment: Mapping[str, str]) -> dict[str, str]:
+def file_settings(
+    line: SubmitLine, spark_home: Path, environment: Mapping[str, str]
+) -> dict[str, str]:
     """Return the defaults, overridden by the properties file, then by each of the extra ones."""
     chosen = line.last("--properties-file")
     files: list[tuple[Path, str]] = []

@@ -7,7 +7,8 @@ killed too, the next run removes what is an hour old: the files are read when Sp
 
 JVM options of the user's files are passed on in files, because every user can read a command line:
 the driver's in an argument file of the JVM (`@file`, java(1)), those of executors in a properties
-file after the user's own (`--extra-properties-file`), which only `--conf` overrides.
+file after the user's own (`--extra-properties-file`, in one with them before Spark 4.2), which only
+`--conf` overrides.
 
 The driver reads its plan from a file named by `spark.hearth.plan`. The file's name is a hash of its
 content, so a dry run prints exactly the command that runs, a plan takes one file however often it
@@ -36,6 +37,7 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile, ZipFile
 
 from hearth.base.errors import UserError
 from hearth.base.private_files import private_directory, write_private
@@ -43,9 +45,12 @@ from hearth.base.processes import start_guardian
 from hearth.base.temporary import working_directory
 from hearth.spark import driver_log
 from hearth.spark.command import Launch
-from hearth.spark.conf import DRIVER_OPTIONS
+from hearth.spark.conf import DRIVER_OPTIONS, file_settings
 from hearth.spark.submit_args import Option, SubmitLine
 
+_EXTRA = "--extra-properties-file"
+_FILES = ("--properties-file", _EXTRA, "--load-spark-defaults")
+_PARSER = "org/apache/spark/launcher/SparkSubmitOptionParser.class"
 _PLAIN = re.compile(r"[A-Za-z0-9_./+=@-]+")
 
 
@@ -143,9 +148,38 @@ def handed_over(launch: Launch, line: SubmitLine, state: Path) -> Launch:
             private[key] = value
         else:
             options.append(option)
-    if private:
-        options.append(Option("--extra-properties-file", str(_properties(private, folder))))
+    if private or line.has(_EXTRA):
+        options = _with_properties(
+            options, private, line, launch.spark_submit.parent.parent, folder
+        )
     return replace(launch, options=options)
+
+
+def _with_properties(
+    options: list[Option],
+    private: Mapping[str, str],
+    line: SubmitLine,
+    spark: Path,
+    folder: Callable[[], Path],
+) -> list[Option]:
+    """Return the options with a file of these settings behind the user's own files.
+
+    Spark 4.0 and 4.1 take one file only: there it holds what the user's files set too.
+    """
+    if _takes_extra_files(spark):
+        extra = [Option(_EXTRA, str(_properties(private, folder)))] if private else []
+        return [*options, *extra]
+    settings = {**file_settings(line, spark, os.environ), **private}
+    others = [option for option in options if option.name not in _FILES]
+    return [*others, Option("--properties-file", str(_properties(settings, folder)))]
+
+
+def _takes_extra_files(spark: Path) -> bool:
+    """Return whether this Spark's launcher knows the option."""
+    for jar in (spark / "jars").glob("spark-launcher_*.jar"):
+        with contextlib.suppress(OSError, KeyError, BadZipFile), ZipFile(jar) as file:
+            return _EXTRA.encode() in file.read(_PARSER)
+    return True
 
 
 def private_properties(settings: Mapping[str, str], state: Path) -> Path:

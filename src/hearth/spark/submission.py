@@ -20,7 +20,7 @@ from hearth.machine import paths
 from hearth.machine.jvm import offer
 from hearth.machine.jvm import plan as planned
 from hearth.machine.plan import BINDING, BINDING_SCOPE, PLUGINS, Plan, Reason, with_engine
-from hearth.spark import cds, command, driver_log, named_files
+from hearth.spark import cds, command, driver_log, engines, named_files
 from hearth.spark.conf import (
     user_deploy_mode,
     user_master,
@@ -60,12 +60,14 @@ class Occasion:
     """The purpose of a submission.
 
     dry_run: nothing of it will run. measured: missing class-data archives are made first, so that
-    the run is like all later ones; else they are made when it is over. debug: of the JVM side. log:
-    the level that the user wants of the driver's log; quiet: whether only errors are to be seen.
+    the run is like all later ones; else they are made when it is over. told: the driver says at
+    its end what a native engine ran. debug: of the JVM side. log: the level that the user wants of
+    the driver's log; quiet: whether only errors are to be seen.
     """
 
     dry_run: bool = False
     measured: bool = False
+    told: bool = False
     log: str | None = None
     quiet: bool = False
     debug: bool = False
@@ -112,6 +114,7 @@ def _checked(
     """Return line, settings and notes for the user, with what master, engine and variables set."""
     paths.check_spark(paths.spark_home())
     _check(line, settings)
+    engines.check(line.planning.engine, line, settings, paths.spark_home())
     check_local_dirs(settings, os.environ)
     line = replace(line, planning=command.sized_by_master(line.planning, master))
     return _with_variables(*_with_engine(line, settings))
@@ -129,7 +132,11 @@ def _planned(
     plan, inherited = _plan(line, settings, occasion)
     check_application(line.application[0])
     show_plan(plan)
-    additions = _additions(line.planning, settings, plan)
+    line, of_engine = engines.with_jar(
+        line, settings, paths.spark_home(), fetch=not occasion.dry_run
+    )
+    told = engines.explaining(settings, at_end=True) if occasion.told else {}
+    additions = {**_additions(line.planning, settings, plan), **told}
     is_wired = settings.get("spark.shuffle.manager") == paths.WIRE_SHUFFLE_MANAGER
     wire = paths.wire_jar() if is_wired else None
     jar = paths.hearth_jar()
@@ -148,8 +155,9 @@ def _planned(
     variables, other = python_of_application(settings, os.environ)
     launch.environment.update(variables)
     notes = [*notes, other] if other and line.is_python else notes
+    notes = [*notes, *of_engine, *_notes(line, plan)]
     later = [_LATER] if afterwards and cds.is_news(paths.spark_home(), first) else []
-    launch.notes.extend([*notes, *_notes(line, plan), *later])
+    launch.notes.extend([*notes, *later])
     launch = replace(launch, inherited=inherited)
     return Submission(launch, settings, plan.master, plan, afterwards)
 

@@ -30,15 +30,18 @@ from hearth.cli.options import (
     from_namespace,
     json_help,
 )
-from hearth.machine import jvm
+from hearth.machine import jvm, paths
 from hearth.machine.described import machine_source
 from hearth.machine.plan import BINDING, Plan, PlanRequest, parse_conf
 from hearth.machine.slurm import slurm_job, slurm_memory
 from hearth.machine.topology import Topology
+from hearth.record.machine_settings import spark_version
 from hearth.report.terminal.plan import explained, show_plan
 from hearth.report.terminal.screen import Screen
+from hearth.spark import engines
 from hearth.spark.clusters import CLUSTERS
 from hearth.spark.clusters.files import cluster_text
+from hearth.spark.submit_args import SubmitLine
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -76,6 +79,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(options: Namespace) -> int:
     """Plan and show the plan."""
     plan_request = from_namespace(PlanRequest, options, conf=parse_conf(options.conf))
+    engine = _engine_advice(plan_request)
     if options.format in CLUSTERS:
         _show(cluster_text(plan_request, options.format, options.debug).rstrip("\n"))
         return 0
@@ -91,7 +95,7 @@ def run(options: Namespace) -> int:
         print_document(shown)
         _warn_of_redaction(json.dumps(shown))
     else:
-        _show(_text(shown, options.format, options.explain, unbound))
+        _show(_text(shown, options.format, options.explain, unbound, engine))
     job = slurm_job(os.environ, os.sched_getaffinity(0)) if options.machine is None else None
     for within in (job, job and slurm_memory(os.environ, typed(plan, Plan).memory_mb)):
         if within is not None:
@@ -99,6 +103,21 @@ def run(options: Namespace) -> int:
     if options.bind == "none" and plan["mode"] != "native":
         print("hearth: --bind none: executors have these sizes and run anywhere", file=sys.stderr)
     return 0
+
+
+def _engine_advice(request: PlanRequest) -> str | None:
+    """Return what an engine would bring to SQL on the Spark of this machine.
+
+    Raise UserError for one that this Spark cannot have. A plan for another machine says nothing of
+    either.
+    """
+    if request.machine is not None:
+        return None
+    spark = paths.spark_home()
+    engines.check(request.engine, SubmitLine(), request.conf, spark)
+    is_sql = request.workload == "sql" and engines.loaded(request.settings) is None
+    said = engines.advice(spark_version(spark)) if is_sql else None
+    return f"over Parquet, {said}" if said else None
 
 
 def _show(text: str) -> None:
@@ -112,7 +131,9 @@ def _warn_of_redaction(text: str) -> None:
         print(f"hearth: {what} before you use this", file=sys.stderr)
 
 
-def _text(plan: dict[str, Any], form: str, explain: str | None, unbound: bool) -> str:
+def _text(
+    plan: dict[str, Any], form: str, explain: str | None, unbound: bool, engine: str | None
+) -> str:
     if form != "text":
         return str(plan["text"]).rstrip("\n")
 
@@ -120,4 +141,4 @@ def _text(plan: dict[str, Any], form: str, explain: str | None, unbound: bool) -
     machine = typed(plan["topology"], Topology)
     if explain is not None:
         return "\n".join(explained(shown, explain, machine, Screen.of()))
-    return "\n".join(show_plan(shown, machine, Screen.of(), unbound=unbound))
+    return "\n".join(show_plan(shown, machine, Screen.of(), unbound=unbound, engine=engine))

@@ -137,7 +137,10 @@ def _submit(options: SubmitCommand, side: RunSide | None) -> int:
         line, settings = with_tuned(line, settings)
     elif not options.no_kept:
         line = _with_kept_compared(line, quiet=options.quiet)
-    occasion = Occasion(options.dry_run, debug=options.debug, log=options.log, quiet=options.quiet)
+    occasion = Occasion(
+        options.dry_run, told=not options.quiet, debug=options.debug,
+        log=options.log, quiet=options.quiet,
+    )  # fmt: skip
     show = _silent if options.quiet else shown_plan(line, settings)
     submission = prepare(line, settings, show, occasion)
     name = line.application[0] if line.application else None

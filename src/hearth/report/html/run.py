@@ -18,6 +18,7 @@ from hearth.analysis.document import (
     Times,
     Totals,
 )
+from hearth.analysis.native import engine_words
 from hearth.base.absent import Absent, Measured, known
 from hearth.base.durations import show_moment
 from hearth.base.ids import parse_ids
@@ -194,7 +195,9 @@ def verdict(run: Analysis) -> str:
 
 def _facts(run: Analysis) -> list[tuple[str, str]]:
     record, totals = run.record, run.totals
+    engine = engine_words(run)
     return [
+        *([("native engine", engine)] if engine else []),
         ("master", record.master or "-"),
         ("executors", _count_of(run.executors)),
         ("tasks", "-" if isinstance(totals, Absent) else f"{totals.tasks:,}"),

@@ -4,7 +4,8 @@ native: `local[*]` with the user's own settings. plan: what `hearth submit` does
 plan's executors, not bound. balanced: unbound, with the kernel's automatic NUMA balancing on
 (kernel.numa_balancing of sysctl/kernel.rst). bound: the plan's executors, bound. package: the same,
 each to all CPUs of a package and the memory of its nodes. docker: as bound, each in a container
-whose cpuset binds it (Kyong 2017). tuned: what `hearth tune` found best. as-is: the plan, on the
+whose cpuset binds it (Kyong 2017). tuned: what `hearth tune` found best. The name of a native
+engine: the plan, with that engine, which the other arms then do without. as-is: the plan, on the
 machine as it is. fixed:NAME: the same, with what the doctor would change for this finding changed.
 """
 
@@ -73,7 +74,7 @@ class Arm:
     @property
     def runs_as_one_jvm(self) -> bool:
         """Whether the arm is one JVM whatever the plan."""
-        return self.name in WITHOUT_EXECUTORS or self.name == AS_IS or self.fix is not None
+        return self.name in (*WITHOUT_EXECUTORS, *ENGINES, AS_IS) or self.fix is not None
 
     @property
     def is_planned(self) -> bool:
@@ -89,11 +90,8 @@ def arms_named(
     tuned: makes the arm of that name.
     """
     for name in names:
-        if name in ENGINES:
-            how = f"use --engine {name}"
-            raise UserError(f"--arms: '{name}' is an engine, which all arms load together: {how}")
-        if name not in NAMES:
-            known = ", ".join([*NAMES, AS_IS, f"{FIXED}NAME of a finding"])
+        if name not in (*NAMES, *ENGINES):
+            known = ", ".join([*NAMES, *ENGINES, AS_IS, f"{FIXED}NAME of a finding"])
             raise UserError(f"--arms: '{name}' is not an arm: use {known}")
     if len(set(names)) < len(names) or len(names) < 2:
         raise UserError(f"--arms: '{','.join(names)}' needs two arms or more, each once")
@@ -158,6 +156,8 @@ def _arm(name: str, names: list[str], setting: Path) -> Arm:
         return Arm(name, ("--docker",), skipped=no_docker())
     if name == "package":
         return Arm(name, ("--bind", "package"))
+    if name in ENGINES:
+        return Arm(name, ("--engine", name))
     if name == "balanced":
         reason = cannot_switch(setting)
         return Arm(name, UNBOUND, balancing="1", skipped=reason)
