@@ -2,7 +2,9 @@
 
 import functools
 import hashlib
+import os
 import re
+import shlex
 import subprocess
 import urllib.request
 import xml.etree.ElementTree as ET
@@ -17,10 +19,11 @@ import pytest
 import yaml
 
 from hearth.base.ids import parse_ids
+from hearth.base.sizes import show_mb
 from hearth.machine import jvm, paths
 from hearth.machine.plan import PlanRequest
-from hearth.spark.clusters.files import cluster_text
-from support import ROOT, require
+from hearth.spark.clusters.files import cluster_text, job_text
+from support import ROOT, Command, command, require
 
 BIG = "2 sockets, 4 nodes of 128 GB, 6 cores x 8 threads"
 TWO = "2 packages, 2 nodes of 256 GB, 32 cores x 2 threads, l3 of 4 cores"
@@ -320,3 +323,58 @@ def test_all_memory_that_an_executor_asks_for_is_printed_and_counted(cluster: st
         assert int(limits["yarn.scheduler.maximum-allocation-mb"]) >= asked
         all_mb = int(limits["yarn.nodemanager.resource.memory-mb"])
         assert all_mb - int(printed["spark.executor.instances"]) * asked >= (4 + 6) << 10
+
+
+def test_a_part_of_a_machine_is_a_job_of_its_cpus_and_of_memory_that_the_plan_takes_a_part_of(
+    hearth: Command, tmp_path: Path
+) -> None:
+    options = ("--executors", "1", "--cores", "1", "--memory", "600m", "--conf", "spark.x=a b")
+    printed = hearth("plan", "--format", "sbatch", "--machine", SMALL, *options).stdout
+    first, *_, last = printed.splitlines()
+    assert first == "#!/bin/bash"
+    asked = re.findall(r"^#SBATCH (\S+)$", printed, re.MULTILINE)
+    assert asked[:3] == ["--nodes=1", "--ntasks=1", "--cpus-per-task=1"]
+    assert last.startswith("exec hearth submit --executors 1 ") and last.endswith(' "$@"')
+    memory_mb = re.fullmatch(r"--mem=(\d+)M", asked[3])
+    assert memory_mb is not None
+
+    # What Slurm then sets makes the same plan there, whatever the machine is like.
+    job = tmp_path / "job.sh"
+    job.write_text(printed.replace("exec hearth", f"exec {shlex.join(command())}"))
+    given = {
+        "SLURM_JOB_ID": "7",
+        "SLURM_CPUS_ON_NODE": "1",
+        "SLURM_MEM_PER_NODE": memory_mb[1],
+        "HEARTH_STATE": str(tmp_path / "state"),
+    }
+    words = ["bash", str(job), "--dry-run", "x.py"]
+    environment = {**os.environ, **given}
+    ran = subprocess.run(words, cwd=tmp_path, env=environment, capture_output=True, text=True,
+                         timeout=400, check=False)  # fmt: skip
+    assert ran.returncode == 0, ran.stderr
+    assert "--conf 'spark.x=a b'" in ran.stdout
+    assert f"SLURM_MEM_PER_NODE = {show_mb(int(memory_mb[1]))}" in ran.stderr
+
+
+def test_a_whole_machine_is_a_job_that_is_alone_on_its_node() -> None:
+    asked = re.findall(r"^#SBATCH (\S+)$", job_text(PlanRequest(BIG), "sbatch"), re.MULTILINE)
+    assert asked == ["--nodes=1", "--ntasks=1", "--exclusive", "--mem=0"]
+
+
+@pytest.mark.parametrize("machine", [BIG, SMALL])
+def test_sparks_operator_gets_the_executors_that_kubernetes_gets(machine: str) -> None:
+    conf = {"spark.x": "it's: #1"}
+    found = yaml.safe_load(job_text(PlanRequest(machine, conf=conf), "sparkapp"))
+    assert (found["apiVersion"], found["kind"]) == ("spark.apache.org/v1", "SparkApplication")
+    settings = found["spec"]["sparkConf"]
+    kubernetes = files(machine, "kubernetes")
+    beside = {"spark.kubernetes.container.image", "spark.x",
+              "spark.kubernetes.authenticate.driver.serviceAccountName"}  # fmt: skip
+    others = {key: value for key, value in settings.items() if key not in beside}
+    template = "spark.kubernetes.executor.podTemplateFile"
+    assert {**others, template: "executor.yaml"} == defaults(kubernetes)
+    assert settings["spark.x"] == "it's: #1"
+    version = found["spec"]["runtimeVersions"]["sparkVersion"]
+    assert settings["spark.kubernetes.container.image"] == f"apache/spark:{version}-python3"
+    (container,) = found["spec"]["executorSpec"]["podTemplateSpec"]["spec"]["containers"]
+    assert container == yaml.safe_load(kubernetes["executor.yaml"])["spec"]["containers"][0]

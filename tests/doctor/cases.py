@@ -24,11 +24,16 @@ from hearth.machine.topology import TaskLimit
 
 
 class Case(NamedTuple):
-    """harm: whether the finding does harm; others are advice."""
+    """harm, note: what the finding is; others are advice."""
 
     right: Given
     wrong: Given
     harm: bool = False
+    note: bool = False
+
+    @property
+    def severity(self) -> str:
+        return "harm" if self.harm else "note" if self.note else "advice"
 
 
 CPU = "sys/devices/system/cpu"
@@ -38,7 +43,7 @@ CLOCK = "sys/devices/system/clocksource/clocksource0"
 HUGE = "sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages"
 VM, KERNEL = "proc/sys/vm", "proc/sys/kernel"
 MEMINFO = "proc/meminfo"
-MAPS, THREADS = f"{VM}/max_map_count", f"{KERNEL}/threads-max"
+MAPS = f"{VM}/max_map_count"
 HOST = f"{KERNEL}/hostname"
 ROOT_MOUNT = ("/", "ext4", "rw,relatime")
 SHM = ("/dev/shm", "tmpfs", "rw")
@@ -71,13 +76,6 @@ def virtual(cpus: int) -> Given:
 
 def status(rights: str) -> Given:
     return files(f"proc/self/status = Name:\tx\nCapEff:\t{rights}\nSeccomp:\t2\n")
-
-
-def prefetchers(bits: int) -> Given:
-    """Bits of the register 0x1A4."""
-    cpuinfo = "processor\t: 0\nvendor_id\t: GenuineIntel\n"
-    register = bytes(0x1A4) + bits.to_bytes(8, "little")
-    return Given({"proc/cpuinfo": cpuinfo, "dev/cpu/0/msr": register})
 
 
 def memory(**kilobytes: int) -> str:
@@ -113,6 +111,22 @@ def cores(*kinds: str | None, efficient: bool = False) -> Given:
     return Given(topology={"cores": alike})
 
 
+def controllers(line: str, java: str = "17.0.15") -> Given:
+    """What /proc/cgroups lists besides the CPUs; the memory controller is on."""
+    listed = {"proc/cgroups": f"#subsys_name hierarchy num_cgroups enabled\ncpu 0 9 1\n{line}\n"}
+    on = {"sys/fs/cgroup/a/cgroup.controllers": "cpu memory pids"}
+    return Given({**GROUP, **on, **listed}, user={"java_version": java})
+
+
+def versions(java: str, spark: str) -> Given:
+    return Given(user={"java_version": java, "spark_version": spark})
+
+
+def compact(java: str) -> Given:
+    options = conf({EXECUTOR: "-XX:+UseCompactObjectHeaders"})
+    return replace(options, user={**options.user, "java_version": java})
+
+
 SERIAL = {"JAVA_TOOL_OPTIONS": "-XX:+UseSerialGC"}
 COLLECTED_ALONE = replace(conf(**SERIAL), plan=executors(task_slots=1))
 OFF_HEAP = {"spark.memory.offHeap.enabled": "true"}
@@ -146,19 +160,7 @@ CASES = {
         harm=True,
     ),
     "dirty-pages": Case(dirty(24), dirty(1024)),
-    "uneven-nodes": Case(Given(), Given(topology=SMALL_NODE)),
-    "node-without-memory": Case(Given(), Given(topology=nodes({"memory_bytes": 0}, {}))),
-    "memory-only-nodes": Case(
-        Given(),
-        Given(
-            topology={"allowed": replace(ALLOWED, nodes="0-1,8")},
-            plan=executors(memory_nodes="0,8"),
-        ),
-    ),
-    "memory-throttle": Case(
-        Given({**GROUP, "sys/fs/cgroup/a/memory.high": "max"}),
-        Given({**GROUP, "sys/fs/cgroup/a/memory.high": "1073741824"}),
-    ),
+    "uneven-nodes": Case(Given(), Given(topology=SMALL_NODE), note=True),
     "past-kills": Case(
         files("proc/vmstat = oom_kill 0\n"),
         Given({**GROUP, "proc/vmstat": "oom_kill 3\n",
@@ -178,14 +180,13 @@ CASES = {
         files(f"{CPU}/present = 0-7", f"{CPU}/online = 0-5"),
     ),
     "cpu-quota": Case(Given(GROUP, topology=ALONE), Given()),
-    "hidden-topology": Case(virtual(1), virtual(96)),
+    "hidden-topology": Case(virtual(1), virtual(96), note=True),
     "stolen-time": Case(
         files("proc/stat = cpu 100000 0 0 900000 0 0 0 1 0 0\n"),
         files("proc/stat = cpu 100000 0 0 900000 0 0 0 50000 0 0\n"),
     ),
     "clock-source": Case(clock("tsc"), clock("hpet")),
-    "core-kinds": Case(cores("cpu_core"), cores("cpu_core", "cpu_atom")),
-    "prefetchers": Case(prefetchers(4), prefetchers(0)),
+    "core-kinds": Case(cores("cpu_core"), cores("cpu_core", "cpu_atom"), note=True),
     "open-files": Case(
         limit("Max open files", "1024", "1048576"),
         limit("Max open files", "1024", "2048"),
@@ -194,10 +195,6 @@ CASES = {
     "processes": Case(limit("Max processes", "unlimited"), limit("Max processes", "2048")),
     "group-tasks": Case(tasks(9000), tasks(256), harm=True),
     "memory-maps": Case(files(f"{MAPS} = 262144"), files(f"{MAPS} = 65530")),
-    "threads-max": Case(files(f"{THREADS} = 192730"), files(f"{THREADS} = 9000")),
-    "file-size": Case(
-        limit("Max file size", "unlimited"), limit("Max file size", "1000"), harm=True
-    ),
     "address-space": Case(
         limit("Max address space", "unlimited"), limit("Max address space", "1000"), harm=True
     ),
@@ -217,18 +214,17 @@ CASES = {
     ),
     "refused-binding": Case(status("000001ffffffffff"), status("00000000a80425fb")),
     "hidden-limits": Case(MOUNTED, UNSEEN),
+    "unseen-by-java": Case(controllers("memory 0 9 1"), controllers("pids 0 9 1")),
     "host-name": Case(files(f"{HOST} = big-box"), files(f"{HOST} = big_box"), harm=True),
     "host-resolves": Case(
         files(f"{HOST} = big-box"),
         files(f"{HOST} = big-box", user={"resolve": lambda name: []}),
         harm=True,
     ),
-    "loopback-down": Case(
-        files("sys/class/net/lo/flags = 0x9"), files("sys/class/net/lo/flags = 0x8"), harm=True
-    ),
     "container-detection": Case(
         Given(), conf({EXECUTOR: "-XX:-UseContainerSupport"}), harm=True
     ),
+    "compact-headers": Case(compact("27"), compact("25.0.1"), harm=True),
     "java-option-variables": Case(
         conf(_JAVA_OPTIONS="-Dfile.encoding=UTF-8"), conf(_JAVA_OPTIONS="-Xmx2g")
     ),
@@ -252,6 +248,7 @@ CASES = {
         conf({**OFF_HEAP, "spark.memory.offHeap.size": "4g"}), conf(OFF_HEAP), harm=True
     ),
     "spark-version": Case(Given(), Given(user={"spark_version": "3.5.1"}), harm=True),
+    "java-version": Case(versions("25.0.1", "4.3.0"), versions("25.0.1", "4.1.2"), harm=True),
     "installed-link": Case(
         Given(user={"installed": {"/spark/jars/hearth-spark_2.13-0.1.0.jar": JAR}}),
         Given(user={"installed": OLD_JAR}),
@@ -300,26 +297,9 @@ def clocks(*khz: str) -> Given:
     return Given(of_each, topology=cores(None).topology)
 
 
-def without_cpus(tier: str) -> Given:
-    two = nodes({}, {"cpus": "", "tier": tier}, nodes="0-1")
-    return Given(topology=two, plan=executors(memory_nodes="0-1"))
-
-
-def apart(distances: dict[str, int]) -> Given:
-    """A processor whose memory has a node of its own: node 2, and another with memory."""
-    return Given(
-        topology=nodes(
-            {"cpus": "0-3", "memory_bytes": 0, "distances": distances},
-            {"cpus": "4-7", "distances": {"0": 13, "1": 10, "2": 21}},
-            {"cpus": "", "distances": {"0": 11, "1": 21, "2": 10}},
-        )
-    )
-
-
 CONTRADICTION, SPACE = "spark-contradictions", "local-dirs-space"
 FOREIGN = {path: text.replace(" / ", " /.. ") for path, text in MOUNTED.files.items()}  # type: ignore[arg-type]
 COVERED = mount(("/sys/fs/cgroup", "cgroup2", "ro"), files={"proc/self/cgroup": "0::/\n"})
-BELOW = {**GROUP, "proc/self/cgroup": "0::/a/b\n", "sys/fs/cgroup/a/b/cgroup.controllers": "memory"}
 KILLED = {**ROOT_GROUP, "proc/vmstat": "oom_kill 3\n"}
 EVENTS = "sys/fs/cgroup/memory.events"
 TAKEN = PLAN.memory_mb << 20
@@ -329,6 +309,15 @@ NUL = replace(NOEXEC, modes=DIRECTORIES)
 #: `fine`, `advice`, `harm` or `unseen`, what is seen, and parts of the command and of where it was
 #: read.
 ALSO = [
+    ("java-version", versions("21.0.9", "4.0.1"), "fine: "),
+    ("java-version", versions("22.0.2", "4.3.0"), "advice: Java 22.0.2 under Spark 4.3.0"),
+    ("java-version", versions("11.0.2", "4.3.0"), "harm: "),
+    ("java-version", versions("unknown", "4.3.0"), "unseen: "),
+    ("compact-headers", compact("unknown"), "unseen: "),
+    ("unseen-by-java", controllers("pids 0 9 1", "25.0.1"), "fine: Java 25.0.1"),
+    ("unseen-by-java", controllers("memory 0 9 0"), "advice: ... Java 17.0.15 may see no"),
+    ("hidden-limits", Given({**MOUNTED.files, "proc/self/cgroup": "0::/../../b\n"}),
+     "advice: this process's control group (0::/../../b) is above"),
     (CONTRADICTION, conf({"spark.network.timeout": "10s"}),
      "harm: spark.network.timeout is not above"),
     (CONTRADICTION, conf({"spark.executor.heartbeatInterval": "2min"}),
@@ -345,15 +334,9 @@ ALSO = [
     (CONTRADICTION, conf({"spark.executor.cores": "7", "spark.master": "yarn"}), "fine: "),
     ("compressed-pointers", UNREADABLE, "unseen: spark-defaults.conf: cannot read it"),
     ("adaptive-execution", UNREADABLE, "unseen: spark-defaults.conf: cannot read it"),
-    # A limit of a group above throttles too.
-    ("memory-throttle", Given({**BELOW, "sys/fs/cgroup/a/memory.high": "max"}),
-     "fine: memory.high: max"),
-    ("memory-throttle", Given({**BELOW, "sys/fs/cgroup/a/memory.high": "1048576"}),
-     "advice: memory.high = 1 MB, ... /sys/fs/cgroup/a/memory.high"),
     # Groups that another namespace mounted, or over which something else is mounted, are not seen.
     ("hidden-limits", Given(FOREIGN), "advice: "),
     ("hidden-limits", COVERED, "advice: "),
-    ("memory-throttle", Given(FOREIGN), "unseen: the control groups on /sys/fs/cgroup belong to "),
     ("past-kills", Given(FOREIGN), "unseen: "),
     ("cpu-quota", Given(topology=ALONE), "unseen: "),
     ("cpu-quota", replace(UNSEEN, topology=ALONE), "unseen: "),
@@ -377,19 +360,13 @@ ALSO = [
     ("turbo", cppc((108, 0)), "advice: turbo: off"),
     ("core-kinds", cores("capacity_1023", "capacity_1024"), "fine: the kernel's capacities of the"),
     ("core-kinds", cores("capacity_1024", "capacity_1023", efficient=True),
-     "advice: ... capacity_1023, slower: CPUs ... cpu_capacity"),
+     "note: ... capacity_1023, slower: CPUs ... cpu_capacity"),
     ("core-kinds", clocks(*["5200000"] * 3, *["3900000"] * 3),
-     "advice: CPUs 5-7 reach 3.9 GHz at most, others up to 5.2 GHz"),
-    ("memory-only-nodes", without_cpus("faster"), "fine: "),
-    ("memory-only-nodes", without_cpus("slower"), "advice: "),
-    ("memory-only-nodes", Given(topology=nodes({"cpus": ""})), "fine: "),
-    ("node-without-memory", apart({"0": 10, "1": 13, "2": 11}), "fine: no memory on node 0, and"),
-    ("node-without-memory", apart({"0": 10, "1": 13, "2": 17}), "advice: no memory: node 0"),
-    ("node-without-memory", apart({}), "advice: no memory: node 0"),
+     "note: CPUs 5-7 reach 3.9 GHz at most, others up to 5.2 GHz"),
     ("uneven-nodes", Given({"proc/cpuinfo": "flags\t\t: fpu hypervisor\n"}, topology=SMALL_NODE),
-     "advice: ... give its nodes the same memory"),
+     "note: ... give its nodes the same memory"),
     ("uneven-nodes", Given({"proc/cpuinfo": "flags\t\t: fpu\n"}, topology=SMALL_NODE),
-     "advice: ... move modules"),
+     "note: ... move modules"),
     # Libraries are unpacked where Java keeps temporary files, not where Python does.
     ("temporary-noexec", replace(NOEXEC, user={"temporary": "/scratch"}), "harm: /tmp of the"),
     ("temporary-noexec", noexec({}, JAVA_TOOL_OPTIONS="-Djava.io.tmpdir=/scratch"), "fine: "),

@@ -25,6 +25,7 @@ USER = UserSettings(
     temporary="/tmp",
     space=lambda folder: AMPLE,
     spark_version="4.3.0",
+    java_version="17.0.15",
     state="/home/a/.local/state/hearth",
     cache="/home/a/.cache/hearth",
     jar=JAR,

@@ -20,8 +20,9 @@ from hearth.studies.engine.store import COMPARE
 
 #: What can do harm to a run.
 _HARM = (
-    "host-name", "open-files", "processes", "file-size", "address-space", "temporary-noexec",
-    "directory-modes", "local-dirs-space", "overcommit", "free-memory", "spark-contradictions",
+    "compact-headers", "host-name", "open-files", "processes", "address-space",
+    "temporary-noexec", "directory-modes", "local-dirs-space", "overcommit", "free-memory",
+    "spark-contradictions",
 )  # fmt: skip
 #: What costs a run speed: told where a figure says how much.
 _SPEED = (

@@ -24,21 +24,6 @@ def own_group(tree: Tree) -> str:
     raise NotSeen(f"control groups of version 2 are not mounted on /{MOUNT}")
 
 
-def own_groups(tree: Tree) -> list[str]:
-    """Return the own folder and those above it as far as they are seen; raise NotSeen."""
-    folder = own_group(tree)
-    groups = [folder]
-    while folder != MOUNT:
-        folder = folder.rpartition("/")[0]
-        groups.append(folder)
-    return groups
-
-
-def limit(tree: Tree, path: str) -> int | None:
-    """Return the number of a limit, None for `max`; raise NotSeen."""
-    return None if tree.text(path) == "max" else tree.number(path)
-
-
 def need_groups(tree: Tree) -> None:
     """Raise NotSeen where the limits of control groups cannot be seen: none seen is not none."""
     tree.table("proc/self/cgroup")

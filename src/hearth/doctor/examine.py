@@ -1,5 +1,6 @@
 """Ask all rules, and put what they find in order; the document is `hearth schema doctor`."""
 
+import os
 import platform
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -50,10 +51,12 @@ class CheckFinding:
     better: Text  #: what should be set
     source: Text  #: where that is known from
     worth: Worth
-    command: Text  #: what changes it
+    how: Text  #: what to do, in words
     fixable: bool  #: whether --fix can change it
     reboot: bool  #: whether the change needs a reboot
     touches: Text  #: what else the change changes
+    #: what the kernel is told, where that is all there is to do
+    command: Text | None = field(default=None, metadata=LEFT_OUT)
     #: what of the run that is judged it acts on; absent where its record does not tell
     in_run: InRun | None = field(default=None, metadata=LEFT_OUT)
     #: the reason for which the user silenced it
@@ -156,15 +159,17 @@ def worth_of(known: Worth, measured: Worth | None) -> Worth:
     return replace(measured, text=f"{measured.text}; published: {known.text}")
 
 
-def _rank(finding: CheckFinding) -> tuple[bool, bool, bool, int, float]:
-    """Put harm first, then what matters to the run, then what is known to be worth most.
+def _rank(finding: CheckFinding) -> tuple[int, bool, bool, int, float]:
+    """Put harm first and notes last, what matters to the run before what does not, and then what is
+    known to be worth most.
 
     What was measured to be worth nothing here comes last; the order of the rules decides the rest.
     """
+    grave = {"harm": 0, "advice": 1, "note": 2}[finding.severity]
     worth, matters = finding.worth, finding.in_run is None or finding.in_run.matters
     gains = worth.kind != "measured" or worth.percent > 0
     order = {"measured": 0, "published": 1, "undecided": 2, "unknown": 2}[worth.kind]
-    return (finding.severity != "harm", not matters, not gains, order, -worth.percent)
+    return (grave, not matters, not gains, order, -worth.percent)
 
 
 def _finding(rule: Rule, problem: Problem, worth: Worth, run: JudgedRun | None) -> CheckFinding:
@@ -178,7 +183,7 @@ def _finding(rule: Rule, problem: Problem, worth: Worth, run: JudgedRun | None) 
         better=problem.better or rule.better,
         source=rule.source,
         worth=worth,
-        command=_worded_for_run(rule.command_for(problem), run),
+        how=_worded_for_run(rule.how_for(problem), run),
         fixable=bool(problem.changes),
         reboot=rule.reboot,
         touches=rule.touches,
@@ -189,16 +194,26 @@ def _finding(rule: Rule, problem: Problem, worth: Worth, run: JudgedRun | None) 
 def _fixable_here(
     finding: CheckFinding, problem: Problem, machine: Machine, source: str | None
 ) -> CheckFinding:
-    """Mark a finding that --fix cannot change: of a capture, or read-only in a container."""
+    """Say what to do about a setting of the kernel: --fix cannot change that of a capture, nor what
+    is read-only in a container.
+    """
+    if not problem.changes or problem.how:
+        return replace(finding, fixable=bool(problem.changes) and source is None)
+    finding = replace(finding, command=finding.how)
+    fix = f"hearth doctor --fix {finding.name}"
     if source is not None:
-        return replace(finding, fixable=False)
+        return replace(finding, fixable=False, how=f"there, as root: {fix}")
+    if _is_read_only(machine, problem):
+        return replace(finding, fixable=False, how=f"on the host: {finding.how}")
+    return replace(finding, how=fix if os.geteuid() == 0 else f"as root: {fix}")
+
+
+def _is_read_only(machine: Machine, problem: Problem) -> bool:
     try:
         mounts = [machine.tree.mount_of(f"/{change.path}") for change in problem.changes]
     except NotSeen:
-        return finding
-    if not any("ro" in mount.options for mount in mounts):
-        return finding
-    return replace(finding, fixable=False, command=f"on the host: {finding.command}")
+        return False
+    return any("ro" in mount.options for mount in mounts)
 
 
 def _worded_for_run(text: str, run: JudgedRun | None) -> str:

@@ -9,9 +9,12 @@ from pathlib import Path
 from typing import TypeVar
 
 from hearth.base.absent import Absent, Measured
+from hearth.base.errors import UserError
+from hearth.machine import paths
 from hearth.machine.plan import Plan
 from hearth.machine.topology import Topology
 from hearth.machine.tree import NotSeen, Tree
+from hearth.record.machine_settings import java_version
 
 T = TypeVar("T")
 _UNREAD = Absent("it was not read")
@@ -44,6 +47,7 @@ class UserSettings:
     temporary: str
     space: Callable[[str], Measured[Space]]
     spark_version: Measured[str] = _UNREAD
+    java_version: Measured[str] = _UNREAD
     state: str = ""
     cache: str = ""
     jar: Measured[str] = _UNREAD
@@ -102,7 +106,18 @@ def known(value: Measured[T]) -> T:
 
 def settings_in_brief(settings: Mapping[str, str]) -> UserSettings:
     """Return those of the user's own settings that take no time to read."""
-    return UserSettings(dict(os.environ), settings, local_dirs(settings), temporary(), space_of)
+    return UserSettings(
+        dict(os.environ), settings, local_dirs(settings), temporary(), space_of,
+        java_version=version_of_java(),
+    )  # fmt: skip
+
+
+def version_of_java() -> Measured[str]:
+    """Return the version of the Java that Spark takes."""
+    try:
+        return java_version(paths.java())
+    except UserError as error:
+        return Absent(str(error))
 
 
 def local_dirs(settings: Mapping[str, str]) -> Sequence[str]:

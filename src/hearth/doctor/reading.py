@@ -16,7 +16,14 @@ from hearth.base.absent import Absent, Measured
 from hearth.base.codec import typed
 from hearth.base.errors import UserError
 from hearth.base.temporary import working_directory
-from hearth.doctor.machine import Machine, UserSettings, local_dirs, space_of, temporary
+from hearth.doctor.machine import (
+    Machine,
+    UserSettings,
+    local_dirs,
+    space_of,
+    temporary,
+    version_of_java,
+)
 from hearth.machine import class_data, jvm, paths
 from hearth.machine.plan import Plan, PlanRequest
 from hearth.machine.topology import Topology
@@ -94,6 +101,7 @@ def _user_settings() -> UserSettings:
         temporary=temporary(),
         space=space_of,
         spark_version=version,
+        java_version=version_of_java(),
         state=os.path.realpath(paths.state_home()),
         cache=os.path.realpath(paths.cache_home()),
         jar=_measured(lambda: os.path.realpath(paths.hearth_jar())),

@@ -9,7 +9,8 @@ from hearth.doctor.machine import Machine
 from hearth.machine.switch import Change
 from hearth.machine.tree import NotSeen
 
-Severity = Literal["harm", "advice"]
+#: Harm: applications fail, or others read their memory. Advice: speed. A note: the hardware is so.
+Severity = Literal["harm", "advice", "note"]
 Group = Literal["memory", "cpu", "limits", "files", "container", "network", "spark", "hearth"]
 #: What of a run a setting acts on, where its record tells how much there was of it.
 Concern = Literal["heaps", "placement", "files", "cpus", "queries"]
@@ -39,14 +40,14 @@ def published(text: str, percent: float) -> Worth:
 class Problem:
     """A setting that costs speed or safety here.
 
-    seen: what is set. command: what changes it, where that is not the same as `changes`; may be in
-    words. reads, command, better, worth: instead of the rule's own.
+    seen: what is set. how: what changes it, in words, where `changes` do not.
+    reads, how, better, worth: instead of the rule's own.
     """
 
     seen: str
     severity: Severity = "advice"
     changes: tuple[Change, ...] = ()
-    command: str = ""
+    how: str = ""
     reads: str = ""
     better: str = ""
     worth: Worth | None = None
@@ -77,7 +78,7 @@ class Rule:
     better: str
     source: str
     touches: str = "nothing"
-    command: str = ""
+    how: str = ""
     worth: Worth = UNKNOWN
     reboot: bool = False
     concerns: Concern | None = None
@@ -91,9 +92,11 @@ class Rule:
         except NotSeen as reason:
             return Absent(str(reason))
 
-    def command_for(self, problem: Problem) -> str:
-        """Return what changes it: for many files the first, and how many there are."""
-        if problem.command or not problem.changes:
-            return problem.command or self.command or "none"
+    def how_for(self, problem: Problem) -> str:
+        """Return what changes it, in words; for what `changes` do, their command: of many files the
+        first, and how many there are.
+        """
+        if problem.how or not problem.changes:
+            return problem.how or self.how or "nothing"
         first, more = problem.changes[0].command, len(problem.changes) - 1
         return f"{first} (and {more} more: --dry-run)" if more else first

@@ -39,8 +39,11 @@ def machine_of(machine: Machine, record: Record) -> Machine:
     user = machine.user
     if not isinstance(user, Absent):
         conf = _chosen(record.head)
-        version = record.head.versions.get("spark", user.spark_version)
-        user = replace(user, conf=conf, local_dirs=local_dirs(conf), spark_version=version)
+        spark = record.head.versions.get("spark", user.spark_version)
+        java = record.head.versions.get("java", user.java_version)
+        user = replace(
+            user, conf=conf, local_dirs=local_dirs(conf), spark_version=spark, java_version=java
+        )
     return replace(machine, plan=_plan(record.head), user=user)
 
 

@@ -8,6 +8,8 @@ use, its cgroups, the machine's settings, memory and devices. The memory that wa
 import contextlib
 import hashlib
 import json
+import os
+import re
 from pathlib import Path
 from typing import Any, TypedDict
 
@@ -20,6 +22,8 @@ from hearth.record.schema import RecordedMachine, Setting
 from hearth.record.store import write_document
 
 _NAME = "machine"
+#: What batch systems set for a job (BatchLimits on the JVM side).
+_JOBS = re.compile(r"SLURM_|PBS_|LSB_|SGE_|NCPUS$|NSLOTS$|NHOSTS$|(CPU|MEM)_LIMIT$")
 _DEVICES = ("class/net", "class/infiniband", "block")
 
 
@@ -38,6 +42,9 @@ class KnownMachine:
         allowed = [status.get("Cpus_allowed_list"), status.get("Mems_allowed_list")]
         groups = root / "proc/self/cgroup"  # whose quota may be another's
         allowed.append(groups.read_text(encoding="utf-8") if groups.is_file() else None)
+        allowed += [
+            f"{name}={os.environ[name]}" for name in sorted(os.environ) if _JOBS.match(name)
+        ]
         total = (root / "proc/meminfo").read_text(encoding="ascii").partition("\n")[0]
         folders = filter(Path.is_dir, map((root / "sys").joinpath, _DEVICES))
         devices = [sorted(path.name for path in folder.iterdir()) for folder in folders]

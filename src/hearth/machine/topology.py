@@ -104,6 +104,18 @@ class TaskLimit:
 
 
 @dataclass(frozen=True)
+class BatchLimit:
+    """What a batch system has given this job of the machine, by the variable that says so."""
+
+    system: str  #: such as `Slurm`
+    name: str  #: such as `SLURM_CPUS_ON_NODE`
+    cpus: AboveZero | None = field(default=None, metadata=LEFT_OUT)  #: CPUs' worth of time
+    memory_bytes: Positive | None = field(default=None, metadata=LEFT_OUT)
+    #: why the variable is not believed; then it limits nothing
+    ignored: str | None = field(default=None, metadata=LEFT_OUT)
+
+
+@dataclass(frozen=True)
 class Allowed:
     """The CPUs and memory that this process may use: affinity, cpuset, and what is online."""
 
@@ -113,6 +125,13 @@ class Allowed:
     memory_limit_bytes: Positive | None = field(default=None, metadata=LEFT_OUT)
     cpu_quota: CpuQuota | None = field(default=None, metadata=LEFT_OUT)
     task_limits: list[TaskLimit] = field(default_factory=list, metadata=LEFT_OUT)
+    batch_limits: list[BatchLimit] = field(default_factory=list, metadata=LEFT_OUT)
+
+    @property
+    def least_memory_bytes(self) -> int | None:
+        """The tightest limit of memory, whoever sets it."""
+        limits = [self.memory_limit_bytes, *(one.memory_bytes for one in self.batch_limits)]
+        return min((one for one in limits if one is not None), default=None)
 
 
 @dataclass(frozen=True)

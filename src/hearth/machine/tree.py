@@ -109,22 +109,6 @@ class Tree:
             raise NotSeen(f"could not read /{path}: it is longer than {most} bytes")
         return content
 
-    def register(self, path: str, offset: int) -> bytes:
-        """Return the 8 bytes of a register of /dev/cpu/N/msr (msr(4)); raise NotSeen."""
-        try:
-            device = os.open(self._at(path), os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-            try:
-                content = os.pread(device, 8, offset)
-            finally:
-                os.close(device)
-        except FileNotFoundError:
-            raise NotSeen(f"there is no /{path}: as root, 'modprobe msr' makes it") from None
-        except OSError as error:
-            raise NotSeen(f"could not read /{path}: {error.strerror}") from None
-        if len(content) != 8:
-            raise NotSeen(f"could not read /{path}: it is shorter than a register")
-        return content
-
     def text(self, path: str, most: int = _VALUE_BYTES) -> str:
         """Return the text of a file, without white space around it; raise NotSeen."""
         try:

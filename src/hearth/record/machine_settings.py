@@ -76,7 +76,7 @@ def versions(hearth: str, spark_home: Path, java: Path) -> dict[str, str]:
     return {
         "hearth": hearth,
         "spark": spark_version(spark_home),
-        "java": _java_version(java),
+        "java": java_version(java),
         "python": platform.python_version(),
         "kernel": os.uname().release,
     }
@@ -89,7 +89,7 @@ def spark_version(home: Path) -> str:
     return match[1] if match else "unknown"
 
 
-def _java_version(java: Path) -> str:
+def java_version(java: Path) -> str:
     """Read the version from the JDK's `release` file: to start a JVM takes most of a second."""
     release = java.parent.parent / "release"
     text = release.read_text(encoding="utf-8", errors="replace") if release.is_file() else ""

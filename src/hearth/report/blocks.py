@@ -39,7 +39,7 @@ class Heading(Block):
     level: int = 2
     section: str = ""
     link: str = ""
-    mark: Literal["harm", "advice", ""] = ""
+    mark: Literal["harm", "advice", "note", ""] = ""
 
 
 @dataclass(frozen=True)

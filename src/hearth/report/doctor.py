@@ -10,10 +10,13 @@ from hearth.report.blocks import Block, Heading, Texts
 from hearth.report.terminal.screen import Screen
 
 
-def doctor_blocks(examined: Examined, *, everything: bool = True) -> list[Block]:
-    """Return the findings, what is silenced, and what was not seen; everything: also what is fine.
+def doctor_blocks(
+    examined: Examined, *, explain: bool = True, everything: bool = True
+) -> list[Block]:
+    """Return the findings and what is silenced.
 
-    Advice that does not matter to the judged run has a line.
+    explain: all that is known of each finding; else a line, as for what does not matter to the
+    judged run. everything: also what is fine and what was not seen.
     """
     headline = _headline(examined)
     changed = examined.run.changed if examined.run else []
@@ -23,19 +26,21 @@ def doctor_blocks(examined: Examined, *, everything: bool = True) -> list[Block]
         Texts([f"{headline}."], "verdict", only="page"),
         Texts([f"changed since: {one}" for one in changed], close=True),
     ]
-    for one in examined.telling:
-        blocks += [
-            Heading(f"{one.name}: {one.seen}", 3, mark=one.severity),
-            Texts([one.why, *_details(one)], close=True),
-        ]
+    for number, one in enumerate(examined.telling):
+        short = "" if explain else f" -> {_in_a_line(one)}"
+        title = f"{one.name}: {one.seen}{short}"
+        close = not explain and number > 0
+        blocks.append(Heading(title, 3, mark=one.severity, close=close))
+        blocks.append(Texts([one.why, *_details(one)] if explain else [], close=True))
     unimportant = [one for one in examined.findings if one not in examined.telling]
     silenced = [f"silenced: {one.name} ({one.silenced}): {one.seen}" for one in examined.silenced]
     brief = [f"{one.name}: {one.seen}: {_in_run(one)}" for one in unimportant]
     blocks.append(Texts([*brief, *silenced]))
+    if examined.findings and not explain:
+        more = "--explain says why, by which source, what it is worth and what a change touches"
+        blocks.append(Texts([more], "note"))
     if not everything:
-        names = ", ".join(one.name for one in examined.not_checked)
-        unchecked = [f"not checked (--all says why): {names}"] if names else []
-        return [*blocks, Texts(unchecked)]
+        return blocks
     return [
         *blocks,
         Heading("fine", 4),
@@ -59,12 +64,24 @@ def _headline(examined: Examined) -> str:
     if examined.run:
         where = f"{examined.run.id} ({examined.run.application}) on {where}"
     less = len(examined.findings) - len(examined.telling)
-    counts = [f"{harm} that do harm", f"{len(examined.telling) - harm} with advice"]
-    counts += [f"{less} that do not affect it"] if less else []
-    counts += [f"{len(examined.silenced)} silenced"] if examined.silenced else []
+    notes = sum(one.severity == "note" for one in examined.telling)
+    counts = {
+        counted(harm, "finding") + " of harm": harm,
+        f"{len(examined.telling) - harm - notes} of advice": len(examined.telling) - harm - notes,
+        counted(notes, "note"): notes,
+        f"{less} that do not affect it": less,
+        f"{len(examined.silenced)} silenced": len(examined.silenced),
+    }
+    said = ", ".join(text for text, number in counts.items() if number) or "nothing to change"
     fine, unseen = counted(len(examined.sound), "check"), len(examined.not_checked)
-    rest = f"{fine} found nothing, {unseen} could not look"
-    return f"{where}: findings: {', '.join(counts)}; {rest}"
+    rest = f"{fine} found nothing" + (f", {unseen} could not look (--all says why)" * (unseen > 0))
+    return f"{where}: {said}; {rest}"
+
+
+def _in_a_line(one: CheckFinding) -> str:
+    """Return the first way to change it; what the judged run had of it goes in front."""
+    first = one.how.partition("; ")[0]
+    return f"{first} (in this run: {one.in_run.text})" if one.in_run else first
 
 
 def _details(one: CheckFinding) -> Iterator[str]:
@@ -73,8 +90,9 @@ def _details(one: CheckFinding) -> Iterator[str]:
         yield f"in this run: {one.in_run.text}"
     yield f"better: {one.better} [{one.source}]"
     yield f"worth: {'unknown: ' if one.worth.kind == 'unknown' else ''}{one.worth.text}"
-    fix = f"; or hearth doctor --fix {one.name}" if one.fixable else ""
-    yield f"command: {one.command}{fix}{'; needs a reboot' if one.reboot else ''}"
+    yield f"to do: {one.how}{'; needs a reboot' if one.reboot else ''}"
+    if one.command is not None and one.command not in one.how:
+        yield f"which does: {one.command}"
     yield f"touches: {one.touches}"
     yield f"read from: {one.evidence}"
 

@@ -1,9 +1,10 @@
 """Find settings of this machine, Java and Spark that cost speed or safety, and fix one.
 
-Each finding says what is set, what is better and by which source, the command that changes it, what
-else that touches, and what it is worth: as 'hearth compare --arms as-is,fixed:NAME' measured it
-here, else as a published study did. Nothing is changed unless you ask. The exit code is 0 without
-findings, 1 for advice, 2 for harm.
+Each finding has a line: what is set, and what changes it. --explain adds why it matters, what is
+better and by which source, what a change touches, and what it is worth: as 'hearth compare --arms
+as-is,fixed:NAME' measured it here, else as a published study did. Nothing is changed unless you
+ask. The exit code is 1 where something does harm (applications fail, or give wrong answers, or
+others can read their memory), else 0.
 
 With RUN (a record's id, the beginning of one, or 'last') the findings are those for that run: the
 plan and the settings are from its record, the machine is as it is now, and each finding says what
@@ -11,6 +12,7 @@ the record shows about it.
 
 examples:
   hearth doctor
+  hearth doctor --explain
   hearth doctor --list
   hearth doctor last
   hearth doctor --workload ml --all
@@ -47,14 +49,13 @@ from hearth.report.terminal.blocks import show_blocks
 from hearth.report.terminal.screen import Screen
 from hearth.studies.engine.store import COMPARE
 
-_HARM = 2
-
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the command's options."""
     parser.add_argument("run", metavar="RUN", nargs="?", help="check the machine for this run")
     parser.add_argument("--machine", metavar="CAPTURE|SPEC", type=machine_source, help=MACHINE_HELP)
     parser.add_argument("--workload", choices=KINDS, help="kind of workload, if known")
+    parser.add_argument("--explain", action="store_true", help="say all that is known of findings")
     parser.add_argument(
         "--all", action="store_true", help="also show what is fine, and what could not be checked"
     )
@@ -124,8 +125,8 @@ def run(options: Namespace) -> int:
             return _fix(switch, planned, options.dry_run, options.yes)
         with working("examining the machine"):
             examined = _examined(machine, options.machine, _silenced(silenced), record)
-    _show(examined, options.html, options.json, options.all)
-    return _exit_code(examined)
+    _show(examined, options)
+    return 1 if examined.does_harm else 0
 
 
 def _silenced(file: Path) -> Mapping[str, str]:
@@ -174,21 +175,17 @@ def _measured(record: Record | None) -> Mapping[str, Worth]:
     return measured
 
 
-def _show(examined: Examined, html: Path | None, as_json: bool, everything: bool) -> None:
+def _show(examined: Examined, options: Namespace) -> None:
+    html = options.html
     if html:
         from hearth.report.html.page import page  # the only option that needs templates
 
         write_html(html, page([], examined))
-    if as_json:
+    if options.json:
         print_document(examined)
     elif not html:
-        print("\n".join(show_blocks(doctor_blocks(examined, everything=everything), Screen.of())))
-
-
-def _exit_code(examined: Examined) -> int:
-    if examined.does_harm:
-        return _HARM
-    return 1 if examined.telling else 0
+        blocks = doctor_blocks(examined, explain=options.explain, everything=options.all)
+        print("\n".join(show_blocks(blocks, Screen.of())))
 
 
 def _fix(switch: Switch, planned: Switched, dry_run: bool, sure: bool) -> int:

@@ -12,10 +12,10 @@ examples:
   hearth plan --explain heap
   hearth plan --format spark-submit
   hearth plan --format kubernetes --machine big-box.tar.gz
+  hearth plan --format sbatch
 """
 
 import json
-import os
 import sys
 from argparse import ArgumentParser, Namespace
 from typing import Any
@@ -33,14 +33,13 @@ from hearth.cli.options import (
 from hearth.machine import jvm, paths
 from hearth.machine.described import machine_source
 from hearth.machine.plan import BINDING, Plan, PlanRequest, parse_conf
-from hearth.machine.slurm import slurm_job, slurm_memory
 from hearth.machine.topology import Topology
 from hearth.record.machine_settings import spark_version
 from hearth.report.terminal.plan import explained, show_plan
 from hearth.report.terminal.screen import Screen
 from hearth.spark import engines
-from hearth.spark.clusters import CLUSTERS
-from hearth.spark.clusters.files import cluster_text
+from hearth.spark.clusters import CLUSTERS, JOBS
+from hearth.spark.clusters.files import cluster_text, job_text
 from hearth.spark.submit_args import SubmitLine
 
 
@@ -69,9 +68,10 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     form.add_argument(
         "--format",
-        choices=("text", "spark-submit", "conf", "json", *CLUSTERS),
-        help="text (default), options for spark-submit, lines for spark-defaults.conf, JSON, or "
-        "the configuration files of a cluster of such machines",
+        choices=("text", "spark-submit", "conf", "json", *CLUSTERS, *JOBS),
+        help="text (default), options for spark-submit, lines for spark-defaults.conf, JSON, the "
+        "configuration files of a cluster of such machines, Slurm's batch script, or the "
+        "SparkApplication of Spark's Kubernetes operator",
     )
     parser.set_defaults(format="text")
 
@@ -80,8 +80,9 @@ def run(options: Namespace) -> int:
     """Plan and show the plan."""
     plan_request = from_namespace(PlanRequest, options, conf=parse_conf(options.conf))
     engine = _engine_advice(plan_request)
-    if options.format in CLUSTERS:
-        _show(cluster_text(plan_request, options.format, options.debug).rstrip("\n"))
+    if options.format in (*CLUSTERS, *JOBS):
+        files_of = cluster_text if options.format in CLUSTERS else job_text
+        _show(files_of(plan_request, options.format, options.debug).rstrip("\n"))
         return 0
     request = plan_request.document()
     if options.format in ("spark-submit", "conf"):
@@ -96,10 +97,6 @@ def run(options: Namespace) -> int:
         _warn_of_redaction(json.dumps(shown))
     else:
         _show(_text(shown, options.format, options.explain, unbound, engine))
-    job = slurm_job(os.environ, os.sched_getaffinity(0)) if options.machine is None else None
-    for within in (job, job and slurm_memory(os.environ, typed(plan, Plan).memory_mb)):
-        if within is not None:
-            print(f"hearth: {within}", file=sys.stderr)
     if options.bind == "none" and plan["mode"] != "native":
         print("hearth: --bind none: executors have these sizes and run anywhere", file=sys.stderr)
     return 0

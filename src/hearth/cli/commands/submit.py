@@ -42,7 +42,6 @@ from hearth.cli.options import (
 from hearth.doctor.brief import findings_in_brief
 from hearth.machine import paths
 from hearth.machine.plan import BINDING, Plan
-from hearth.machine.slurm import slurm_job, slurm_memory
 from hearth.report.terminal.plan import show_plan_briefly
 from hearth.spark.conf import read_settings
 from hearth.spark.followed import RunEnd, RunSide, follow
@@ -247,10 +246,6 @@ def shown_plan(line: SubmitLine, settings: Mapping[str, str]) -> Callable[[Plan]
     def show(plan: Plan) -> None:
         lines = show_plan_briefly(plan, plan_command(line), unbound=unbound)
         print("\n".join(lines), file=sys.stderr)
-        job = slurm_job(os.environ, os.sched_getaffinity(0))
-        for within in (job, job and slurm_memory(os.environ, plan.memory_mb)):
-            if within is not None:
-                print(f"  within  {within}", file=sys.stderr)
 
     return show
 

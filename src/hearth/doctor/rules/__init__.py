@@ -54,6 +54,6 @@ def changes_of(name: str, machine: Machine) -> Sequence[Change]:
         raise UserError(f"--fix: there is nothing to fix in {name}: {why}")
     if not outcome.changes:
         reboot = ", and a reboot" if rule.reboot else ""
-        command = rule.command_for(outcome)
+        command = rule.how_for(outcome)
         raise UserError(f"--fix: hearth cannot change {name} itself: {command}{reboot}")
     return outcome.changes

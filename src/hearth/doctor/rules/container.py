@@ -1,12 +1,17 @@
 """Containers and control groups: what they hide, and what they do not allow."""
 
+import re
+
 from hearth.base.ids import named, parse_ids
-from hearth.doctor.cgroups import mounted
-from hearth.doctor.machine import Machine
+from hearth.doctor.cgroups import mounted, own_group
+from hearth.doctor.machine import Machine, known
 from hearth.doctor.rule import Fine, Outcome, Problem, Rule, published
 from hearth.machine.tree import NotSeen
 
 _STATUS = "proc/self/status"
+_OWN_GROUPS = "proc/self/cgroup"
+#: The first Java whose every build has JDK-8349988; older ones have it by a later update.
+_SEES_ALL = 25
 _SYS_NICE = 23
 
 
@@ -26,12 +31,35 @@ def _memory_nodes_allowed(machine: Machine) -> Outcome:
 
 
 def _hidden_limits(machine: Machine) -> Outcome:
-    groups = [line for line in machine.tree.table("proc/self/cgroup") if line.count(":") >= 2]
+    groups = [line for line in machine.tree.table(_OWN_GROUPS) if line.count(":") >= 2]
     if not groups:
-        machine.tree.choice("proc/self/cgroup", ())
-    if mounted(machine.tree):
+        machine.tree.choice(_OWN_GROUPS, ())
+    if not mounted(machine.tree):
+        return Problem("control groups exist but are not visible: a limit would not be seen")
+    outside = next((line for line in groups if "/.." in line.split(":", 2)[2]), None)
+    if outside is None:
         return Fine("control groups are mounted")
-    return Problem("control groups exist but are not visible")
+    seen = (
+        f"this process's control group ({outside[:60]}) is above what is mounted: its limits are "
+    )
+    return Problem(f"{seen}not seen", reads=f"/{_OWN_GROUPS}")
+
+
+def _unseen_by_java(machine: Machine) -> Outcome:
+    """Old JVMs take a memory controller that /proc/cgroups does not list as one that is off."""
+    tree, seen = machine.tree, "/proc/cgroups lists the memory controller"
+    listed = [line.split() for line in tree.table("proc/cgroups")]
+    if any(line[0] == "memory" and line[-1] == "1" for line in listed if len(line) == 4):
+        return Fine(seen)
+    controllers = f"{own_group(tree)}/cgroup.controllers"
+    if "memory" not in tree.text(controllers).split():
+        return Fine("the kernel's memory controller is off: no control group limits memory")
+    version = known(machine.user_settings().java_version)
+    major = re.match(r"\d+", version)
+    if major is not None and int(major[0]) >= _SEES_ALL:
+        return Fine(f"Java {version} does not ask /proc/cgroups")
+    return Problem("/proc/cgroups does not list the memory controller, and it is on: Java "
+                   f"{version} may see no control group's limits")  # fmt: skip
 
 
 def _refused_binding(machine: Machine) -> Outcome:
@@ -65,7 +93,7 @@ CONTAINER = {
             10,
         ),
         touches="other containers on these nodes",
-        command="docker run --cpuset-mems with these nodes; AllowedMemoryNodes= of systemd",
+        how="docker run --cpuset-mems with these nodes; AllowedMemoryNodes= of systemd",
         concerns="placement",
     ),
     "hidden-limits": Rule(
@@ -75,8 +103,17 @@ CONTAINER = {
         reads="/proc/self/mountinfo",
         better="/sys/fs/cgroup mounted, read-only is enough",
         source="man 7 cgroups; JVM: -XX:+UseContainerSupport",
-        command="mount -t cgroup2 none /sys/fs/cgroup; start the container without its own empty "
-        "/sys",
+        how="mount -t cgroup2 none /sys/fs/cgroup; start the container without its own empty /sys",
+    ),
+    "unseen-by-java": Rule(
+        _unseen_by_java,
+        why="From Linux 6.12 on that file may leave controllers out; a JVM that goes by it counts "
+        "the host's memory and CPUs. A plan of hearth's gives JVMs their sizes itself.",
+        reads="/proc/cgroups",
+        better="a Java that has JDK-8349988",
+        source="OpenJDK: JDK-8349988; kernel: CONFIG_MEMCG_V1",
+        how="'java -XshowSettings:system -version' shows what yours sees; take a newer Java if "
+        "that is not the container's",
     ),
     "refused-binding": Rule(
         _refused_binding,
@@ -86,7 +123,7 @@ CONTAINER = {
         better="CAP_SYS_NICE, or a profile that allows set_mempolicy and mbind",
         source="Docker: seccomp security profiles",
         touches="the container may change priorities of its processes",
-        command="docker run --cap-add SYS_NICE",
+        how="docker run --cap-add SYS_NICE",
         concerns="placement",
     ),
 }

@@ -41,8 +41,6 @@ _TOLD_BY = {
     "capacity_": f"/{_CPUS}/cpu*/cpu_capacity",
     "": "hearth topology",
 }
-#: MSR_MISC_FEATURE_CONTROL: a set bit among the lowest four turns one off (Intel).
-_MSR, _REGISTER, _PREFETCHERS = "dev/cpu/0/msr", 0x1A4, 0xF
 
 
 def _governor(machine: Machine) -> Outcome:
@@ -61,7 +59,9 @@ def _governor(machine: Machine) -> Outcome:
         return Fine(seen)
     if len(slow) < len(every):
         seen += f" (of {len(slow)} of {len(every)} groups of CPUs)"
-    return Problem(seen, reads=f"/{slow[0]}/scaling_governor")
+    files = [f"{policy}/scaling_governor" for policy in slow]
+    changes = tuple(Change(file, "performance") for file in files)
+    return Problem(seen, changes=changes, reads=f"/{files[0]}")
 
 
 def _is_fast(governor: str, driver: str) -> bool:
@@ -133,7 +133,7 @@ def _hardware_threads(machine: Machine) -> Outcome:
     if state not in ("off", "forceoff"):
         return Fine(f"SMT: {state}")
     if state == "forceoff":
-        return Problem("SMT: forceoff", command="remove nosmt=force from the boot options")
+        return Problem("SMT: forceoff", how="remove nosmt=force from the boot options")
     return Problem("SMT: off", changes=(Change(_SMT, "on"),))
 
 
@@ -183,7 +183,7 @@ def _hidden_topology(machine: Machine) -> Outcome:
     cpus = sum(1 for line in lines if re.match(r"processor\s*:", line))
     if len(nodes) > 1 or cpus <= _MOST_OF_ONE_NODE:
         return Fine(f"a virtual machine; CPUs: {cpus}, nodes: {len(nodes)}")
-    return Problem(f"a virtual machine of {cpus} CPUs and one node")
+    return Problem(f"a virtual machine of {cpus} CPUs and one node", "note")
 
 
 def _stolen_time(machine: Machine) -> Outcome:
@@ -234,7 +234,7 @@ def _core_kinds(machine: Machine) -> Outcome:
         f"{kind[:40]}{', slower' if cpus <= slow else ''}: CPUs {brief_ids(show_ids(cpus))}"
         for kind, cpus in sorted(kinds.items())
     )
-    return Problem(f"cores of several kinds: {listed}", reads=_TOLD_BY[named_by])
+    return Problem(f"cores of several kinds: {listed}", "note", reads=_TOLD_BY[named_by])
 
 
 def _kinds_by_clock(machine: Machine) -> Outcome:
@@ -250,18 +250,9 @@ def _kinds_by_clock(machine: Machine) -> Outcome:
     slow = show_ids(cpu for cpu, clock in clocks.items() if clock < _SAME_KIND_FROM * high)
     return Problem(
         f"CPUs {brief_ids(slow)} reach {low / 1e6:.1f} GHz at most, others up to "
-        f"{high / 1e6:.1f} GHz"
+        f"{high / 1e6:.1f} GHz",
+        "note",
     )
-
-
-def _prefetchers(machine: Machine) -> Outcome:
-    if "GenuineIntel" not in "".join(machine.tree.table(_CPUINFO)[:2]):
-        raise NotSeen("the register of prefetchers is known of Intel's processors only")
-    value = int.from_bytes(machine.tree.register(_MSR, _REGISTER), "little")
-    off = value & _PREFETCHERS
-    if off:
-        return Fine(f"prefetchers that are off: {off.bit_count()} of 4")
-    return Problem("all prefetchers are on")
 
 
 CPU = {
@@ -274,7 +265,6 @@ CPU = {
         source="kernel: admin-guide/pm/cpufreq; ClickHouse: usage recommendations; Redpanda: "
         "tuner cpu",
         touches="power and heat, also when idle",
-        command="cpupower frequency-set -g performance",
         concerns="cpus",
     ),
     "turbo": Rule(
@@ -309,7 +299,7 @@ CPU = {
         better="none; leave CPUs to other programs by cpusets, which keep load balancing",
         source="kernel: admin-guide/kernel-parameters, isolcpus",
         touches="the programs that the CPUs were isolated for",
-        command="remove isolcpus= from the boot options",
+        how="remove isolcpus= from the boot options",
         reboot=True,
         concerns="cpus",
     ),
@@ -330,8 +320,7 @@ CPU = {
         better="a cpuset of as many whole CPUs",
         source="kernel: scheduler/sched-bwc",
         touches="what else runs on the CPUs of that cpuset",
-        command="a cpuset of as many CPUs instead: docker run --cpuset-cpus, AllowedCPUs= of "
-        "systemd",
+        how="a cpuset of as many CPUs instead: docker run --cpuset-cpus, AllowedCPUs= of systemd",
         concerns="cpus",
     ),
     "hidden-topology": Rule(
@@ -342,7 +331,7 @@ CPU = {
         better="the nodes of the host, with virtual CPUs and memory bound to them",
         source="Awan 2016 for what remote memory costs; the limit of 64 CPUs is hearth's",
         touches="the virtual machine has to be started again",
-        command="give the virtual machine its host's nodes (libvirt: <numa>, numatune; clouds: a "
+        how="give the virtual machine its host's nodes (libvirt: <numa>, numatune; clouds: a "
         "larger or metal type)",
         reboot=True,
         concerns="cpus",
@@ -354,7 +343,7 @@ CPU = {
         better="none: as many virtual CPUs as the host has to give",
         source="kernel: filesystems/proc, stat; the limit of 5 % is hearth's",
         touches="other virtual machines of that host",
-        command="move the virtual machine, or give it CPUs of its own",
+        how="move the virtual machine, or give it CPUs of its own",
         concerns="cpus",
     ),
     "clock-source": Rule(
@@ -374,24 +363,8 @@ CPU = {
         source="kernel: admin-guide/pm/intel_pstate (hybrid processors); Spark: tuning guide, "
         "level of parallelism",
         touches="the other cores are left to other programs",
-        command="taskset with the CPUs of one kind before hearth submit; measure both with hearth "
+        how="taskset with the CPUs of one kind before hearth submit; measure both with hearth "
         "compare",
-        concerns="cpus",
-    ),
-    "prefetchers": Rule(
-        _prefetchers,
-        why="Prefetchers load what a program may need next; what Spark needs next is often "
-        "elsewhere.",
-        reads=f"/{_MSR}",
-        better="what is fastest for your application: each of four can be turned off",
-        source="Awan 2016; Intel: disclosure of hardware prefetcher control",
-        worth=published(
-            "without the next-line L1 prefetcher up to 14.2 % faster, without the adjacent-line "
-            "one up to 4.13 % (Awan 2016, Ivy Bridge)",
-            14.2,
-        ),
-        touches="every program on the machine; some depend on them",
-        command="hearth lab characterise --questions prefetchers measures which to turn off here",
         concerns="cpus",
     ),
 }

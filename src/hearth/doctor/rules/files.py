@@ -41,8 +41,7 @@ def _temporary_noexec(machine: Machine) -> Outcome:
     return Problem(
         "; ".join(f"{folder} of {whose} is mounted noexec" for folder, whose in bad),
         "harm",
-        command=f"{' '.join(confs)}; "
-        f"mount -o remount,exec {point}; docker run --tmpfs {point}:exec",
+        how=f"{' '.join(confs)}; mount -o remount,exec {point}; docker run --tmpfs {point}:exec",
     )
 
 
@@ -68,20 +67,20 @@ def _directory(machine: Machine, folder: str, shown: str) -> Outcome | None:
             return None
         if tree.may_make(path):
             seen = f"{shown} does not exist, and Java does not create it"
-            return Problem(seen, "harm", command=f"mkdir {quote(folder)}")
+            return Problem(seen, "harm", how=f"mkdir {quote(folder)}")
         seen = f"{shown} does not exist, and this user may not create it"
-        return Problem(seen, "harm", command=_OTHERS)
+        return Problem(seen, "harm", how=_OTHERS)
     mode = tree.mode(path)
     seen = f"{shown}: mode {stat.S_IMODE(mode):04o}"
     if not stat.S_ISDIR(mode):
         command = f"make it one, or name another for {folder}"
-        return Problem(f"{shown} is not a directory", "harm", command=command)
+        return Problem(f"{shown} is not a directory", "harm", how=command)
     if mode & stat.S_IWOTH and not mode & stat.S_ISVTX:
         command = f"chmod +t {quote(folder)}"
-        return Problem(f"{seen}, without the sticky bit", "harm", command=command)
+        return Problem(f"{seen}, without the sticky bit", "harm", how=command)
     if not tree.may_write(path):
         command = f"chmod 1777 {quote(folder)}; or {_OTHERS}"
-        return Problem(f"{seen}: this user may not write there", "harm", command=command)
+        return Problem(f"{seen}: this user may not write there", "harm", how=command)
     return Fine(seen)
 
 
@@ -117,9 +116,10 @@ def _space(machine: Machine, folder: str) -> tuple[Space, str]:
     if isinstance(topology, Absent) or machine.tree.mount_of(folder).kind != "tmpfs":
         return space, ""
     limit, whose = sum(node.memory_bytes for node in topology.usable_nodes), "machine"
-    of_group = topology.allowed.memory_limit_bytes
-    if of_group is not None and of_group < limit:
-        limit, whose = of_group, "control group"
+    less = topology.allowed.least_memory_bytes
+    if less is not None and less < limit:
+        limit = less
+        whose = "control group" if less == topology.allowed.memory_limit_bytes else "job"
     taken_mb = 0 if isinstance(plan, Absent) else plan.memory_mb
     left = max(0, limit - (taken_mb << 20))
     if left >= space.free_bytes:
@@ -133,7 +133,7 @@ def _shared_memory(machine: Machine) -> Outcome:
     if mount.point != _SHARED_MEMORY or mount.kind != "tmpfs":
         return Problem(
             f"{_SHARED_MEMORY} is not a file system in memory",
-            command="mount -t tmpfs -o mode=1777 tmpfs /dev/shm",
+            how="mount -t tmpfs -o mode=1777 tmpfs /dev/shm",
             reads=_MOUNTS,
         )
     size = known(machine.user_settings().space(_SHARED_MEMORY)).total_bytes
@@ -168,7 +168,7 @@ FILES = {
         better="local disks, or memory where there is room",
         source="Spark: hardware provisioning, local disks; Docker: storage drivers",
         touches="where shuffle files need space",
-        command="--conf spark.local.dir=DIRECTORY of a local disk; a volume in a container",
+        how="--conf spark.local.dir=DIRECTORY of a local disk; a volume in a container",
         concerns="files",
     ),
     "local-dirs-space": Rule(
@@ -178,7 +178,7 @@ FILES = {
         better="a tenth of the disk and 1 GB free, or more: as much as the input",
         source="Spark: hardware provisioning, local disks; the limits are hearth's",
         touches="the files that are removed",
-        command="remove files there, or --conf spark.local.dir=DIRECTORY with more space",
+        how="remove files there, or --conf spark.local.dir=DIRECTORY with more space",
         concerns="files",
     ),
     "shared-memory": Rule(
@@ -189,6 +189,6 @@ FILES = {
         better="1 GB or more",
         source="Docker: run, --shm-size; the limit is hearth's",
         touches="how much memory files can take there",
-        command="docker run --shm-size 8g; mount -o remount,size=50% /dev/shm",
+        how="docker run --shm-size 8g; mount -o remount,size=50% /dev/shm",
     ),
 }

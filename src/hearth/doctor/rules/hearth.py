@@ -25,7 +25,7 @@ def _state_on_network(machine: Machine) -> Outcome:
         kind = machine.tree.mount_of(folder).kind
         if kind in NETWORK_KINDS:
             command = f"export {variable}=DIRECTORY of a local disk"
-            return Problem(f"{folder} is on {kind}", command=command)
+            return Problem(f"{folder} is on {kind}", how=command)
     return Fine("hearth's state and cache are on local file systems")
 
 
@@ -41,7 +41,7 @@ def _state_space(machine: Machine) -> Outcome:
         free = known(user.space(folder)).free_bytes
         seen = f"{folder}: {show_bytes(free)} free"
         if free < _LITTLE_BYTES:
-            return Problem(seen, "harm" if free < _NONE_BYTES else "advice", command=remedy)
+            return Problem(seen, "harm" if free < _NONE_BYTES else "advice", how=remedy)
         fine.append(seen)
     return Fine("; ".join(fine))
 
@@ -65,7 +65,7 @@ HEARTH = {
         better="a link to this hearth's jar, or none",
         source="hearth: docs/running.md",
         touches="every front end of that Spark",
-        command="hearth install",
+        how="hearth install",
     ),
     "state-on-network": Rule(
         _state_on_network,
@@ -91,6 +91,6 @@ HEARTH = {
         reads="the cache",
         better="archives, which hearth makes by itself",
         source="hearth: docs/files.md, class-data archives",
-        command="fix that, then hearth cache --remove archives; or wait a day",
+        how="fix that, then hearth cache --remove archives; or wait a day",
     ),
 }

@@ -4,8 +4,9 @@ import re
 
 from hearth.base.java import COLLECTOR, OPTION_VARIABLES
 from hearth.doctor.java import java_options, words_of
-from hearth.doctor.machine import Machine
+from hearth.doctor.machine import Machine, known
 from hearth.doctor.rule import Fine, Outcome, Problem, Rule, published
+from hearth.machine.tree import NotSeen
 
 _CONF = "spark-defaults.conf"
 _ANYWHERE = f"{_CONF} and variables such as JAVA_TOOL_OPTIONS"
@@ -15,6 +16,8 @@ _PLANNED = re.compile(
     r"-Xm[snx]\S+|-XX:[+-]?(?:Use\w+GC|UseNUMA|ActiveProcessorCount|ParallelGCThreads|"
     r"ConcGCThreads|CICompilerCount|Max\w*RAMPercentage|NewSize|MaxNewSize)\b\S*"
 )
+#: JDK-8380060 is mended in the Java that has them by default (corretto-25, issue 73).
+_COMPACT, _COMPACT_FROM = "-XX:+UseCompactObjectHeaders", 27
 _HEAP = re.compile(r"-Xmx\S+")
 _COUNT = re.compile(r"-XX:(?:ActiveProcessorCount|ParallelGCThreads|ConcGCThreads)=(\d{1,6})\b")
 
@@ -28,13 +31,24 @@ def _container_detection(machine: Machine) -> Outcome:
     return Problem(f"Java option {_NO_CONTAINER}, and a control group limits this process", "harm")
 
 
+def _compact_headers(machine: Machine) -> Outcome:
+    if _COMPACT not in words_of(java_options(machine)):
+        return Fine("no Java option asks for compact object headers")
+    version = known(machine.user_settings().java_version)
+    major = re.match(r"\d+", version)
+    if major is None:
+        raise NotSeen("the version of Java is not known: its 'release' file does not tell it")
+    seen = f"{_COMPACT} on Java {version}"
+    return Fine(seen) if int(major[0]) >= _COMPACT_FROM else Problem(seen, "harm")
+
+
 def _java_option_variables(machine: Machine) -> Outcome:
     environment = machine.user_settings().environment
     for name in OPTION_VARIABLES:
         if option := _PLANNED.search(environment.get(name, "")):
             return Problem(
                 f"{name} has {option[0][:60]}",
-                command=f"unset {name}; give options to one application by "
+                how=f"unset {name}; give options to one application by "
                 "spark.executor.extraJavaOptions",
                 reads=f"the variable {name}",
             )
@@ -51,14 +65,14 @@ def _java_options_against_plan(machine: Machine) -> Outcome:
                 return Problem(
                     f"{key} has {heap[0][:40]}, which Spark refuses",
                     "harm",
-                    command=f"remove it there; set {who}.memory",
+                    how=f"remove it there; set {who}.memory",
                 )
             cpus = len(machine.require_topology().usable_cpus)
             for count in _COUNT.finditer(options):
                 if int(count[1]) > cpus:
                     return Problem(
                         f"{key} has {count[0]} on {cpus} usable CPUs",
-                        command=f"remove {count[0]} there: hearth's plan sets it for each executor",
+                        how=f"remove {count[0]} there: hearth's plan sets it for each executor",
                     )
     return Fine(f"no Java option in {_CONF} contradicts the machine")
 
@@ -73,6 +87,15 @@ def _collector(machine: Machine) -> Outcome:
 
 
 JAVA = {
+    "compact-headers": Rule(
+        _compact_headers,
+        why="Compiled code may then write into the wrong bytes: String.getBytes() gives wrong "
+        "bytes, and nothing fails.",
+        reads=_ANYWHERE,
+        better="headers as they are by default, or a Java whose release notes name JDK-8380060",
+        source="OpenJDK: JDK-8380060, JEP 519",
+        how="remove -XX:+UseCompactObjectHeaders from where you set it",
+    ),
     "container-detection": Rule(
         _container_detection,
         why="Without container support a JVM counts the host's CPUs and memory: too many threads, "
@@ -80,7 +103,7 @@ JAVA = {
         reads=_ANYWHERE,
         better="the default, on",
         source="Oracle: java command, -XX:+UseContainerSupport",
-        command="remove -XX:-UseContainerSupport from where you set it",
+        how="remove -XX:-UseContainerSupport from where you set it",
     ),
     "java-option-variables": Rule(
         _java_option_variables,
@@ -109,7 +132,7 @@ JAVA = {
             "tried",
             0,
         ),
-        command="remove it: the plan chooses a parallel collector",
+        how="remove it: the plan chooses a parallel collector",
         concerns="heaps",
     ),
 }

@@ -1,7 +1,6 @@
 """Limits of a process, a control group and the machine (/proc/self/limits, getrlimit(2))."""
 
 import re
-from functools import partial
 
 from hearth.base.sizes import show_bytes
 from hearth.doctor.cgroups import need_groups
@@ -12,15 +11,12 @@ from hearth.machine.tree import NotSeen, Tree
 
 _LIMITS = "proc/self/limits"
 _MAPS = "proc/sys/vm/max_map_count"
-_THREADS = "proc/sys/kernel/threads-max"
 
 #: What Elasticsearch asks for too; below the second number a large shuffle fails.
 _OPEN_FILES, _FEW_FILES = 65535, 4096
 _PROCESSES, _FEW_PROCESSES = 4096, 1024
 #: Ours: an executor has some hundred threads.
 _TASKS, _FEW_TASKS = 4096, 512
-#: Ours: each CPU may have an executor.
-_THREADS_OF_A_CPU = 512
 _MAPS_WANTED = 262_144
 
 
@@ -55,8 +51,9 @@ def _processes(machine: Machine) -> Outcome:
     return Problem(f"{what}: at most {soft}", "harm" if soft < _FEW_PROCESSES else "advice")
 
 
-def _unlimited(name: str, what: str, machine: Machine) -> Outcome:
-    soft, _ = _limit(machine.tree, name)
+def _address_space(machine: Machine) -> Outcome:
+    soft, _ = _limit(machine.tree, "Max address space")
+    what = "addresses of a process"
     if soft is None:
         return Fine(f"{what}: unlimited")
     return Problem(f"{what}: at most {show_bytes(soft)}", "harm")
@@ -87,15 +84,6 @@ def _memory_maps(machine: Machine) -> Outcome:
     return Problem(seen, changes=(Change(_MAPS, str(_MAPS_WANTED)),))
 
 
-def _threads_max(machine: Machine) -> Outcome:
-    value = machine.tree.number(_THREADS, 1 << 32)
-    wanted = max(16384, _THREADS_OF_A_CPU * len(machine.require_topology().usable_cpus))
-    seen = f"kernel.threads-max = {value}"
-    if value >= wanted:
-        return Fine(seen)
-    return Problem(seen, changes=(Change(_THREADS, str(2 * wanted)),))
-
-
 LIMITS = {
     "open-files": Rule(
         _open_files,
@@ -105,7 +93,8 @@ LIMITS = {
         better="65,535 or more",
         source="Elasticsearch: bootstrap checks, file descriptors; JVM: -XX:+MaxFDLimit",
         touches="what the user's other programs may open",
-        command="a line '* hard nofile 1048576' in /etc/security/limits.d, then log in again; "
+        how="'ulimit -n 1048576' as root; or a line '* hard nofile 1048576' in "
+        "/etc/security/limits.d, then log in again; "
         "LimitNOFILE= of systemd; docker run --ulimit nofile=1048576",
     ),
     "processes": Rule(
@@ -116,20 +105,11 @@ LIMITS = {
         better="4,096 or more",
         source="Elasticsearch: bootstrap checks, number of threads",
         touches="how much a runaway program of the user can start",
-        command="a line '* - nproc 32768' in /etc/security/limits.d, then log in again; "
+        how="a line '* - nproc 32768' in /etc/security/limits.d, then log in again; "
         "LimitNPROC= of systemd",
     ),
-    "file-size": Rule(
-        partial(_unlimited, "Max file size", "size of a file"),
-        why="At the limit of a file's size, a task that writes shuffle data is ended by a signal.",
-        reads=f"/{_LIMITS}",
-        better="unlimited",
-        source="man 2 getrlimit, RLIMIT_FSIZE; Elasticsearch: bootstrap checks, maximum file size",
-        touches="what the user's other programs may write",
-        command="ulimit -f unlimited, and its line 'fsize' in /etc/security/limits.conf",
-    ),
     "address-space": Rule(
-        partial(_unlimited, "Max address space", "addresses of a process"),
+        _address_space,
         why="A JVM reserves far more addresses than it uses: under this limit it does not start, "
         "or fails later.",
         reads=f"/{_LIMITS}",
@@ -137,7 +117,7 @@ LIMITS = {
         source="man 2 getrlimit, RLIMIT_AS; Elasticsearch: bootstrap checks, maximum size virtual "
         "memory",
         touches="how much memory the user's other programs may map",
-        command="ulimit -v unlimited, and its line 'as' in /etc/security/limits.conf",
+        how="ulimit -v unlimited, and its line 'as' in /etc/security/limits.conf",
     ),
     "group-tasks": Rule(
         _group_tasks,
@@ -147,7 +127,7 @@ LIMITS = {
         better="room for 4,096 more, or no limit",
         source="kernel: admin-guide/cgroup-v2, pids.max; the limits are hearth's",
         touches="how much a runaway program can start",
-        command="docker run --pids-limit -1; TasksMax=infinity of systemd",
+        how="docker run --pids-limit -1; TasksMax=infinity of systemd",
     ),
     "memory-maps": Rule(
         _memory_maps,
@@ -158,13 +138,5 @@ LIMITS = {
         source="Elasticsearch: bootstrap checks, maximum map count; Spark: configuration, "
         "memoryMapThreshold",
         touches="some kernel memory for programs that map that much",
-    ),
-    "threads-max": Rule(
-        _threads_max,
-        why="The machine's limit of threads, of all users together.",
-        reads=f"/{_THREADS}",
-        better="512 for each CPU, and 16,384 at least",
-        source="man 5 proc_sys_kernel, threads-max; the numbers are hearth's",
-        touches="kernel memory, if so many are started",
     ),
 }

@@ -1,10 +1,8 @@
 """Memory: huge pages, nodes, swapping, and what is left for heaps."""
 
-from collections.abc import Sequence
 from statistics import median
 
 from hearth.base.absent import Absent
-from hearth.base.ids import brief_ids, named, parse_ids
 from hearth.base.sizes import show_bytes, show_mb
 from hearth.doctor import cgroups
 from hearth.doctor.java import java_options
@@ -12,7 +10,6 @@ from hearth.doctor.machine import Machine
 from hearth.doctor.rule import UNKNOWN, Fine, Outcome, Problem, Rule, Worth, published
 from hearth.machine.plan import Plan
 from hearth.machine.switch import Change
-from hearth.machine.topology import NumaNode
 from hearth.machine.tree import NotSeen
 
 _VM = "proc/sys/vm"
@@ -33,7 +30,6 @@ _ON_AMD = published(
     "(tuned, pull request 283)",
     20,
 )
-_REMOTE = published("remote memory cost 10 % on average (Awan 2016)", 10)
 #: What tuned's profile throughput-performance sets.
 _MOST_SWAPPINESS = 10
 #: Ours: what one disk of 500 MB/s writes in half a minute.
@@ -177,43 +173,13 @@ def _uneven_nodes(machine: Machine) -> Outcome:
     listed = ", ".join(f"node {one.id} has {show_bytes(one.memory_bytes)}" for one in uneven[:4])
     return Problem(
         f"{listed}; the median of nodes with CPUs is {show_bytes(int(middle))}",
-        command=_modules_or_settings(
+        "note",
+        how=_modules_or_settings(
             machine,
             "move modules so that every node has the same",
             "give its nodes the same memory (libvirt: <numa>)",
         ),
     )
-
-
-def _node_without_memory(machine: Machine) -> Outcome:
-    nodes = machine.require_topology().nodes
-    empty = [one for one in nodes if one.cpus and not one.memory_bytes]
-    if not empty:
-        return Fine("every node with CPUs has memory")
-    bare = [one for one in empty if not _is_beside_memory(one, nodes)]
-    if not bare:
-        ids = named("node", [one.id for one in empty])
-        return Fine(f"no memory on {ids}, and the nearest nodes are memory alone")
-    listed = ", ".join(f"node {one.id} (CPUs {brief_ids(one.cpus)})" for one in bare[:4])
-    return Problem(
-        f"no memory: {listed}",
-        command=_modules_or_settings(
-            machine, "add modules to that node", "give that node memory (libvirt: <numa>)"
-        ),
-    )
-
-
-def _is_beside_memory(node: NumaNode, nodes: Sequence[NumaNode]) -> bool:
-    """Return whether a node of memory alone is nearer than every other node with CPUs: some
-    firmware puts the memory of a processor on a node of its own.
-    """
-    away = {one.id: node.distances.get(str(one.id)) for one in nodes if one.id != node.id}
-    of_memory = [away[one.id] for one in nodes if not one.cpus and one.memory_bytes]
-    others = [away[one.id] for one in nodes if one.cpus and one.id != node.id]
-    known = [distance for distance in of_memory + others if distance is not None]
-    if not of_memory or len(known) < len(of_memory) + len(others):
-        return False
-    return min(known[: len(of_memory)]) < min(known[len(of_memory) :], default=1 << 16)
 
 
 def _modules_or_settings(machine: Machine, hardware: str, settings: str) -> str:
@@ -222,42 +188,6 @@ def _modules_or_settings(machine: Machine, hardware: str, settings: str) -> str:
         return settings if machine.is_virtual() else hardware
     except NotSeen:
         return f"{hardware}; in a virtual machine: {settings}"
-
-
-def _memory_only_nodes(machine: Machine) -> Outcome:
-    usable = machine.require_topology().usable_nodes
-    bare = [one for one in usable if not one.cpus and one.memory_bytes]
-    far = [one for one in bare if one.tier not in ("faster", "alike")]
-    if not bare:
-        return Fine("all usable memory is on nodes with CPUs")
-    if not far:
-        return Fine("memory without CPUs is as fast as that of nodes with CPUs, or faster")
-    planned = {
-        node for one in machine.require_plan().executors for node in parse_ids(one.memory_nodes)
-    }
-    ids = named("node", [one.id for one in far])
-    listed = f"{ids} with {show_bytes(sum(one.memory_bytes for one in far))}"
-    if not any(one.cpus and one.memory_bytes for one in usable):
-        return Fine(f"{listed}: without CPUs, and there is no other memory")
-    if not planned & {one.id for one in far}:
-        return Fine(f"{listed}: without CPUs, and the plan uses none of it")
-    return Problem(f"the plan's executors may use memory without CPUs: {listed}")
-
-
-def _memory_throttle(machine: Machine) -> Outcome:
-    tree = machine.tree
-    # The root group of the machine has no such file; neither has one without the controller.
-    files = [f"{folder}/memory.high" for folder in cgroups.own_groups(tree)]
-    limits = [(cgroups.limit(tree, file), file) for file in files if tree.has(file)]
-    tightest = min(((high, file) for high, file in limits if high is not None), default=None)
-    if tightest is None:
-        return Fine("memory.high: max")
-    high, file = tightest
-    total_mb = machine.require_plan().memory_mb
-    seen = f"memory.high = {show_bytes(high)}, the plan takes {show_mb(total_mb)}"
-    if total_mb << 20 <= high:
-        return Fine(seen)
-    return Problem(seen, command=f"echo max > /{file}", reads=f"/{file}")
 
 
 def _past_kills(machine: Machine) -> Outcome:
@@ -383,38 +313,6 @@ MEMORY = {
         reboot=True,
         concerns="placement",
     ),
-    "node-without-memory": Rule(
-        _node_without_memory,
-        why="CPUs of a node without memory reach all of it over the interconnect.",
-        reads=_NODES,
-        better="memory on every node that has CPUs",
-        source="Awan 2016",
-        worth=_REMOTE,
-        touches="the machine has to be opened, or the virtual machine started again",
-        reboot=True,
-        concerns="placement",
-    ),
-    "memory-only-nodes": Rule(
-        _memory_only_nodes,
-        why="Memory without CPUs of its own (CXL, persistent memory, a GPU's) is mostly slower "
-        "than a node's DRAM; HBM is not.",
-        reads=_NODES,
-        better="heaps on nodes with CPUs only",
-        source="kernel: admin-guide/mm/numaperf",
-        touches="less memory for the application",
-        command="hearth submit under local-numa, or numactl --membind with the other nodes",
-        concerns="placement",
-    ),
-    "memory-throttle": Rule(
-        _memory_throttle,
-        why="Above `memory.high` the kernel slows every thread of the group down instead of "
-        "refusing memory.",
-        reads=f"/{cgroups.MOUNT}",
-        better="max, and a limit that ends what exceeds it (memory.max)",
-        source="kernel: admin-guide/cgroup-v2, memory.high",
-        touches="what else runs in that control group",
-        concerns="heaps",
-    ),
     "past-kills": Rule(
         _past_kills,
         why="The kernel has ended a process here because memory was short: exit code 137 in "
@@ -422,7 +320,7 @@ MEMORY = {
         reads="/proc/vmstat",
         better="none: heap, off-heap memory and overhead fit the machine and the control group",
         source="kernel: admin-guide/cgroup-v2, memory.events",
-        command="dmesg | grep -i 'killed process' says which; give executors less memory",
+        how="dmesg | grep -i 'killed process' says which; give executors less memory",
         concerns="heaps",
     ),
     "free-memory": Rule(
@@ -432,7 +330,7 @@ MEMORY = {
         better="as much available memory as the plan takes",
         source="kernel: filesystems/proc, MemAvailable",
         touches="the programs that are ended",
-        command="end what holds it (ps axo rss,pid,args --sort=-rss | head), or --memory with less",
+        how="end what holds it (ps axo rss,pid,args --sort=-rss | head), or --memory with less",
         concerns="heaps",
     ),
 }

@@ -1,6 +1,4 @@
-"""The network: the host's name and its address, and the loopback interface."""
-
-import re
+"""The network: the host's name and its address."""
 
 from hearth.base.absent import Absent
 from hearth.doctor.machine import Machine, known
@@ -8,8 +6,6 @@ from hearth.doctor.rule import Fine, Outcome, Problem, Rule
 from hearth.machine.tree import NotSeen
 
 _HOST = "proc/sys/kernel/hostname"
-_LOOPBACK = "sys/class/net/lo/flags"
-_UP = 1  # IFF_UP of netdevice(7)
 
 
 def _host_name(machine: Machine) -> Outcome:
@@ -44,17 +40,8 @@ def _host_resolves(machine: Machine) -> Outcome:
     return Problem(
         f"host name {name}: no address",
         "harm",
-        command=f"a line '127.0.1.1 {name}' in /etc/hosts; or export SPARK_LOCAL_IP=127.0.0.1",
+        how=f"a line '127.0.1.1 {name}' in /etc/hosts; or export SPARK_LOCAL_IP=127.0.0.1",
     )
-
-
-def _loopback_down(machine: Machine) -> Outcome:
-    text = machine.tree.text(_LOOPBACK)
-    if not re.fullmatch(r"0x[0-9a-f]{1,8}", text):
-        raise NotSeen(f"could not read /{_LOOPBACK}: it is not what the kernel writes there")
-    if int(text, 16) & _UP:
-        return Fine("the loopback interface is up")
-    return Problem("the loopback interface is down", "harm")
 
 
 NETWORK = {
@@ -66,8 +53,7 @@ NETWORK = {
         better="letters, digits and hyphens",
         source="RFC 952, RFC 1123; Spark: RpcEndpointAddress",
         touches="whoever knows the machine by its name",
-        command="export SPARK_LOCAL_HOSTNAME=localhost; or hostnamectl set-hostname with another "
-        "name",
+        how="export SPARK_LOCAL_HOSTNAME=localhost; or hostnamectl set-hostname with another name",
     ),
     "host-resolves": Rule(
         _host_resolves,
@@ -76,13 +62,5 @@ NETWORK = {
         reads="getaddrinfo(3)",
         better="a line in /etc/hosts",
         source="Java: InetAddress.getLocalHost; Spark: configuration, SPARK_LOCAL_IP",
-    ),
-    "loopback-down": Rule(
-        _loopback_down,
-        why="hearth's executors, and the driver in local mode, talk over the loopback interface.",
-        reads=f"/{_LOOPBACK}",
-        better="up",
-        source="man 7 netdevice, IFF_UP",
-        command="ip link set lo up",
     ),
 }

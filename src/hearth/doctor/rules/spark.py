@@ -37,6 +37,19 @@ def _spark_version(machine: Machine) -> Outcome:
     return Fine(seen) if _SUPPORTED.fullmatch(version) else Problem(seen, "harm")
 
 
+def _java_version(machine: Machine) -> Outcome:
+    user = machine.user_settings()
+    java, spark = known(user.java_version), known(user.spark_version)
+    major, minor = re.match(r"\d+", java), re.match(r"4\.(\d)", spark)
+    if not major or not minor:
+        raise NotSeen(f"Java {java} and Spark {spark}: one of the versions is not known")
+    seen, version, new = f"Java {java} under Spark {spark}", int(major[0]), int(minor[1]) >= 2
+    if version in (17, 21) or (version == 25 and new):
+        return Fine(seen)
+    fails = version < 17 or (version >= 24 and not new)
+    return Problem(seen, "harm" if fails else "advice")
+
+
 def _heaps_mb(machine: Machine) -> Iterator[tuple[str, int]]:
     """Yield the heaps that the settings name; raise NotSeen."""
     settings = machine.user_settings().settings
@@ -53,7 +66,7 @@ def _compressed_pointers(machine: Machine) -> Outcome:
     for key, heap_mb in _heaps_mb(machine):
         seen = f"{key} = {show_mb(heap_mb)}"
         if _WIDE_FROM_MB <= heap_mb < _WIDE_TO_MB:
-            return Problem(seen, command=f"{key} 31g there")
+            return Problem(seen, how=f"{key} 31g there")
         fine.append(seen)
     return Fine(", ".join(fine) or f"no heap size in {_CONF}")
 
@@ -65,9 +78,9 @@ def _fixed_heap(machine: Machine) -> Outcome:
         heap = heap_mb << 20
         seen = f"{key} = {show_mb(heap_mb)} on a machine of {show_bytes(total)}"
         if heap > total:
-            return Problem(seen, "harm", command=f"remove {key} there")
+            return Problem(seen, "harm", how=f"remove {key} there")
         if heap * executors < _LEAST_SHARE * total and (executors == 1 or "executor" in key):
-            return Problem(seen, command=f"remove {key} there: the plan sizes the heap")
+            return Problem(seen, how=f"remove {key} there: the plan sizes the heap")
     return Fine(f"no heap size in {_CONF} that does not fit the machine")
 
 
@@ -88,13 +101,13 @@ def _adaptive_execution(machine: Machine) -> Outcome:
     off = [key for key in _ADAPTIVE if settings.get(key, "true").lower() == "false"]
     if not off:
         return Fine("adaptive execution: on")
-    return Problem(f"{off[0]} = false", command=f"remove {off[0]} there")
+    return Problem(f"{off[0]} = false", how=f"remove {off[0]} there")
 
 
 def _spark_contradictions(machine: Machine) -> Outcome:
     settings = machine.user_settings().settings
     for seen, command in chain(_one_without_the_other(settings), _too_little(settings, machine)):
-        return Problem(seen, "harm", command=command)
+        return Problem(seen, "harm", how=command)
     return Fine(f"settings of {_CONF} fit together")
 
 
@@ -170,7 +183,17 @@ SPARK = {
         better=SPARK_VERSIONS,
         source="hearth: what its jar is built and tested for",
         touches="programs that need the other version",
-        command="pip install 'pyspark>=4.0,<4.4'",
+        how="pip install 'pyspark>=4.0,<4.4'",
+    ),
+    "java-version": Rule(
+        _java_version,
+        why="Spark is tested on some versions of Java. Before 17 it does not start; from 24 on it "
+        "does from Spark 4.2 on, as older ones' Hadoop asks for what Java 24 has removed.",
+        reads="the 'release' file of Java, Spark's jars",
+        better="Java 17 or 21; from Spark 4.2 on also 25",
+        source="Spark: overview, 'Spark runs on Java'; HADOOP-19212; JEP 486",
+        touches="programs that need the other version",
+        how="export JAVA_HOME= with the folder of such a Java",
     ),
     "compressed-pointers": Rule(
         _compressed_pointers,
@@ -202,7 +225,7 @@ SPARK = {
         reads=_CONF,
         better="not set there: adaptive execution merges partitions that are small",
         source="Spark: SQL performance tuning guide",
-        command="remove spark.sql.shuffle.partitions there",
+        how="remove spark.sql.shuffle.partitions there",
         concerns="queries",
     ),
     "adaptive-execution": Rule(

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from hearth.report.blocks import Block, Heading, Table, Texts
 from hearth.report.terminal.screen import Screen, table
 
-_COLOURS = {"harm": "red", "advice": "yellow"}
+_COLOURS = {"harm": "red", "advice": "yellow", "note": "dim"}
 
 
 def show_blocks(blocks: Sequence[Block], screen: Screen, *, explain: bool = False) -> list[str]:

@@ -75,9 +75,11 @@ def _decided(plan: Plan, screen: Screen, unbound: bool) -> list[str]:
     reasons = {reason.decision: reason for reason in plan.reasons}
     lines = [
         f"  runs       {_mode_text(plan, unbound)}",
-        f"  executors  {shape}",
+        *_several(plan, screen, f"  executors  {shape}"),
         f"  memory     {_sizes(first)} for each",
     ]
+    for text in _unused(plan):
+        lines.append(screen.paragraph(text, indent="  unused     ", hanging=" " * 13))
     for name, decision in (("why", "partition"), ("expected", "expected gain")):
         if decision in reasons:
             reason = reasons[decision]
@@ -92,10 +94,25 @@ def _decided(plan: Plan, screen: Screen, unbound: bool) -> list[str]:
     return lines
 
 
+def _several(plan: Plan, screen: Screen, shape: str) -> list[str]:
+    """Return the executors, and of several why they are so many and so wide."""
+    why = next((one.because for one in plan.reasons if one.decision == "executors"), None)
+    if plan.mode == "native" or why is None:
+        return [shape]
+    return [screen.paragraph(f"{shape}: {why}", hanging=" " * 13)]
+
+
+def _unused(plan: Plan) -> list[str]:
+    """Say which memory the plan leaves, and the option that changes it."""
+    return [
+        f"{one.value}: {one.because}" for one in plan.reasons if one.decision == "unused memory"
+    ]
+
+
 def _limits(plan: Plan) -> list[str]:
-    """Say how quotas, isolated CPUs, limits of threads and of heaps change this plan."""
-    limits = ("cpu quota", "isolated CPUs", "nohz_full CPUs", "threads")
-    named = (*limits, "memory tiers", "unused memory")
+    """Say how quotas, a batch system's limits, isolated CPUs and limits of threads change it."""
+    limits = ("cpu quota", "batch limit", "isolated CPUs", "nohz_full CPUs", "threads")
+    named = (*limits, "memory tiers")
     return [
         f"{reason.decision} {reason.value}: {reason.because}"
         for reason in plan.reasons
@@ -116,7 +133,7 @@ def memory_balance(plan: Plan, machine: Topology, screen: Screen) -> list[str]:
     """Return a table of who gets the machine's memory; its rows add up to what there is."""
     executors = plan.executors
     total = sum(node.memory_bytes for node in machine.nodes) >> 20
-    limit = machine.allowed.memory_limit_bytes
+    limit = machine.allowed.least_memory_bytes
     if limit is not None:
         total = min(total, limit >> 20)
     python_in_overhead = executors[0].pyspark_mb is None and plan.workload.python
@@ -166,6 +183,7 @@ def show_plan_briefly(
         f"  slots   {counted(slots, 'task slot')} in all, "
         f"{_each(executors, 'task_slots')} per executor",
         f"  memory  {_sizes(first)} per executor",
+        *(f"  unused  {text}" for text in _unused(plan)),
         *([] if plan.mode == "native" else [f"  place   {where}"]),
         f"  why     {why.because if why else 'no reason given'} (all: {command})",
         *(f"  limit   {text}" for text in _limits(plan)),

@@ -200,6 +200,10 @@ def _limits(machine: Topology) -> list[str]:
     """Return lines for what few machines have: a CPU quota, limits of threads, isolated CPUs."""
     allowed = machine.allowed
     rows = []
+    for one in allowed.batch_limits:
+        cpus = f"CPUs: {one.cpus:g}" if one.cpus else f"ignored: {one.ignored}"
+        size = show_bytes(one.memory_bytes) if one.memory_bytes else cpus
+        rows.append((one.system, f"{size} ({one.name})"))
     if allowed.cpu_quota:
         rows.append(("CPU quota", _quota_text(allowed.cpu_quota)))
     for limit in allowed.task_limits:

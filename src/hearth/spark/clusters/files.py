@@ -5,9 +5,11 @@ from dataclasses import replace
 from hearth.base.codec import typed
 from hearth.base.errors import UserError
 from hearth.base.redaction import Redaction
-from hearth.machine import jvm
+from hearth.machine import jvm, paths
 from hearth.machine.plan import Plan, PlanRequest
 from hearth.machine.topology import Topology
+from hearth.record.machine_settings import spark_version
+from hearth.spark.clusters.jobs import batch_script, spark_application
 from hearth.spark.clusters.kubernetes import best_layout, kubernetes_files, system_cpus
 from hearth.spark.clusters.shape import Layout
 from hearth.spark.clusters.standalone import standalone_files
@@ -27,6 +29,27 @@ def cluster_text(request: PlanRequest, cluster: str, debug: bool = False) -> str
     else:
         files = (yarn_files if cluster == "yarn" else standalone_files)(layout, conf)
     return "\n".join(f"### {name}\n{shown.text(text)}" for name, text in files.items())
+
+
+def job_text(request: PlanRequest, job: str, debug: bool = False) -> str:
+    """Return the one file of a job's kind; raise UserError where nothing fits."""
+    shown = Redaction.of(request.settings)
+    if job == "sparkapp":
+        layout, _ = _layout(request, "kubernetes", debug)
+        conf, version = shown.settings(request.settings), spark_version(paths.spark_home())
+        return shown.text(spark_application(layout, conf, version))
+    plan = jvm.plan({**request.document(), "with_topology": True}, debug)
+    words = shown.words(_options(request))
+    return batch_script(plan, typed(plan.topology, Topology), words)
+
+
+def _options(request: PlanRequest) -> list[str]:
+    """Return the options of `hearth submit` that a request stands for."""
+    names = ("input", "workload", "executors", "cores", "memory", "bind", "engine")
+    given = [(f"--{name}", getattr(request, name)) for name in names]
+    given.append(("--reserve-cpus", request.occupied))
+    given += [("--conf", f"{key}={value}") for key, value in request.conf.items()]
+    return [str(word) for name, value in given if value is not None for word in (name, value)]
 
 
 def _layout(request: PlanRequest, cluster: str, debug: bool) -> tuple[Layout, str]:

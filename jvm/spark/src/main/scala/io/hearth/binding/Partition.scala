@@ -50,7 +50,9 @@ object Partition {
 
   /** The cluster manager has granted memory and CPU time of the cgroup to this executor, which is one of them. */
   private def granted(machine: Topology): Topology =
-    machine.copy(allowed = machine.allowed.copy(memoryLimitBytes = None, cpuQuota = None))
+    machine.copy(allowed =
+      machine.allowed.copy(memoryLimitBytes = None, cpuQuota = None, batch = Vector.empty)
+    )
 
   /** On the node with most CPUs left, so that executors spread over the machine's memory. */
   private def emptiest(

@@ -7,10 +7,9 @@ final private[plan] case class Arrangement(pools: Pools, layout: Layout) {
 
   /** What each executor can have, and of what. */
   def reason(usable: UsableMachine, constraints: UserConstraints, native: Boolean): Reason = {
-    val limit = usable.topology.allowed.memoryLimitBytes
-      .fold("")(bytes =>
-        s" or of the cgroup's limit (${Sizes.show(bytes >> 20)}), shared in proportion"
-      )
+    val limit = usable.topology.allowed.memoryLimit.fold("") { case (bytes, name) =>
+      s" or of $name (${Sizes.show(bytes >> 20)}), shared in proportion"
+    }
     val of = s"${Pools.UsablePercent} % of the memory of ${pools.memoryNodes.named("node")}$limit"
     val part =
       if (native) of

@@ -1,15 +1,17 @@
 package io.hearth.core.plan
 
 import io.hearth.core.Counted
+import io.hearth.core.topology.BatchLimit
 
 /** Limits of the machine that a plan keeps to, or that the user's numbers exceed. */
 object BoundReasons {
   val Quota = "cpu quota"
+  val Batch = "batch limit"
   val Isolated = "isolated CPUs"
   val Tickless = "nohz_full CPUs"
   val Threads = "threads"
   val Unused = "unused memory"
-  val Decisions: Set[String] = Set(Quota, Isolated, Threads)
+  val Decisions: Set[String] = Set(Quota, Batch, Isolated, Threads)
 
 }
 
@@ -18,32 +20,74 @@ final private[plan] class BoundReasons(draft: PlanDraft) {
   import draft._
 
   def all: Vector[Reason] =
-    Vector(quota, isolated, tickless, new Tasks(draft).reason, unused).flatten
+    Vector(quota).flatten ++ batch ++
+      Vector(isolated, tickless, new Tasks(draft).reason, unused).flatten
 
   private val used = usable.topology.allowed.cpuQuota
     .flatMap(_.throttledPeriods)
     .filter(_ > 0)
     .fold("")(times => s"; it has been used up in ${Counted(times, "period")} so far")
 
-  private def quota: Option[Reason] = usable.quota.map { cpus =>
-    val worth = usable.quotaSlots.getOrElse(usable.slots)
-    val stops =
-      s"when the quota is used up, the kernel stops all threads until the next period$used"
-    val number = BigDecimal(cpus).bigDecimal.stripTrailingZeros.toPlainString
-    def reason(because: String, source: String) =
-      Reason(Quota, s"$number CPU${if (number == "1") "" else "s"}", because, source)
-    if (layout.slots > worth)
-      reason(
-        s"${asked.mkString(" and ")} ${if (asked.size == 1) "makes" else "make"} ${Counted(layout.slots, "task slot")}, and the cgroup's CPU time is worth $worth: $stops",
-        "user"
+  private def quota: Option[Reason] =
+    usable.quota.filter(_ => usable.quotaVariable.isEmpty).map { cpus =>
+      val worth = usable.quotaSlots.getOrElse(usable.slots)
+      val stops =
+        s"when the quota is used up, the kernel stops all threads until the next period$used"
+      val number = plain(cpus)
+      def reason(because: String, source: String) =
+        Reason(Quota, s"$number CPU${if (number == "1") "" else "s"}", because, source)
+      if (layout.slots > worth)
+        reason(
+          s"$tooMany, and the cgroup's CPU time is worth $worth: $stops",
+          "user"
+        )
+      else
+        reason(
+          s"no more task slots than the whole CPUs of the cgroup's quota, $worth of ${usable.slots}: $stops; the JVM " +
+            "sizes its pools by it, and other applications in the cgroup share it",
+          "kernel: cpu.max, cpu.cfs_quota_us"
+        )
+    }
+
+  /** What a batch system gave this job, where that is less than the kernel allows or could not be read. */
+  private def batch: Vector[Reason] = usable.topology.allowed.batch.flatMap { limit =>
+    def reason(value: String, because: String) =
+      Some(Reason(Batch, s"${limit.name} $value", because, s"${limit.system}; hearth"))
+    val number = limit.cpus.filter(_ => usable.quotaVariable.contains(limit.name)).map(plain)
+    limit.ignored
+      .flatMap(why =>
+        reason("ignored", s"$why: unset it, or give the job's part by --cores and --memory")
       )
-    else
-      reason(
-        s"no more task slots than the whole CPUs of the cgroup's quota, $worth of ${usable.slots}: $stops; the JVM " +
-          "sizes its pools by it, and other applications in the cgroup share it",
-        "kernel: cpu.max, cpu.cfs_quota_us"
+      .orElse(
+        number.flatMap(n => reason(s"= $n CPU${if (n == "1") "" else "s"}", ofBatch(limit.system)))
       )
+      .orElse(batchMemory(limit).flatMap { mb =>
+        val rule =
+          s"the plan takes at most ${Pools.UsablePercent} % of it, and ${limit.system} may end a job that takes more"
+        reason(s"= ${Sizes.show(mb)}", s"$rule; this machine has ${Sizes.show(memoryMb)}")
+      })
   }
+
+  private def ofBatch(system: String): String = {
+    val worth = usable.quotaSlots.getOrElse(usable.slots)
+    val kernel = s"the kernel lets it use ${Counted(usable.cpus.size, "CPU")}"
+    if (layout.slots > worth)
+      s"$tooMany, more than $system gave this job ($kernel): others on this machine may wait for them"
+    else s"no more task slots than $system gave this job, though $kernel"
+  }
+
+  private lazy val memoryMb: Long =
+    (usable.nodes ++ usable.memoryOnly).iterator.map(_.memoryMb).sum
+
+  private def batchMemory(limit: BatchLimit): Option[Long] = usable.topology.allowed.memoryLimit
+    .collect { case (bytes, limit.name) => bytes >> 20 }
+    .filter(_ < memoryMb)
+
+  private def plain(cpus: Double): String =
+    BigDecimal(cpus).bigDecimal.stripTrailingZeros.toPlainString
+
+  private def tooMany: String =
+    s"${asked.mkString(" and ")} ${if (asked.size == 1) "makes" else "make"} ${Counted(layout.slots, "task slot")}"
 
   private def asked: Vector[String] =
     (constraints.executors ++ constraints.cores).map(_.name).toVector ++
@@ -89,31 +133,32 @@ final private[plan] class BoundReasons(draft: PlanDraft) {
     )
   }
 
-  /** What the largest heaps leave, with what would use it; nothing where the user chose the heap. */
+  /** What the largest heaps leave, with the option that uses it; nothing where the user chose the heap. */
   private def unused: Option[Reason] =
     Option.when(
       heapsMb.min == Memory.CompressedOopsMb && constraints.heapMb.isEmpty &&
         spareMb / layout.placements.size >= OffHeap.MinRestMb
-    ) {
-      val max = math.min(layout.slots / Widths.MinSlots, layout.placements.size + moreHeaps)
-      val more = max / layout.placements.size * layout.placements.size
-      val uses = Vector(
-        Option.when(constraints.offHeapMb.isEmpty && !workload.kind.exists(OffHeap.takes))(
-          "--workload sql or etl (data of SQL off the heap)"
-        ),
-        Option.when(more > layout.placements.size && constraints.executors.isEmpty)(
-          s"--executors $more (more heaps)"
-        ),
-        Some("a larger --memory (object references of 8 bytes)")
-      ).flatten
+    )(
       Reason(
         Unused,
         Sizes.show(spareMb),
-        s"heaps stop at ${Sizes.show(Memory.CompressedOopsMb)}, the largest with 4-byte object references; the rest " +
-          s"only caches files; to use it: ${uses.mkString(", ")}",
+        s"heaps stop at ${Sizes.show(Memory.CompressedOopsMb)}, the largest with 4-byte object references, and the " +
+          s"rest only caches files; $useIt",
         "JVM: compressed oops; hearth"
       )
-    }
+    )
+
+  private def useIt: String = {
+    val most = math.min(layout.slots / Widths.MinSlots, layout.placements.size + moreHeaps)
+    val more = most / layout.placements.size * layout.placements.size
+    if (workload.inputBytes.isEmpty && !constraints.shaped)
+      "for a job that caches its data, --input with their size plans as many heaps as they need"
+    else if (more > layout.placements.size && constraints.executors.isEmpty)
+      s"--executors $more gives it to more heaps"
+    else if (constraints.offHeapMb.isEmpty && !workload.kind.exists(OffHeap.takes))
+      "--workload sql or etl gives it to data of SQL, off the heap"
+    else "a larger --memory takes it, at object references of 8 bytes"
+  }
 
   private def moreHeaps: Int =
     (spareMb / constraints.footprintOf(Memory.CompressedOopsMb)).min(1000000L).toInt

@@ -31,8 +31,8 @@ object FreeMemory {
       val total = usable(math.max(0L, node.memoryBytes - node.hugePageBytes))
       node.id -> math.max(0L, total - taken.getOrElse(node.id, 0L))
     }
-    val limit = machine.allowed.memoryLimitBytes
-      .map(bytes => math.max(0L, usable(bytes) - leases.ownMemoryBytes))
+    val limit = machine.allowed.memoryLimit
+      .map { case (bytes, _) => math.max(0L, usable(bytes) - leases.ownMemoryBytes) }
     FreeMemory(nodes.toMap, limit.getOrElse(Long.MaxValue))
   }
 }

@@ -83,7 +83,8 @@ final private[plan] class Layouts(
 
   /** One executor over everything. */
   def whole: Either[Unfit, Layout] = firstFit(Iterator(capped(1))).map { layout =>
-    val each = if (usable.quotaSlots.isEmpty) "worthwhile thread" else "whole CPU of the quota"
+    val each =
+      if (usable.quotaSlots.isEmpty) "worthwhile thread" else s"whole CPU of ${usable.quotaName}"
     if (layout.narrowed) layout.explained(s"one JVM; ${narrowed(layout)}", "hearth")
     else layout.explained(s"one JVM with a task for each $each", "Spark: local[n]")
   }

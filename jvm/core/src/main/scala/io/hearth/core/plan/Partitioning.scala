@@ -105,7 +105,7 @@ final private[plan] class PartitionRules(
     val slots = atOnce
     val what =
       usable.quotaSlots.fold(Counted(slots, "task slot"))(n =>
-        s"the CPU quota is worth ${Counted(n, "task")} at once,"
+        s"${usable.quotaName} is worth ${Counted(n, "task")} at once,"
       )
     def native(because: String, source: String) =
       Some(Partitioning(native = true, because, source))
@@ -206,7 +206,7 @@ final private[plan] class PartitionRules(
 
   /** One executor that leaves CPUs free is bound to its own: one JVM would wander over all. */
   def oneBound: Partitioning = {
-    val quota = usable.quotaSlots.map(_ => "the CPU quota's task slots")
+    val quota = usable.quotaSlots.map(_ => s"${usable.quotaName}'s task slots")
     val few = constraints.coresMax.map(_.name).orElse(quota).getOrElse("the task slots")
     Partitioning(
       native = false,

@@ -50,7 +50,7 @@ final private[plan] case class Pools(
    */
   def only(cpus: IdSet, usable: UsableMachine, driverMb: Long => Long): Option[Pools] = {
     val (used, others) = all.partition(_.cores.exists(_.cpus.exists(cpus.contains)))
-    val limited = usable.topology.allowed.memoryLimitBytes.nonEmpty
+    val limited = usable.topology.allowed.memoryLimit.nonEmpty
     Option.when(others.nonEmpty && used.nonEmpty && limited) {
       val nodes = IdSet.union(used.map(_.memoryNodes))
       val serving = (usable.nodes ++ usable.memoryOnly).filter(_.id.exists(nodes.contains))
@@ -217,7 +217,7 @@ final private[plan] class Budgets private (val usableMb: Long, scale: BigDecimal
 private[plan] object Budgets {
   def of(usable: UsableMachine, serving: Vector[UsableNode], driverMb: Long => Long): Budgets = {
     val total = serving.iterator.map(_.memoryMb).sum
-    val limit = usable.topology.allowed.memoryLimitBytes.map(bytes => shareOf(usable, bytes >> 20))
+    val limit = usable.topology.allowed.memoryLimit.map(l => shareOf(usable, l._1 >> 20))
     val usableMb = limit.fold(total)(math.min(total, _)) * Pools.UsablePercent / 100
     val forExecutors = math.max(0L, usableMb - driverMb(usableMb))
     new Budgets(usableMb, if (total == 0) BigDecimal(0) else BigDecimal(forExecutors) / total)

@@ -47,7 +47,16 @@ final private[plan] class RefusalAdvice(
       largest(fixed.value)(mb => constraints.copy(offHeapMb = Some(fixed.copy(value = mb))))
         .map(Sizes.exact)
     }
-    (heap ++ executors ++ offHeap).headOption.fold(unfit)(max => unfit.copy(remedy = remedy(max)))
+    (heap ++ executors ++ offHeap).headOption
+      .fold(limited(unfit))(max => unfit.copy(remedy = remedy(max)))
+  }
+
+  /** Names what leaves so little memory where it is not the machine. */
+  private def limited(unfit: Unfit): Unfit = usable.topology.allowed.memoryLimit.fold(unfit) {
+    case (bytes, name) if unfit.name == "memory" =>
+      val limit = s"$name (${Sizes.show(bytes >> 20)})"
+      unfit.copy(remedy = s"raise $limit, or use a machine with more memory")
+    case _ => unfit
   }
 
   private def remedy(max: Option[String]) =

@@ -46,8 +46,19 @@ final private[plan] case class UsableMachine(
 ) {
   val slots: Int = cores.iterator.map(_.slots).sum
 
-  /** The cgroup's CPU quota, where it is less than these CPUs. */
-  val quota: Option[Double] = topology.allowed.cpuQuota.map(_.cpus).filter(_ < cpus.size)
+  /** What limits CPU time to less than these CPUs: the variable of a batch system, or the cgroup. */
+  private val timeLimit: Option[(Double, Option[String])] =
+    (topology.allowed.cpuQuota.map(_.cpus -> None) ++
+      topology.allowed.batch.flatMap(limit => limit.cpus.map(_ -> Some(limit.name))))
+      .minByOption(_._1)
+      .filter(_._1 < cpus.size)
+
+  /** The CPU time that there is, where it is less than these CPUs. */
+  val quota: Option[Double] = timeLimit.map(_._1)
+
+  /** The variable that sets it, where a batch system does. */
+  val quotaVariable: Option[String] = timeLimit.flatMap(_._2)
+  val quotaName: String = quotaVariable.getOrElse("the CPU quota")
 
   /**
    * Task slots that the quota keeps busy, whole ones: one more would have the kernel stop all threads before

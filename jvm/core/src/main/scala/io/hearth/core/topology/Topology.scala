@@ -106,14 +106,21 @@ object DeviceKind {
  *                         container whose `/proc/meminfo` it sees
  * @param cpuQuota the tightest CPU quota of its cgroup and that group's ancestors
  * @param taskLimits of its cgroup and of its user
+ * @param batch what a batch system has given it, whether the kernel holds it to that or not
  */
 final case class Allowed(
     cpus: IdSet,
     nodes: IdSet,
     memoryLimitBytes: Option[Long],
     cpuQuota: Option[CpuQuota] = None,
-    taskLimits: Vector[TaskLimit] = Vector.empty
+    taskLimits: Vector[TaskLimit] = Vector.empty,
+    batch: Vector[BatchLimit] = Vector.empty
 ) {
+
+  /** The tightest limit of memory, in bytes, and what sets it. */
+  def memoryLimit: Option[(Long, String)] =
+    (memoryLimitBytes.map(_ -> "the cgroup's limit") ++
+      batch.flatMap(limit => limit.memoryBytes.map(_ -> limit.name))).minByOption(_._1)
 
   /** The same with another limit, where that is tighter. */
   private[topology] def within(limit: Option[Long]): Allowed =

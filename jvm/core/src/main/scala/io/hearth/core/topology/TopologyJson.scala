@@ -72,6 +72,17 @@ object TopologyJson {
     },
     "task_limits" -> Option.when(a.taskLimits.nonEmpty)(
       a.taskLimits.map(t => Json.obj("name" -> t.name, "most" -> t.max, "current" -> t.current))
+    ),
+    "batch_limits" -> Option.when(a.batch.nonEmpty)(
+      a.batch.map(b =>
+        Json.obj(
+          "system" -> b.system,
+          "name" -> b.name,
+          "cpus" -> b.cpus,
+          "memory_bytes" -> b.memoryBytes,
+          "ignored" -> b.ignored
+        )
+      )
     )
   )
 
@@ -149,15 +160,28 @@ object TopologyJson {
         _.items.map(t =>
           TaskLimit(t("name").text, t("most").atLeast(1), t.get("current").map(_.atLeast(0)))
         )
-      )
+      ),
+    field.get("batch_limits").fold(Vector.empty[BatchLimit])(_.items.map(readBatch))
+  )
+
+  private def readBatch(field: Field): BatchLimit = BatchLimit(
+    field("system").text,
+    field("name").text,
+    field.get("cpus").map(cpuTime),
+    field.get("memory_bytes").map(_.atLeast(1)),
+    field.get("ignored").map(_.text)
   )
 
   private def readQuota(field: Field): CpuQuota = {
-    val cpus = field("cpus").number
-    if (cpus <= 0 || cpus > IdSet.MaxId + 1)
-      field("cpus").refuse(s"is $cpus, not between 0 and ${IdSet.MaxId + 1} CPUs")
     def count(name: String) = field.get(name).map(_.atLeast(0))
-    CpuQuota(cpus, count("throttled_periods"), count("throttled_usec"))
+    CpuQuota(cpuTime(field("cpus")), count("throttled_periods"), count("throttled_usec"))
+  }
+
+  private def cpuTime(field: Field): Double = {
+    val cpus = field.number
+    if (cpus <= 0 || cpus > IdSet.MaxId + 1)
+      field.refuse(s"is $cpus, not between 0 and ${IdSet.MaxId + 1} CPUs")
+    cpus
   }
 
   /** What the planner may rely on: known ids and parts that do not overlap. */

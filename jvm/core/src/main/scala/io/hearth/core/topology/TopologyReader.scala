@@ -17,8 +17,13 @@ object TopologyReader {
   /** A document with 1,024 nodes and a million distances has 24 MB. */
   private val LargestDocument = 128L << 20
 
-  /** The running machine, as this process (or its container) sees it. */
-  def live(): Topology = read(Path.of("/"), "live")
+  /** The running machine, as this process (or its container) sees it, with what its batch system gave it. */
+  def live(environment: String => Option[String] = sys.env.get): Topology = {
+    val root = Path.of("/")
+    val machine = read(root, "live")
+    val batch = BatchLimits.here(new SysTree(root), environment)
+    machine.copy(allowed = machine.allowed.copy(batch = batch))
+  }
 
   /**
    * @param machine nothing for the running machine; else a capture (directory or tar archive), a

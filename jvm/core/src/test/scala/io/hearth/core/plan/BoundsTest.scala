@@ -2,7 +2,7 @@ package io.hearth.core.plan
 
 import org.scalatest.funsuite.AnyFunSuite
 
-import io.hearth.core.topology.{CpuQuota, IdSet, MachineSpec, TaskLimit, Topology}
+import io.hearth.core.topology.{BatchLimit, CpuQuota, IdSet, MachineSpec, TaskLimit, Topology}
 
 /** What a plan makes of CPU quotas, isolated CPUs and limits of tasks. */
 class BoundsTest extends AnyFunSuite with Planning {
@@ -66,6 +66,49 @@ class BoundsTest extends AnyFunSuite with Planning {
       s"${heaps(part)} of ${heaps(all)}"
     )
     assert(heaps(part) < 32 * 1024 * 9 / 10)
+  }
+
+  private def granted(machine: Topology, limits: BatchLimit*) =
+    machine.copy(allowed = machine.allowed.copy(batch = limits.toVector))
+
+  test(
+    "what a batch system gave the job bounds the plan as a quota does, with its variable as the reason"
+  ) {
+    def cpus(n: Double) = BatchLimit("Slurm", "SLURM_CPUS_ON_NODE", cpus = Some(n))
+    def memory(gb: Long) = BatchLimit("Slurm", "SLURM_MEM_PER_NODE", memoryBytes = Some(gb << 30))
+    for (n <- Vector(1.0, 2.0, 4.0, 24.0)) {
+      val plan = planned(granted(large, cpus(n)))
+      assert(plan.executors == planned(quota(large, n)).executors, n)
+      assert(
+        reason(plan, "cpu quota").isEmpty && reason(plan, "batch limit")
+          .exists(_.value.startsWith(s"SLURM_CPUS_ON_NODE = ${n.toInt} CPU"))
+      )
+    }
+    val four = planned(granted(large, cpus(4)))
+    assert(four.reasons.head.because.startsWith("SLURM_CPUS_ON_NODE is worth 4 tasks at once"))
+    val both = planned(granted(quota(large, 2), cpus(4)))
+    assert(slots(both) == 2 && reason(both, "batch limit").isEmpty, "the kernel's is tighter")
+    val ample = planned(granted(large, cpus(64), memory(512)))
+    assert(ample.executors == planned(large).executors && reason(ample, "batch limit").isEmpty)
+
+    val little = planned(granted(large, memory(64)))
+    assert(little.memoryMb <= 64 * 1024 * 9 / 10)
+    assert(little.memoryMb > 64 * 1024 * 3 / 4)
+    assert(reason(little, "batch limit").map(_.value).contains("SLURM_MEM_PER_NODE = 64 GB"))
+    assert(reason(little, "memory").exists(_.because.contains("or of SLURM_MEM_PER_NODE (64 GB)")))
+    val none = Planner.plan(granted(large, memory(0)), Workload.unknown, Limits.none, IdSet.empty)
+    assert(none.left.exists(_.remedy.startsWith("raise SLURM_MEM_PER_NODE (0 MB)")))
+  }
+
+  test("what a batch system says and cannot be believed limits nothing, and the plan says so") {
+    val bad = BatchLimit("PBS", "NCPUS", ignored = Some("'x': it is not a number of CPUs"))
+    val plan = planned(granted(large, bad))
+    assert(plan.executors == planned(large).executors)
+    assert(
+      reason(plan, "batch limit").exists(r =>
+        r.value == "NCPUS ignored" && r.because.startsWith("'x': ")
+      )
+    )
   }
 
   test("what the user asked for wins over the quota, and the plan says what that means") {

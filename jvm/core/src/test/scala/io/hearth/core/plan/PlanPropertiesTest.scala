@@ -35,6 +35,30 @@ class PlanPropertiesTest extends AnyFunSuite with Seeded {
     }
   }
 
+  private val twice = for {
+    (topology, occupied) <- GeneratedMachines.restricted
+    one <- GeneratedMachines.workloads
+    other <- GeneratedMachines.workloads
+    limits <- Gen.oneOf(Gen.const(Limits.none), GeneratedMachines.limits)
+  } yield (topology, occupied, Vector(one, other), limits)
+
+  test(
+    "plans of one machine that differ say why: another number of executors has another sentence"
+  ) {
+    var differing = 0
+    forAll(twice) { case (topology, occupied, workloads, limits) =>
+      workloads.map(planned(topology, _, limits, occupied)) match {
+        case Vector(Right(one), Right(other)) if one.executors != other.executors =>
+          differing += 1
+          assert(one.reasons != other.reasons)
+          def why(plan: Plan) = Vector("partition", "executors").map(because(plan, _))
+          if (one.executors.size != other.executors.size) assert(why(one) != why(other))
+        case _ => ()
+      }
+    }
+    assert(differing >= Seeded.count / 50, s"$differing pairs differ")
+  }
+
   private val boundToPackages = anything.map { case (topology, occupied, workload, limits) =>
     val scope = HearthKeys.BindingScope.name -> "package"
     (topology, occupied, workload, limits.copy(conf = limits.conf + scope))

@@ -169,7 +169,9 @@ class WidthsTest extends AnyFunSuite with Planning {
     assert(!sql.reasons.exists(_.decision == "unused memory"))
     val said = reason(plan(machine), "unused memory")
     assert(said.value.endsWith("TB"))
-    assert(said.because.contains("--workload sql") && said.because.contains("--executors 48"))
+    assert(said.because.endsWith("--input with their size plans as many heaps as they need"))
+    val known = reason(plan(machine, None, Some(1)), "unused memory").because
+    assert(known.endsWith("--executors 56 gives it to more heaps"), known)
     val small = plan(machine, Some(WorkloadKind.Sql), Some(1))
     assert(small.executors.forall(e => e.offHeapMb <= e.heapMb), "a small input needs no more")
     val fixed = planned(described(machine), Limits(None, None, Some(20480L), Map.empty))
