@@ -66,7 +66,7 @@ def follow(become: Callable[[RunSide], object]) -> RunEnd:
         if pid == 0:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
             dies()
-            _become(become, RunSide(writing))
+            become_run(become, RunSide(writing))
         os.close(writing)
         code, cpu = _wait(pid)
     finally:
@@ -75,11 +75,11 @@ def follow(become: Callable[[RunSide], object]) -> RunEnd:
     with os.fdopen(reading, "rb") as pipe:
         said = pipe.read()
     if said not in (b"", _BEGAN):
-        _raise(said.decode(errors="replace"))
+        raise_said(said.decode(errors="replace"))
     return RunEnd(said == _BEGAN, code, time.monotonic() - began, cpu)
 
 
-def _become(become: Callable[[RunSide], object], side: RunSide) -> NoReturn:
+def become_run(become: Callable[[RunSide], object], side: RunSide) -> NoReturn:
     """Become the run; this process never comes back from here."""
     try:
         become(side)
@@ -98,7 +98,8 @@ def _become(become: Callable[[RunSide], object], side: RunSide) -> NoReturn:
         os._exit(1)
 
 
-def _raise(why: str) -> NoReturn:
+def raise_said(why: str) -> NoReturn:
+    """Raise what a child has said of why it does not become the run."""
     if why.startswith(_USER):
         raise UserError(why.removeprefix(_USER))
     if why == _INTERRUPTED:

@@ -17,14 +17,16 @@ examples:
   hearth submit --master 'local-numa[4x12]' --conf spark.sql.shuffle.partitions=96 my_job.py
   hearth submit --dry-run my_job.py
   hearth submit --tuned my_job.py
+  hearth submit --warm my_job.py
 """
 
 import os
 import shlex
 import sys
-from argparse import ArgumentParser
+from argparse import SUPPRESS, ArgumentParser
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 
 from hearth.base.durations import show_seconds
 from hearth.base.errors import UserError
@@ -46,8 +48,9 @@ from hearth.spark.conf import read_settings
 from hearth.spark.followed import RunEnd, RunSide, follow
 from hearth.spark.run_files import handed_over
 from hearth.spark.saved_configs import application, kept_compared, kept_tuned
-from hearth.spark.submission import Occasion, Submission, prepare
+from hearth.spark.submission import Occasion, Submission, check_application, prepare
 from hearth.spark.submit_args import Option, SubmitLine
+from hearth.spark.warm import connect, program_command, refuse, server_line
 
 _KEPT = "kept choice ('hearth compare --forget' removes it)"
 _REDACTED_NOTE = (
@@ -66,6 +69,8 @@ class SubmitCommand:
     no_kept: bool
     quiet: bool
     debug: bool
+    warm: bool
+    reach: bool
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -81,6 +86,13 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--no-kept", action="store_true", help="ignore the winner that hearth compare --keep saved"
     )
+    warm = (
+        "run a Python program on a Spark that stays for the next one (DataFrame API only; "
+        "'hearth status' shows it, 'hearth status --stop' ends it)"
+    )
+    parser.add_argument("--warm", action="store_true", help=warm)
+    # Prints the id of the warm server instead of running a program: for hearth.session(warm=True).
+    parser.add_argument("--reach", action="store_true", help=SUPPRESS)
     quiet = "do not print the plan or how the run ended"
     parser.add_argument("--quiet", action="store_true", help=quiet)
 
@@ -96,17 +108,23 @@ def run(options: SubmitCommand) -> int:
 
     With --quiet this process becomes spark-submit; a dry run only shows what would run.
     """
-    if options.quiet or options.dry_run:
+    if options.quiet or options.dry_run or options.reach:
         return _submit(options, None)
     end = follow(lambda side: _submit(options, side))
     if end.began:
-        print(f"hearth: {how_it_ended(end, options.line)}", file=sys.stderr)
+        how = how_it_ended(end, options.line, warm=options.warm)
+        print(f"hearth: {how}", file=sys.stderr)
     return end.code
 
 
-def how_it_ended(end: RunEnd, line: SubmitLine) -> str:
-    """Return the line behind a run: its time, CPU seconds and exit code, and what to run next."""
+def how_it_ended(end: RunEnd, line: SubmitLine, *, warm: bool = False) -> str:
+    """Return the line behind a run: its time, CPU seconds and exit code, and what to run next.
+
+    warm: whether a server did its work, whose CPU seconds are not the run's.
+    """
     how = "finished in" if end.code == 0 else "failed after"
+    if warm:
+        return f"{how} {show_seconds(end.wall_s)} on a warm server, exit code {end.code}"
     used = f"{end.cpu.total:.1f} CPU s ({end.cpu.user:.1f} user, {end.cpu.system:.1f} system)"
     ended = f"{how} {show_seconds(end.wall_s)}, {used}, exit code {end.code}"
     if not line.application:
@@ -123,6 +141,23 @@ def _submit(options: SubmitCommand, side: RunSide | None) -> int:
         line, settings = with_tuned(line, settings)
     elif not options.no_kept:
         line = _with_kept_compared(line)
+    if options.warm:
+        refuse(line, settings)
+        if not options.dry_run:
+            return _become_client(options, line, settings, side)
+        line = server_line(line)
+    submission = _prepared(options, line, settings)
+    if not options.dry_run:
+        _become(submission, options.line, side)
+    text = submission.launch.shell_text(Redaction.of(submission.settings))
+    print(text)
+    if is_redacted([text]):
+        print(f"hearth: {_REDACTED_NOTE}", file=sys.stderr)
+    return 0
+
+
+def _prepared(options: SubmitCommand, line: SubmitLine, settings: Mapping[str, str]) -> Submission:
+    """Return the submission of a line, after its plan and notes for the user."""
     occasion = Occasion(dry_run=options.dry_run, debug=options.debug)
     show = _silent if options.quiet else shown_plan(line, settings)
     submission = prepare(line, settings, show, occasion)
@@ -130,12 +165,29 @@ def _submit(options: SubmitCommand, side: RunSide | None) -> int:
     findings = [] if options.quiet else findings_in_brief(settings, submission.plan, name)
     for note in [] if options.quiet else [*findings, *submission.launch.notes]:
         print(f"hearth: {note}", file=sys.stderr)
-    if not options.dry_run:
-        _become(submission, options.line, side)
-    text = submission.launch.shell_text(Redaction.of(submission.settings))
-    print(text)
-    if is_redacted([text]):
-        print(f"hearth: {_REDACTED_NOTE}", file=sys.stderr)
+    return submission
+
+
+def _become_client(
+    options: SubmitCommand, line: SubmitLine, settings: Mapping[str, str], side: RunSide | None
+) -> int:
+    """Become the program on a warm server, which is started if there is none for this line.
+
+    With --reach, come back when the server is there.
+    """
+    if not options.reach:
+        check_application(line.application[0])
+    client = connect(line, settings, partial(_prepared, options))
+    if not options.quiet:
+        print(f"hearth: {client.told}", file=sys.stderr)
+    sys.stderr.flush()
+    if not options.reach:
+        launch = program_command(client, line, settings)
+        os.set_inheritable(client.descriptor, True)
+        if side is not None:
+            side.begins()
+        os.execve(launch.command[0], launch.command, launch.environment)
+    print(client.server.id)
     return 0
 
 
