@@ -9,12 +9,14 @@ usage: warm_client.py --missing | --release SESSION... | PROGRAM [ARGUMENT...]
 """
 
 import fcntl
+import functools
 import importlib.util
 import os
 import sys
 import threading
 import traceback
 import types
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +50,7 @@ class Sessions:
 
     def watch(self) -> None:
         """Have pyspark tell of each session, reach 127.0.0.1 alone, and not retry for minutes."""
+        from pyspark.sql import SparkSession as ClassicSession
         from pyspark.sql.connect.client import core
         from pyspark.sql.connect.session import SparkSession
 
@@ -67,11 +70,15 @@ class Sessions:
             stop(session)
 
         def applied(builder: Any, session: Any) -> None:
-            apply(builder, session)
+            with warnings.catch_warnings():  # of several lines for each setting; ours says more
+                warnings.filterwarnings("ignore", "Failed to set")
+                apply(builder, session)
             _say_what_stays(builder._options, session)
 
         SparkSession.__init__ = begun  # type: ignore[assignment, method-assign]
         SparkSession.stop = stopped  # type: ignore[assignment, method-assign]
+        # Spark refuses a master beside a server, also the one that nearly every tutorial sets.
+        ClassicSession.Builder.master = _without_master  # type: ignore[assignment, method-assign]
         builder_._apply_options = applied  # type: ignore[assignment, method-assign]
 
     def _begun(self, session: Any) -> None:
@@ -120,18 +127,23 @@ def is_held(file: Path) -> bool:
     return False
 
 
-_said: set[str] = set()
+def _without_master(builder: Any, master: str) -> Any:
+    _say(f"master {master}", "--master local-numa[2], for one of hearth's")
+    return builder
 
 
 def _say_what_stays(options: dict[str, Any], session: Any) -> None:
     """Name the settings of a builder that a running server cannot take."""
     for key, value in options.items():
-        if key in ("spark.app.name", "spark.remote", "spark.master") or key in _said:
-            continue
-        _said.add(key)
-        if not session.conf.isModifiable(key) and session.conf.get(key, None) != value:
-            print(f"hearth: {key}={value}, set in the program, has no effect on a warm server: "
-                  f"give it to hearth submit, --conf {key}={value}", file=sys.stderr)  # fmt: skip
+        fixed = key not in ("spark.app.name", "spark.remote") and not session.conf.isModifiable(key)
+        if fixed and session.conf.get(key, None) != value:
+            _say(key, f"--conf {key}=...")  # the value may be a secret
+
+
+@functools.cache
+def _say(what: str, how: str) -> None:
+    print(f"hearth: {what}, set in the program, has no effect on a warm server: give it to hearth "
+          f"submit ({how})", file=sys.stderr)  # fmt: skip
 
 
 def _excepthook(kind: type[BaseException], error: BaseException, trace: Any) -> None:
