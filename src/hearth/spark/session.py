@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from hearth.base.errors import UserError
 from hearth.machine import paths
+from hearth.spark.warm import attach
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -75,8 +76,6 @@ def _warm(app_name: str, master: str, conf: Mapping[str, str]) -> SparkSession:
         raise UserError(done.stderr.strip().rpartition("\n")[2].removeprefix("hearth: "))
     print(done.stderr, file=sys.stderr, end="")
     from pyspark.sql import SparkSession
-
-    from hearth.spark.warm import attach
 
     server = attach(done.stdout.strip())
     os.environ.update(server.environment)
