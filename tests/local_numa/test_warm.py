@@ -6,11 +6,13 @@ import signal
 import subprocess
 import textwrap
 import time
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from hearth.base.errors import UserError
 from hearth.base.processes import is_alive
 from hearth.cli.options import read_line
 from hearth.spark import warm
@@ -293,3 +295,26 @@ def test_a_record_of_another_boot_or_of_no_sense_is_no_server(tmp_path: Path) ->
     )
     warm.write(tmp_path, ended)
     assert warm.read(tmp_path) is None
+
+
+def test_a_spark_whose_server_would_let_anybody_in_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(warm.paths, "spark_home", lambda: tmp_path)
+    (tmp_path / "jars").mkdir()
+    with zipfile.ZipFile(tmp_path / "jars" / "spark-connect_2.13-4.0.0.jar", "w") as jar:
+        jar.writestr("org/apache/spark/sql/connect/service/SparkConnectServer.class", b"")
+    with pytest.raises(UserError, match=r"no spark-connect_2.13-\*.jar that asks for a token"):
+        warm.check_connect()
+
+
+def test_what_servers_left_behind_goes_in_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HEARTH_STATE", str(tmp_path))
+    old, new = (tmp_path / "warm" / name for name in ("old", "new"))
+    for folder in (old, new):
+        folder.mkdir(parents=True)
+    os.utime(old, (1, 1))
+    warm.sweep(before=2)
+    assert not old.exists() and new.exists()

@@ -20,6 +20,7 @@ import subprocess
 import sys
 import time
 import uuid
+import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
@@ -38,7 +39,7 @@ from hearth.spark import warm_client
 from hearth.spark.command import Launch, pass_through_reason
 from hearth.spark.conf import user_master, user_remote
 from hearth.spark.followed import RunSide, become_run, raise_said
-from hearth.spark.run_files import handed_over
+from hearth.spark.run_files import KEPT_S, handed_over
 from hearth.spark.submission import Submission, python_of_application
 from hearth.spark.submit_args import CONNECT_SERVER, Option, SubmitLine
 
@@ -46,6 +47,8 @@ IDLE_KEY = "spark.hearth.warm.idle"
 _IDLE = "30m"
 _PY_FILES = "spark.submit.pyFiles"
 _DIRECTORY, _FOLDER = "directory", "folder of the program"
+#: The class of a Connect server that lets nobody in without the token.
+_ASKS = "org/apache/spark/sql/connect/service/PreSharedKeyAuthenticationInterceptor.class"
 _START_LIMIT_S = 240
 _STOP_LIMIT_S = 60
 _LOOK_S = 0.05
@@ -130,18 +133,19 @@ def refuse(line: SubmitLine, settings: Mapping[str, str]) -> None:
             f"--warm: '{name}' is not a Python program, and only those on the DataFrame API "
             f"run on a warm server: {without}"
         )
-    master, remote = (read(line, settings, os.environ) for read in (user_master, user_remote))
+    master, remote = (of(line, settings, os.environ) for of in (user_master, user_remote))
     if reason := pass_through_reason(line, master, remote):
         raise UserError(f"--warm: {reason}, and hearth starts warm servers by its plan: {without}")
-    _check_connect()
 
 
-def _check_connect() -> None:
+def check_connect() -> None:
+    """Raise UserError for a Spark without a Connect server that asks for a token."""
     home = paths.spark_home()
-    if not list((home / "jars").glob("spark-connect_2.13-*.jar")):
+    jars = list((home / "jars").glob("spark-connect_2.13-*.jar"))
+    if not any(_ASKS in zipfile.ZipFile(jar).namelist() for jar in jars):
         raise UserError(
-            f"--warm: no spark-connect_2.13-*.jar in {home}/jars: take a Spark that has it, such "
-            "as pip's pyspark, or leave --warm out"
+            f"--warm: no spark-connect_2.13-*.jar that asks for a token in {home}/jars: take a "
+            "Spark that has it, such as pip's pyspark, or leave --warm out"
         )
 
 
@@ -285,9 +289,12 @@ def connect(
     name = hashlib.sha256(text.encode(errors="surrogateescape")).hexdigest()[:8]
     folder = private_directory(folder_of(name))
     private_directory(folder / "clients")
+    os.utime(folder)
     with locked(folder) as lock:
         server, reused = read(folder), True
         if server is None:
+            check_connect()
+            sweep(time.time() - KEPT_S)
             _check_packages(pythons(settings, os.environ)[0])
             _say_differences(fixed, settings)
             server = _started(_Start(folder, line, settings, fixed, idle_s, lock), prepare)
@@ -297,6 +304,13 @@ def connect(
             write(folder, server)
         file, descriptor = _registered(folder)
     return Client(server, file, descriptor, reused)
+
+
+def sweep(before: float) -> None:
+    """Delete what servers have left behind that ended long ago: their logs."""
+    for folder in (paths.state_home() / "warm").iterdir():
+        if folder.stat().st_mtime < before and read(folder) is None:
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def _check_packages(python: str) -> None:
@@ -380,6 +394,7 @@ def _become_keeper(
             os._exit(0)
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, signal.SIG_DFL)
+        (start.folder / "server.log").unlink(missing_ok=True)
         port, token, dies = _free_port(), uuid.uuid4().hex, die_with(os.getpid())
         server = os.fork()
         if server == 0:
