@@ -83,7 +83,7 @@ def follow(become: Callable[[RunSide], object]) -> RunEnd:
         if pid == 0:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
             dies()
-            _become(become, RunSide(writing))
+            become_run(become, RunSide(writing))
         ticks = start_ticks(pid) or 0
         os.close(writing)
         code, used, asked = _wait(pid)
@@ -93,14 +93,14 @@ def follow(become: Callable[[RunSide], object]) -> RunEnd:
     with os.fdopen(reading, "rb") as pipe:
         said = pipe.read()
     if said and not said.startswith(_BEGAN):
-        _raise(said.decode(errors="replace"))
+        raise_said(said.decode(errors="replace"))
     cpu, wall_s = CpuSeconds(used.ru_utime, used.ru_stime), time.monotonic() - began
     told = said[len(_BEGAN) :].decode(errors="surrogateescape")
     peak_mb = used.ru_maxrss >> 10
     return RunEnd(bool(said), code, wall_s, cpu, pid, ticks, peak_mb, asked, told)
 
 
-def _become(become: Callable[[RunSide], object], side: RunSide) -> NoReturn:
+def become_run(become: Callable[[RunSide], object], side: RunSide) -> NoReturn:
     """Become the run; this process never comes back from here."""
     try:
         become(side)
@@ -119,7 +119,8 @@ def _become(become: Callable[[RunSide], object], side: RunSide) -> NoReturn:
         os._exit(1)
 
 
-def _raise(why: str) -> NoReturn:
+def raise_said(why: str) -> NoReturn:
+    """Raise what a child has said of why it does not become the run."""
     if why.startswith(_USER):
         raise UserError(why.removeprefix(_USER))
     if why == _INTERRUPTED:

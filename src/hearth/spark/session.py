@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 import warnings
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from hearth.base.errors import UserError
 from hearth.machine import paths
+from hearth.spark.warm import attach
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -35,17 +39,49 @@ def session(
     *,
     master: str = "local-numa",
     conf: Mapping[str, str] | None = None,
+    warm: bool = False,
 ) -> SparkSession:
     """Return a plain SparkSession under `local-numa`, for notebooks; `conf` holds Spark's settings.
 
-    The master's forms and the errors are those of `builder`.
+    The master's forms and the errors are those of `builder`. warm: a Spark Connect session of a
+    server that stays for the next program, as of `hearth submit --warm`.
     """
+    if warm:
+        return _warm(app_name, master, conf or {})
     named = _named(master).appName(app_name)
     if (conf or {}).get("spark.shuffle.manager") == paths.WIRE_SHUFFLE_MANAGER:
         named = named.config("spark.jars", f"{jar_path()},{paths.wire_jar()}")
     for key, value in (conf or {}).items():
         named = named.config(key, value)
     return named.getOrCreate()
+
+
+def _warm(app_name: str, master: str, conf: Mapping[str, str]) -> SparkSession:
+    """Have hearth's command find or start the server: it forks, which a notebook's threads forbid.
+
+    The keeper releases the session when this process is over.
+    """
+    words = ["submit", "--warm", "--reach"]
+    words += ["--master", master] if master != "local-numa" else []
+    words += [word for key, value in conf.items() for word in ("--conf", f"{key}={value}")]
+    done = subprocess.run(
+        [sys.executable, "-m", "hearth.cli.main", *words, "session.py"],
+        env={**os.environ, "PYSPARK_PYTHON": sys.executable},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        raise UserError(done.stderr.strip().rpartition("\n")[2].removeprefix("hearth: "))
+    print(done.stderr, file=sys.stderr, end="")
+    from pyspark.sql import SparkSession
+
+    server = attach(done.stdout.strip())
+    os.environ.update(server.environment)
+    os.environ.pop("SPARK_REMOTE")  # for this session alone
+    url = server.environment["SPARK_REMOTE"]
+    return SparkSession.Builder().remote(url).appName(app_name).getOrCreate()
 
 
 def _named(master: str) -> SparkSession.Builder:

@@ -47,6 +47,8 @@ def spark_options() -> dict[str, bool]:
     return {name: known[name] for name in sorted(known) if name.startswith("--")}
 
 
+#: The program of Spark's Connect server.
+CONNECT_SERVER = "org.apache.spark.sql.connect.service.SparkConnectServer"
 _EQUALS = re.compile(r"\A(--[^=]+)=(.*)", re.DOTALL)
 
 
@@ -163,8 +165,11 @@ class SubmitLine:
 
     @property
     def is_python(self) -> bool:
-        """Whether the program is in Python: its workers need memory beside the heap."""
-        return bool(self.application) and self.application[0].endswith(".py")
+        """Whether the program, or those of a Connect server, are in Python: its workers need memory
+        beside the heap.
+        """
+        name = self.application[0] if self.application else ""
+        return name.endswith(".py") or self.last("--class") == CONNECT_SERVER
 
     @property
     def option_words(self) -> list[str]:

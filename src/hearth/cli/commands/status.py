@@ -8,23 +8,28 @@ which its threads last ran, all read from the kernel now.
 and memory when it starts under local-numa, and others plan around it. A lease ends with the last
 process of its application, however that ends.
 
+A warm server (hearth submit --warm) is shown with the programs that use it, or since when it is
+idle and when it ends. --stop ends one, or all of this user's.
+
 examples:
   hearth status
   hearth status --watch
   hearth status --all
   hearth status --leases
   hearth status app-20261121120000-0001 --json
+  hearth status --stop
 """
 
 import sys
 import time
 from argparse import ArgumentParser, Namespace
+from datetime import UTC, datetime
 from typing import Any
 
 from hearth.base.codec import to_json, typed
 from hearth.base.durations import show_moment
 from hearth.base.errors import UserError
-from hearth.base.sizes import show_mb
+from hearth.base.sizes import counted, show_mb
 from hearth.base.terminal import clear_screen
 from hearth.cli.answer import print_document
 from hearth.machine import jvm, paths
@@ -41,6 +46,7 @@ from hearth.report.terminal.leases import show_leases
 from hearth.report.terminal.light import planned
 from hearth.report.terminal.placement import show_placement
 from hearth.report.terminal.screen import Screen
+from hearth.spark.warm import WarmServer, clients, folder_of, idle_since, servers, stop
 
 _WATCH_S = 2.0
 
@@ -53,6 +59,8 @@ def add_arguments(parser: ArgumentParser) -> None:
         action="store_true",
         help="show what all users' applications hold",
     )
+    stop = "end the warm server ID; without ID, all of this user's"
+    parser.add_argument("--stop", nargs="?", const="", metavar="ID", help=stop)
     parser.add_argument("--all", action="store_true", help="include finished applications")
     parser.add_argument("--watch", action="store_true", help="refresh every 2 s until Ctrl-C")
     parser.add_argument(
@@ -69,6 +77,8 @@ def run(options: Namespace) -> int:
     if options.leases and (options.app is not None or options.all):
         other = "APP" if options.app is not None else "--all"
         raise UserError(f"--leases: cannot be combined with {other}: leave one of them out")
+    if options.stop is not None:
+        return _stop(options.stop)
     while True:
         if options.watch:
             clear_screen()
@@ -80,6 +90,21 @@ def run(options: Namespace) -> int:
             return 0
         sys.stdout.flush()
         time.sleep(_WATCH_S)
+
+
+def _stop(server_id: str) -> int:
+    found = [one for one in servers() if server_id in ("", one.id)]
+    if server_id and not found:
+        ids = ", ".join(one.id for one in servers()) or "none runs"
+        raise UserError(f"--stop: no warm server '{server_id}': {ids}")
+    for server in found:
+        used = clients(server.id)
+        stop(server)
+        lost = f"; {counted(used, 'program')} used it" if used else ""
+        print(f"warm server {server.id} is stopped{lost}")
+    if not found:
+        print("no warm server is running")
+    return 0
 
 
 def _show_leases(*, as_json: bool, debug: bool) -> None:
@@ -101,10 +126,12 @@ def show(app: str | None, *, ended: bool, as_json: bool, debug: bool) -> None:
         recorded = [one for one in recorded if one.alive]
     applications = [_document(one, debug, app is not None) for one in recorded]
     if as_json:
-        document = {"schema": "hearth/status/1", "applications": applications}
+        warm = [_warm_document(one) for one in servers()]
+        document = {"schema": "hearth/status/1", "applications": applications, "warm": warm}
         print_document(document)
     else:
-        print("\n".join(_lines(applications)))
+        warm = [_warm_document(one) for one in servers()] if app is None else []
+        print("\n".join([*map(_warm_line, warm), *(_lines(applications, warm))]))
 
 
 def _document(application: Application, debug: bool, named: bool) -> dict[str, Any]:
@@ -142,7 +169,33 @@ def _memory_now(application: Application) -> str:
     return f", {show_mb(kb >> 10)} of memory now"
 
 
-def _lines(applications: list[dict[str, Any]]) -> list[str]:
+def _warm_document(server: WarmServer) -> dict[str, Any]:
+    """Return what is shown of a warm server; idle_since and ends_at while no program uses it."""
+    shown = {name: getattr(server, name) for name in ("id", "pid", "started_at", "idle_s")}
+    shown |= {"directory": server.identity["directory"], "programs": clients(server.id)}
+    if not shown["programs"]:
+        since = idle_since(folder_of(server.id))
+        moments = {"idle_since": since, "ends_at": since + server.idle_s}
+        shown |= {name: _moment(value) for name, value in moments.items()}
+    return shown
+
+
+def _moment(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
+
+
+def _warm_line(server: dict[str, Any]) -> str:
+    used = f"used by {counted(server['programs'], 'program')}"
+    if not server["programs"]:
+        since, ends = (show_moment(server[name]) for name in ("idle_since", "ends_at"))
+        used = f"idle since {since}, ends at {ends}"
+    started = f"started {show_moment(server['started_at'])} in {server['directory']}"
+    return f"warm server {server['id']}: {used}; driver {server['pid']}, {started}"
+
+
+def _lines(applications: list[dict[str, Any]], warm: list[dict[str, Any]]) -> list[str]:
+    if warm and not applications:
+        return []
     if not applications:
         return ["no application is running (--all lists ended ones)"]
     screen = Screen.of()

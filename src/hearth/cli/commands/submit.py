@@ -17,14 +17,16 @@ examples:
   hearth submit --master 'local-numa[4x12]' --conf spark.sql.shuffle.partitions=96 my_job.py
   hearth submit --dry-run my_job.py
   hearth submit --tuned my_job.py
+  hearth submit --warm my_job.py
 """
 
 import os
 import shlex
 import sys
-from argparse import ArgumentParser
+from argparse import SUPPRESS, ArgumentParser
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 
 from hearth.base.durations import show_seconds
 from hearth.base.errors import UserError
@@ -48,8 +50,9 @@ from hearth.spark.followed import RunEnd, RunSide, follow
 from hearth.spark.kept_run import MemoryWatch, keep_how_it_ended, keep_start
 from hearth.spark.run_files import handed_over
 from hearth.spark.saved_configs import application, kept_compared, kept_tuned
-from hearth.spark.submission import Occasion, Submission, prepare
+from hearth.spark.submission import Occasion, Submission, check_application, prepare
 from hearth.spark.submit_args import Option, SubmitLine
+from hearth.spark.warm import connect, program_command, refuse, server_line
 
 _KEPT = "kept choice ('hearth compare --forget' removes it)"
 _REDACTED_NOTE = (
@@ -74,6 +77,8 @@ class SubmitCommand:
     quiet: bool
     log: str | None
     debug: bool
+    warm: bool
+    reach: bool
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -89,6 +94,13 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--no-kept", action="store_true", help="ignore the winner that hearth compare --keep saved"
     )
+    warm = (
+        "run a Python program on a Spark that stays for the next one (DataFrame API only; "
+        "'hearth status' shows it, 'hearth status --stop' ends it)"
+    )
+    parser.add_argument("--warm", action="store_true", help=warm)
+    # Prints the id of the warm server instead of running a program: for hearth.session(warm=True).
+    parser.add_argument("--reach", action="store_true", help=SUPPRESS)
     quiet = "print only what the application prints, and errors"
     add_log_option(parser)
     group(parser, "output").add_argument("--quiet", action="store_true", help=quiet)
@@ -105,7 +117,7 @@ def run(options: SubmitCommand) -> int:
 
     With --quiet this process becomes spark-submit; a dry run only shows what would run.
     """
-    if options.quiet or options.dry_run:
+    if options.quiet or options.dry_run or options.reach:
         return _submit(options, None)
     memory = MemoryWatch()
     end = follow(lambda side: _submit(options, side))
@@ -113,14 +125,19 @@ def run(options: SubmitCommand) -> int:
         kills = memory.kills()
         notes = keep_how_it_ended(end, kills)
         notes += [kills.sentence] if kills is not None else []
-        for note in [*notes, how_it_ended(end, options.line)]:
+        for note in [*notes, how_it_ended(end, options.line, warm=options.warm)]:
             print(f"hearth: {note}", file=sys.stderr)
     return end.code
 
 
-def how_it_ended(end: RunEnd, line: SubmitLine) -> str:
-    """Return the line behind a run: its time, CPU seconds and exit code, and what to run next."""
+def how_it_ended(end: RunEnd, line: SubmitLine, *, warm: bool = False) -> str:
+    """Return the line behind a run: its time, CPU seconds and exit code, and what to run next.
+
+    warm: whether a server did its work, whose CPU seconds are not the run's.
+    """
     how = _ENDED[end.state]
+    if warm:
+        return f"{how} {show_seconds(end.wall_s)} on a warm server, exit code {end.code}"
     used = f"{end.cpu.total:.1f} CPU s ({end.cpu.user:.1f} user, {end.cpu.system:.1f} system)"
     ended = f"{how} {show_seconds(end.wall_s)}, {used}, exit code {end.code}"
     if not line.application or end.code or end.wall_s < _WORTH_PROFILING_S:
@@ -136,6 +153,23 @@ def _submit(options: SubmitCommand, side: RunSide | None) -> int:
         line, settings = with_tuned(line, settings)
     elif not options.no_kept:
         line = _with_kept_compared(line, quiet=options.quiet)
+    if options.warm:
+        refuse(line, settings)
+        if not options.dry_run:
+            return _become_client(options, line, settings, side)
+        line = server_line(line)
+    submission = _prepared(options, line, settings)
+    if not options.dry_run:
+        _become(submission, options.line, side)
+    text = submission.launch.shell_text(Redaction.of(submission.settings))
+    print(text)
+    if is_redacted([text]):
+        print(f"hearth: {_REDACTED_NOTE}", file=sys.stderr)
+    return 0
+
+
+def _prepared(options: SubmitCommand, line: SubmitLine, settings: Mapping[str, str]) -> Submission:
+    """Return the submission of a line, after its plan and notes for the user."""
     occasion = Occasion(
         options.dry_run, told=not options.quiet, debug=options.debug,
         log=options.log, quiet=options.quiet,
@@ -146,12 +180,29 @@ def _submit(options: SubmitCommand, side: RunSide | None) -> int:
     findings = [] if options.quiet else findings_in_brief(settings, submission.plan, name)
     for note in [] if options.quiet else [*findings, *submission.launch.notes]:
         print(f"hearth: {note}", file=sys.stderr)
-    if not options.dry_run:
-        _become(submission, options.line, side)
-    text = submission.launch.shell_text(Redaction.of(submission.settings))
-    print(text)
-    if is_redacted([text]):
-        print(f"hearth: {_REDACTED_NOTE}", file=sys.stderr)
+    return submission
+
+
+def _become_client(
+    options: SubmitCommand, line: SubmitLine, settings: Mapping[str, str], side: RunSide | None
+) -> int:
+    """Become the program on a warm server, which is started if there is none for this line.
+
+    With --reach, come back when the server is there.
+    """
+    if not options.reach:
+        check_application(line.application[0])
+    client = connect(line, settings, partial(_prepared, options))
+    if not options.quiet:
+        print(f"hearth: {client.told}", file=sys.stderr)
+    sys.stderr.flush()
+    if not options.reach:
+        launch = program_command(client, line, settings)
+        os.set_inheritable(client.descriptor, True)
+        if side is not None:
+            side.begins()
+        os.execve(launch.command[0], launch.command, launch.environment)
+    print(client.server.id)
     return 0
 
 

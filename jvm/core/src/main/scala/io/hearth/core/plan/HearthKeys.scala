@@ -274,6 +274,14 @@ object HearthKeys {
     "How many ended runs are kept; a new run deletes the oldest beyond them."
   )
 
+  val WarmIdle: Key[Long] = new Key(
+    "spark.hearth.warm.idle",
+    Seconds,
+    Some("30m"),
+    "How long a warm server (`hearth submit --warm`, docs/running.md) stays without a program. The last program " +
+      "that sets it counts."
+  )
+
   /** In the order of the documentation page. */
   val all: Vector[Key[_]] = Vector(
     Hosts,
@@ -296,7 +304,8 @@ object HearthKeys {
     PartitionsByQuery,
     ClassDataArchive,
     RunsDirectory,
-    RunsKept
+    RunsKept,
+    WarmIdle
   )
 
   /** The CPUs that `hearth submit` may use, where it starts the driver on a part of them. */
