@@ -73,7 +73,7 @@ def test_every_question_of_the_studies_is_asked_and_in_one_order() -> None:
     here = Surroundings(POWER8, plans)
     assert [q.key for q in questions(here, list(reversed(KEYS)))] == list(KEYS)
     assert set(KEYS) == {
-        "kinds", "rates", "memory", "smt", "prefetchers", "bandwidth",
+        "kinds", "rates", "memory", "smt", "prefetchers", "bandwidth", "slots",
         "executors", "sweep", "nodes", "cores",
     }  # fmt: skip
 
