@@ -1,10 +1,11 @@
 """docs/studies.md, from the presets themselves."""
 
 import re
+from collections.abc import Iterable, Iterator
 from itertools import groupby
 
 from hearth.studies.published.preset import Answer, Preset, Value, names, preset
-from support import LINE, filled
+from support import filled
 
 _HEAD = """# Published studies, number by number
 
@@ -17,7 +18,7 @@ hearth lab study list
 hearth lab study show baig-binding
 hearth lab study run baig-sweep --scale 0.01 --dry-run
 hearth lab study run baig-sweep --scale 0.01 --steps PageRank --repeat 3 --html sweep.html
-hearth lab study run partitions-decision
+hearth lab study run --all --scale 0.01 --budget 3h --html studies.html
 ```
 
 A preset holds workloads with their sizes and partitions, Spark's settings, the configurations
@@ -27,15 +28,24 @@ so their runs alternate, are recorded and can be resumed as usual. What this mac
 cannot do is a line with its reason before anything runs. `--scale 0.01` takes a hundredth of the
 study's data, partitions, durations and counts, so that a task reads about as much as it did
 there. Executors and cores follow from your machine's nodes and cores, and heaps from its memory,
-except Chiba's, which are the study's, scaled. The result is kept: `hearth runs` lists it, and
-`hearth report ID` shows it again.
+except Chiba's, which are the study's, scaled. `--budget` divides its time evenly among the steps.
+The result is kept: `hearth runs` lists it, and `hearth report ID` shows it again.
+
+Each published ratio is judged: **reproduced**, where the 95 % interval of the runs here holds it
+and its ends are less than 1.5 times apart, or lies within 5 % of it; **contradicted**, where it does
+neither; **undecided**, where it is wider, or fewer than three runs or a counter's median were read;
+**not here**, with the reason. Seconds and gigabytes are of their machine and are not judged; cells
+of a sweep are judged by their ratio to the best cell. The first table says how many there are of
+each, and whether binding paid.
 
 Below is every number that the studies published, with the command that measures it, under an
 answer:
 
 - **measured**: hearth's benchmarks tried it, on the machine named; the link has the command and
   the raw results.
-- **predicted**: by one of hearth's models, or by arithmetic, with how far it is off.
+- **predicted**: by one of hearth's models that did not know it, or by arithmetic; what it says
+  stands behind the published number.
+- **taken**: hearth's plan was given what this study found, so that it says the same is no evidence.
 - **open**: the machines that hearth was developed on (2 and 16 CPUs, virtual, one NUMA node, no
   hardware counters) cannot answer it. The command does, on a machine such as the one named.
 
@@ -69,16 +79,9 @@ def numbers(study: Preset) -> list[Value]:
     return [value for value in study.values if re.search(r"\d", value.published)]
 
 
-def command(study: Preset, value: Value) -> str:
-    """Return the command that measures a value, or says how to."""
-    if not study.steps:
-        return f"hearth lab study show {study.name}"
-    if value.read is None:
-        return f"hearth lab study run {study.name}"
-    steps = dict.fromkeys(filter(None, (value.read.step, value.read.over_step)))
-    named = ",".join(steps)
-    quoted = f"'{named}'" if re.search(r"[^\w,-]", named) else named
-    return f"hearth lab study run {study.name} --steps {quoted}"
+def command(study: Preset) -> str:
+    """Return the command that measures an experiment, or says how to."""
+    return f"hearth lab study {'run' if study.steps else 'show'} {study.name}"
 
 
 def page() -> str:
@@ -88,18 +91,24 @@ def page() -> str:
         parts.append(f"\n## {_TITLES[study]}\n")
         pairs = ((one, value) for one in group for value in numbers(one))
         for said, answered in groupby(pairs, key=lambda pair: _answer(pair[0].answer_of(pair[1]))):
-            parts += ["\n", filled(said), "\n\n", *(_item(*pair) for pair in answered)]
+            parts += ["\n", filled(said), "\n\n", *_items(answered)]
     return "".join(parts)
 
 
-def _item(study: Preset, value: Value) -> str:
-    head = f"- *{value.what}*: {value.published} ({value.place}),"
-    line = f"`{command(study, value)}`"
-    return f"{head} {line}\n" if len(f"{head} {line}") <= LINE else f"{head}\n  {line}\n"
+def _items(pairs: Iterable[tuple[Preset, Value]]) -> Iterator[str]:
+    """Yield an item for each command and place, with the numbers that it measures."""
+    for (line, place), of in groupby(pairs, key=lambda pair: (command(pair[0]), pair[1].place)):
+        shown = "; ".join(_number(value) for _, value in of)
+        yield filled(f"- {place}: {shown}: `{line}`", "  ") + "\n"
+
+
+def _number(value: Value) -> str:
+    model = "" if value.predicted is None else f", predicted {value.predicted:g}"
+    return f"*{value.what}* {value.published}{model}"
 
 
 def _answer(answer: Answer) -> str:
     place = f" ([figures](../{answer.page}))" if answer.page else ""
-    before = {"open": "; needs ", "measured": "; on ", "predicted": "; "}[answer.kind]
+    before = {"open": "; needs ", "measured": "; on "}.get(answer.kind, "; ")
     machine = "" if answer.machine == "any" else before + answer.machine
     return f"**{answer.kind}**: {answer.text}{machine}{place}."

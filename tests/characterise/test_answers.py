@@ -154,6 +154,16 @@ def test_bandwidth_is_a_share_of_what_the_machine_sustains_in_a_region(
     assert words in found["sentence"]
 
 
+def test_what_the_cores_wait_for_is_where_their_slots_went() -> None:
+    measures = {"planned": {"retiring": 0.4, "back_end_bound": 0.5, "instructions_per_cycle": 1.2}}
+    found = answer("slots", {"planned": [5.0]}, measures=measures)
+    assert found["sentence"] == (
+        "Of the cores' slots: retiring 40.0%, back end 50.0%; 1.20 instructions per cycle."
+    )
+    silent = answer("slots", {"planned": [5.0]}, measures={"planned": {"retiring": _ABSENT}})
+    assert silent["sentence"] == "Of the cores' slots: not counted."
+
+
 def test_bandwidth_that_was_not_measured_is_no_zero() -> None:
     measures = {"planned": {"bandwidth_gb_s": _ABSENT}}
     found = answer("bandwidth", {"planned": [5.0]}, measures=measures, sustained=100.0)

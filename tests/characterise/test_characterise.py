@@ -102,7 +102,7 @@ def test_a_step_of_a_published_study_runs_its_workload_in_every_way_and_checks_a
     assert done.returncode == 0, done.stderr
     study = json.loads(done.stdout)
     validate("study", study)
-    (step,) = study["steps"]
+    (step,) = study["studies"][0]["steps"]
     assert (step["state"], set(step["readings"])) == ("ran", {"1x2", "2x1"})
     kept = Characterisation.read(state / "studies" / "characterise" / step["study"])
     (question,) = kept.head.questions

@@ -73,7 +73,7 @@ def test_every_question_of_the_studies_is_asked_and_in_one_order() -> None:
     here = Surroundings(POWER8, plans)
     assert [q.key for q in questions(here, list(reversed(KEYS)))] == list(KEYS)
     assert set(KEYS) == {
-        "kinds", "rates", "memory", "smt", "prefetchers", "bandwidth",
+        "kinds", "rates", "memory", "smt", "prefetchers", "bandwidth", "slots",
         "executors", "sweep", "nodes", "cores",
     }  # fmt: skip
 
@@ -161,7 +161,10 @@ def test_nodes_are_bound_one_more_at_a_time_each_beside_the_same_executors_unbou
 
 def test_a_search_tries_the_studys_executors_on_each_node_for_each_number_of_nodes() -> None:
     names = [arm.name for arm in ask("nodes", search_nodes=True).arms]
-    winners = {"1B 1x24", "2B 6x8", "2B 12x6", "2B 12x4", "3B 12x6", "4B 12x8"}
+    winners = {
+        "1B 1x24", "2B 6x8", "2B 12x6", "2B 12x4", "3B 6x8", "3B 12x6", "3B 18x3",
+        "4B 4x12", "4B 12x8", "4B 12x6",
+    }  # fmt: skip
     assert winners <= set(names) and len(set(names)) == len(names)
     assert [name.replace("B", "NB") for name in names[1::2]] == names[::2]
     assert {name[0] for name in names} == set("1234")
@@ -242,7 +245,9 @@ def test_either_kind_of_a_workload_is_run_beside_the_other_and_keeps_its_own_par
 
 
 def test_a_machine_of_one_node_and_two_cores_says_of_each_question_what_it_lacks() -> None:
-    here = Surroundings(LAPTOP, plans, no_bandwidth="no resctrl", no_prefetchers="AMD")
+    here = Surroundings(
+        LAPTOP, plans, no_bandwidth="no resctrl", no_prefetchers="AMD", no_counters="no counters"
+    )
     reasons = {q.key: q.unanswerable for q in questions(here, KEYS) if q.unanswerable}
     assert reasons.keys() == {
         "nodes",
@@ -250,6 +255,7 @@ def test_a_machine_of_one_node_and_two_cores_says_of_each_question_what_it_lacks
         "smt",
         "prefetchers",
         "bandwidth",
+        "slots",
         "kinds",
         "rates",
     }

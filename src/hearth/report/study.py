@@ -6,16 +6,17 @@ from collections.abc import Sequence
 from hearth.report.blocks import Block, Heading, Table, Texts
 from hearth.report.terminal.screen import Screen, table
 from hearth.studies.published.preset import Preset, show_value
-from hearth.studies.published.result import Repeated, Row, StepLine
+from hearth.studies.published.result import Repeated, RepeatedStudy, Row, StepLine
 from hearth.studies.published.study import ReadyStep
 
-_HEAD = ["what", "place", "published", "here", "here / published"]
+_HEAD = ["what", "place", "published", "here", "verdict"]
 
 
 def show_presets(presets: Sequence[Preset], screen: Screen) -> list[str]:
     """Return a line for each."""
-    rows = [[one.name, one.study, one.title] for one in presets]
-    return table(screen, ["name", "study", "experiment"], rows)
+    rows = [[one.name, one.study, one.title, "" if one.steps else "in a clone: see 'show'"]
+            for one in presets]  # fmt: skip
+    return table(screen, ["name", "study", "experiment", "runs"], rows)
 
 
 def show_preset(preset: Preset, steps: Sequence[ReadyStep], screen: Screen) -> list[str]:
@@ -53,18 +54,31 @@ def show_missing(preset: Preset, steps: Sequence[ReadyStep], screen: Screen) -> 
     ]
 
 
-def study_blocks(study: Repeated) -> list[Block]:
-    """Return its table beside the published one, and what became of its steps."""
-    title = f"{study.preset}: {study.title}"
-    source = f"{study.study}, at scale {study.scale:g}; compare ratios, not seconds"
-    unknown = [f"no value: {row.what}: {row.reason}" for row in study.rows if row.reason]
+def study_blocks(document: Repeated) -> list[Block]:
+    """Return how many published values hold here, then each study's table beside ours."""
+    names = ", ".join(study.preset for study in document.studies)
+    rows = [[verdict, str(number)] for verdict, number in document.verdicts.items()]
     return [
-        Heading(title, section="study", link="Study"),
-        Texts([source], close=True),
-        Table(_HEAD, [_cells(row) for row in study.rows], "As published, and here",
-              "published here"),
-        Texts(unknown, "absent", close=True),
-        Heading("steps", 3),
+        Heading(names, section="study", link="Study"),
+        Texts([f"At scale {document.scale:g}. Binding: {document.binding}."], close=True),
+        Table(["published values", "number"], rows, "Do the published values hold here?",
+              "verdicts"),
+        *(block for study in document.studies for block in _one(study)),
+    ]  # fmt: skip
+
+
+def _one(study: RepeatedStudy) -> list[Block]:
+    unknown: dict[str, list[str]] = {}
+    for row in study.rows:
+        if row.reason and row.measured is None:
+            unknown.setdefault(row.reason, []).append(row.what)
+    rows = [_cells(row) for row in study.rows if row.measured is not None]
+    return [
+        Heading(f"{study.preset}: {study.title}", 3),
+        Texts([study.study], close=True),
+        *([Table(_HEAD, rows, "As published, and here", "published here")] if rows else []),
+        Texts([f"not here: {', '.join(what)}: {why}" for why, what in unknown.items()],
+              "absent", close=True),
         Table(["step", "state", "command or reason", "kept as"],
               [_step(step) for step in study.steps], "Steps", close=True),
         Texts([f"not available: {part}" for part in study.not_available], "absent", close=True),
@@ -73,8 +87,10 @@ def study_blocks(study: Repeated) -> list[Block]:
 
 def _cells(row: Row) -> list[str]:
     measured = "-" if row.measured is None else show_value(row.measured, row.unit)
-    ratio = "-" if row.ratio is None else f"{row.ratio:.2f}"
-    return [row.what, row.place, row.published, measured, ratio]
+    if row.interval is not None:
+        measured += " [" + ", ".join(f"{end:.3g}" for end in row.interval) + "]"
+    why = f": {row.reason}" if row.reason else ""
+    return [row.what, row.place, row.published, measured, f"{row.verdict}{why}"]
 
 
 def _step(step: StepLine) -> list[str]:

@@ -339,7 +339,11 @@ def _list(options: CompareCommand, redaction: Redaction, arms: list[Arm]) -> Non
     is_app = is_application(options.line.application[0])
     rows = []
     for arm in arms:
-        words = profile_words(arm, options.line) if is_app else workload_words(arm)
+        words = (
+            profile_words(arm, options.line)
+            if is_app
+            else workload_words(arm, options.line.last("--master"))
+        )
         shown = shlex.join([*(["hearth", "profile"] if is_app else []), *redaction.words(words)])
         rows.append([arm.name, f"not here: {arm.skipped}" if arm.skipped else shown])
     head = "command" if is_app else "options of the workload's run"

@@ -94,7 +94,7 @@ def answered(key: str, comparison: Compared, trials: Sequence[Trial]) -> Measure
 
 
 #: Questions that Awan 2016 answers by counters.
-_COUNTING = ("kinds", "rates", "memory", "smt", "prefetchers")
+_COUNTING = ("slots", "kinds", "rates", "memory", "smt", "prefetchers")
 
 
 def _counted(arms: Sequence[ComparedArm]) -> list[CountedMeasure] | None:
@@ -314,6 +314,9 @@ def _bandwidth(
     )
 
 
+#: Of the top level of the top-down method.
+_OF_SLOTS = ("retiring", "bad_speculation", "front_end_latency", "front_end_bandwidth",
+             "back_end_bound")  # fmt: skip
 #: The speeds of memory that Awan 2016 compares, and the channels of its sockets.
 _FASTEST_MT_S, _SLOWER_MT_S, _CHANNELS = 1866, (1333, 1066), 4
 
@@ -327,6 +330,19 @@ def _slower_memory(share: float, speed: int) -> str:
         f"instead of {peaks[0]:.1f} GB/s, formula 6) it would be {slower:.0%}: the region of "
         f"{bandwidth_region(slower, 1)} latency, by arithmetic"
     )
+
+
+def _slots(
+    comparison: Compared, arms: Sequence[ComparedArm], trials: Sequence[Trial]
+) -> MeasuredAnswer:
+    """Return where the cores' slots went, and how many instructions a cycle remained."""
+    of = _measures(arms[0])
+    shown = [f"{one.words.removeprefix('share of slots: ')} {one.form.format(value)}"
+             for one in COUNTED if one.key in _OF_SLOTS
+             and isinstance(value := of.get(one.key), int | float)]  # fmt: skip
+    ipc = of.get("instructions_per_cycle")
+    cycles = f"; {ipc:.2f} instructions per cycle" if isinstance(ipc, int | float) else ""
+    return MeasuredAnswer(f"Of the cores' slots: {', '.join(shown) or 'not counted'}{cycles}.")
 
 
 def _kinds(
@@ -380,6 +396,7 @@ _ANSWERS: dict[str, _Question] = {
     "smt": _smt,
     "nodes": _nodes,
     "bandwidth": _bandwidth,
+    "slots": _slots,
     "kinds": _kinds,
     "rates": _rates,
 }

@@ -2,7 +2,7 @@
 
 Pure: what this machine is and has comes in as `Surroundings`; what it cannot answer carries the
 reason. Baig 2018: sweep, nodes. Awan 2016: kinds, rates, memory, smt, prefetchers, bandwidth,
-executors. Kyong 2017: cores.
+slots, executors. Kyong 2017: cores.
 """
 
 import math
@@ -37,11 +37,11 @@ COUNTERPARTS = {
     "k-means": "streaming-kmeans",
     "logistic-regression": "streaming-logistic-regression",
 }
-#: Cores of one node that are taken one after the other (Awan 2016).
-_LADDER = 6
-#: Executors on a node, and the shares of its CPUs that they have in all, where several are tried:
-#: on nodes of 48 hardware threads Baig 2018 found 1 to 6 executors best, on 16 to 36 threads.
-_ON_A_NODE, _SHARES_OF_A_NODE = (1, 2, 3, 4, 6), (1.0, 0.75, 0.5)
+#: Cores of one node that are taken one after the other (Awan 2016, whose nodes have 12).
+_LADDER = 12
+#: Executors on a node, where several are tried: on nodes of 48 hardware threads Baig 2018 found 1
+#: to 6 best, with 12 to 36 task slots in all.
+_ON_A_NODE = (1, 2, 3, 4, 6)
 #: A configuration that leaves more of the CPUs idle than this loses by its size alone.
 _LEAST_SHARE_OF_CPUS = 4
 
@@ -71,6 +71,7 @@ class Surroundings:
     no_numactl: str | None = None
     no_prefetchers: str | None = None
     no_bandwidth: str | None = None
+    no_counters: str | None = None
     sweep: tuple[tuple[int, int], ...] = ()
     heap_fixed: bool = False
     search_nodes: bool = False
@@ -206,7 +207,7 @@ def _smt(machine: Surroundings) -> Question:
 
 
 def _smt_ladder(machine: Surroundings, question: Question) -> Question:
-    """Ask it of 1 to 6 cores of one node, with its memory: `2x1` is two cores, one thread each."""
+    """Ask it of 1 to 12 cores of one node, with its memory: `2x1` is two cores, one thread each."""
     if machine.no_numactl is not None:
         return _not(question, machine.no_numactl)
     node, cpus = next((node, cpus) for node, cpus in machine.nodes if cpus)
@@ -241,6 +242,13 @@ def _bandwidth(machine: Surroundings) -> Question:
     question = Question("bandwidth", "How much of the memory bandwidth is used?", "Awan 2016")
     if machine.no_bandwidth is not None:
         return _not(question, machine.no_bandwidth)
+    return replace(question, arms=(Arm("planned"),))
+
+
+def _slots(machine: Surroundings) -> Question:
+    question = Question("slots", "What do the cores wait for?", "Awan 2016")
+    if machine.no_counters is not None:
+        return _not(question, machine.no_counters)
     return replace(question, arms=(Arm("planned"),))
 
 
@@ -337,6 +345,15 @@ def steps(most: int) -> list[int]:
     return sorted(n for n in {*powers, *(3 * power for power in powers)} if n <= most)
 
 
+def cells_of_a_node(cpus: int) -> list[tuple[int, int]]:
+    """Return executors x cores on a node, at most one core for each CPU.
+
+    Both are divisors of its CPUs: on nodes of 48 hardware threads, those of Baig's table II.
+    """
+    divisors = [n for n in range(1, cpus + 1) if cpus % n == 0]
+    return [(each, cores) for each in divisors for cores in divisors if each * cores <= cpus]
+
+
 def _nodes(machine: Surroundings) -> Question:
     question = Question("nodes", "What does binding to 1, 2, ... nodes gain?", "Baig 2018")
     nodes = [cpus for _, cpus in machine.nodes if cpus]
@@ -371,9 +388,10 @@ def _on_nodes(machine: Surroundings, nodes: Sequence[list[int]]) -> list[tuple[i
     tried = []
     for number in range(1, len(nodes) + 1):
         cpus = min(len(of_node) for of_node in nodes[:number])
-        slots = [int(cpus * share) for share in _SHARES_OF_A_NODE] if machine.search_nodes else []
-        sizes = [Size(each * number, n // each) for each in _ON_A_NODE for n in slots if n >= each]
-        tried += [(number, size) for size in dict.fromkeys(sizes or [Size()])]
+        cells = [cell for cell in cells_of_a_node(cpus) if cell[0] in _ON_A_NODE
+                 and cpus <= cell[0] * cell[1] * _LEAST_SHARE_OF_CPUS]  # fmt: skip
+        sizes = [Size(each * number, cores) for each, cores in cells]
+        tried += [(number, size) for size in (sizes if machine.search_nodes else [Size()])]
     return tried
 
 
@@ -402,6 +420,7 @@ _ASKED: dict[str, Callable[[Surroundings], Question]] = {
     "smt": _smt,
     "prefetchers": _prefetchers,
     "bandwidth": _bandwidth,
+    "slots": _slots,
     "kinds": _kinds,
     "rates": _rates,
 }

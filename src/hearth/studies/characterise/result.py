@@ -19,7 +19,8 @@ SCHEMA: Literal["hearth/characterisation/1"] = "hearth/characterisation/1"
 Key = Annotated[
     str,
     OneOf(
-        "executors", "sweep", "nodes", "memory", "smt", "prefetchers", "bandwidth", "kinds", "rates"
+        *("executors", "sweep", "nodes", "memory", "cores", "smt"),
+        *("prefetchers", "bandwidth", "slots", "kinds", "rates"),
     ),
 ]
 

@@ -44,14 +44,15 @@ def surroundings(
     def planned(sizes: tuple[Size, ...]) -> list[Plan | UserError]:
         return plans([request(size) for size in sizes], debug)
 
-    bandwidth = next(row for row in survey(Roots()) if row.name == "bandwidth")
+    lacks = {row.name: row.reason for row in survey(Roots()) if row.status != "on"}
     no_numactl = None if shutil.which("numactl") else "numactl is not installed: apt-get install it"
     return Surroundings(
         topology=machine,
         plans=planned,
         no_numactl=no_numactl,
         no_prefetchers=_no_prefetchers(may_switch, sorted(machine.usable_cpus)),
-        no_bandwidth=bandwidth.reason if bandwidth.status != "on" else None,
+        no_bandwidth=lacks.get("bandwidth"),
+        no_counters=lacks.get("counters"),
         sweep=sweep_cells(sweep),
         heap_fixed="spark.executor.memory" in settings,
         search_nodes=search_nodes,

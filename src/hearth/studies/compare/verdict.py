@@ -85,7 +85,11 @@ CPU_SHARES = (
 )
 #: Kept of each arm, and no ground for a verdict: memory follows from the heap, and what is used of
 #: the CPUs is `cpu_s` and `cpu_use`.
-KEPT = (Measure("memory_gb", "GB that the JVMs held at most", "{:.1f}"), *CPU_SHARES)
+KEPT = (
+    Measure("memory_gb", "GB that the JVMs held at most", "{:.1f}"),
+    Measure("gc_s", "seconds of tasks in garbage collection", "{:,.1f}"),
+    *CPU_SHARES,
+)
 #: What the processor's counters say besides, where they say it; the last one, where they are
 #: silent, is the kernel's. No verdict rests on them: of so many, some change by chance.
 COUNTED = (

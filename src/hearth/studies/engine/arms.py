@@ -294,10 +294,16 @@ def profile_words(arm: Arm, line: SubmitLine) -> list[str]:
     ]
 
 
-def workload_words(arm: Arm) -> list[str]:
+def workload_words(arm: Arm, master: str | None = None) -> list[str]:
     """Return the words that an arm adds to the command of a workload."""
     confs = [word for key, value in arm.conf for word in ("--conf", f"{key}={value}")]
-    return [*arm.words, "--master", arm.master or "local-numa", *properties_words(arm), *confs]
+    return [
+        *arm.words,
+        "--master",
+        arm.master or master or "local-numa",
+        *properties_words(arm),
+        *confs,
+    ]
 
 
 def properties_words(arm: Arm) -> list[str]:

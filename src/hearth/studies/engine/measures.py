@@ -72,6 +72,7 @@ def measured(analysis: Analysis, cpus: int | None) -> dict[str, Measured[float]]
     others, cpu_s = other_load(analysis), _cpu_s(executors)
     return {
         "gc_share": _gc_share(analysis),
+        "gc_s": _gc_s(analysis),
         "remote_share": _remote_share(executors),
         "involuntary": _total(executors, lambda use: use.involuntary),
         "voluntary": _total(executors, lambda use: use.voluntary),
@@ -150,6 +151,11 @@ def _gc_share(analysis: Analysis) -> Measured[float]:
     if isinstance(totals, Absent) or not totals.time.run:
         return _NO_EVENT_LOG
     return totals.time.gc / totals.time.run
+
+
+def _gc_s(analysis: Analysis) -> Measured[float]:
+    totals = analysis.totals
+    return _NO_EVENT_LOG if isinstance(totals, Absent) else totals.time.gc / 1000
 
 
 def _remote_share(executors: Sequence[Executor]) -> Measured[float]:

@@ -170,14 +170,16 @@ def targets(line: SubmitLine) -> list[tuple[Target, Job | None]]:
 def _workload(
     line: SubmitLine, offer: Catalogue, job: Job, fixed: dict[str, str], rest: Sequence[str]
 ) -> tuple[Target, Job]:
-    if line.options and any(o.name != "--conf" for o in line.options):
-        names = ", ".join(o.name for o in line.options if o.name != "--conf")
-        raise UserError(f"{names}: of spark-submit's options a workload takes only --conf")
+    others = [o.name for o in line.options if o.name not in ("--conf", "--master")]
+    if others:
+        names = ", ".join(others)
+        raise UserError(f"{names}: of spark-submit's options a workload takes --conf and --master")
     parameters = {**fixed, **pairs(rest)}
     size = parameters.pop("size", None)
-    conf = dict((o.value or "").partition("=")[::2] for o in line.options)
+    settings = (o.value or "" for o in line.options if o.name == "--conf")
+    conf = dict(setting.partition("=")[::2] for setting in settings)
     case = cases.Case(
         job, parameters, None if size is None else parse_bytes(size, "--size"), conf=conf
     )
     cases.check(case, "local-numa")
-    return WorkloadTarget(offer, case), job
+    return WorkloadTarget(offer, case, line.last("--master") or WorkloadTarget.master), job

@@ -4,10 +4,12 @@ A preset is a file of TOML in `presets`. The command of a step is words with pla
 the request and the machine fill. `--scale` makes a size or a number of the study smaller (`{47g}`,
 `{376}`, `{180>10}` with its least, `{48g>1g}` for a heap). The machine gives its numbers
 (`{nodes}`), a share of its memory (`{48/1024 of memory}`) or of a node's CPUs (`{8/48 of node}`),
-and executors on some nodes (`{2x3 on nodes}`: three on each of two, or as many as a node has CPUs).
+executors on some nodes (`{2x3 on nodes}`: three on each of two, or as many as a node has CPUs), the
+heap of each of some executors (`{4g>512m by sockets}`: an equal part for each socket, with its
+least), and all executors x cores that Baig tried (`{cells}`: on each node any divisor of its CPUs).
 `{how}`: the repetitions and Spark's settings; `{conf}`: the settings alone, for the second
-application of a pair. Of published values that stand together (`[[values]]`), `rows` has what
-differs.
+application of a pair. Of steps and published values that stand together (`[[steps]]`,
+`[[values]]`), `rows` has what differs; in the command of a step `<name>` is what its row has.
 """
 
 import re
@@ -23,10 +25,12 @@ from hearth.base.codec import LEFT_OUT, typed
 from hearth.base.errors import UserError, nearest
 from hearth.base.limits import OneOf
 from hearth.base.sizes import parse_bytes
+from hearth.studies.characterise.questions import cells_of_a_node
 
 _PLACE = re.compile(r"\{([^{}]+)\}")
 _SIZE = re.compile(r"(?<!\d)\d+[kmgt]")
-_HEAP = re.compile(r"(\d{1,9}[kmgt])>(\d{1,9}[kmgt])")
+_HEAP = re.compile(r"(\d{1,9}[kmgt])>(\d{1,9}[kmgt])(?: by (sockets|pairs))?")
+_OF_ROW = re.compile(r"<(\w+)>")
 _SHARE = re.compile(r"(?<!\d)(\d+)/(\d+) of (memory|node)")
 _ON_NODES = re.compile(r"(\d{1,9})x(\d{1,9}) on nodes")
 #: The least that is scaled to: bytes, and a count such as partitions.
@@ -57,8 +61,9 @@ class Part:
 class Reading:
     """Where the value of a published one is found: the seconds of an arm, or one of its measures.
 
-    arm: its name, or how it begins, before a blank or `*`: the fastest of those; `best` is the
-    fastest of all. over: another arm, whose value is divided by this one's; over_step: where
+    step: its name; of several, with commas between, the geometric mean, or what `of` says. arm: its
+    name, or how it begins, before a blank or `*`: the fastest of those; `best` is the fastest of
+    all. over: another arm, whose value is divided by this one's; over_step: where
     that is another step's.
     """
 
@@ -67,6 +72,7 @@ class Reading:
     over: str | None = field(default=None, metadata=LEFT_OUT)
     over_step: str | None = field(default=None, metadata=LEFT_OUT)
     measure: str = "seconds"
+    of: Annotated[str, OneOf("mean", "most", "least")] = "mean"
 
 
 @dataclass(frozen=True)
@@ -74,11 +80,12 @@ class Answer:
     """What hearth's benchmarks say of a published value.
 
     page: where, below the root of the sources. kind: `measured`, it was tried here; `predicted`, by
-    a model; `open`, this machine cannot, which `text` explains. machine: where it was measured, or
+    a model; `taken`, what hearth does was taken from it, so it is no evidence; `open`, this machine
+    cannot, which `text` explains. machine: where it was measured, or
     what machine could.
     """
 
-    kind: Annotated[str, OneOf("measured", "predicted", "open")]
+    kind: Annotated[str, OneOf("measured", "predicted", "taken", "open")]
     text: str
     machine: str = ""
     page: str | None = None
@@ -86,13 +93,18 @@ class Answer:
 
 @dataclass(frozen=True)
 class Value:
-    """A published value. shown: as published, where it is not one number; place: in the paper."""
+    """A published value. shown: as published, where it is not one number; place: in the paper.
+
+    predicted: what a model says that did not know it. binding: a gain by binding.
+    """
 
     what: str
     place: str
     value: float | None = None
     unit: str = "s"
     shown: str | None = None
+    predicted: float | None = None
+    binding: bool = False
     read: Reading | None = None
     answer: Answer | None = None
 
@@ -120,6 +132,8 @@ class Preset:
     steps: list[Step] = field(default_factory=list)
     parts: list[Part] = field(default_factory=list)
     values: list[Value] = field(default_factory=list)
+    #: of a sweep: the published seconds of each executors x cores, by step
+    cells: dict[str, dict[str, float]] = field(default_factory=dict)
 
     def answer_of(self, value: Value) -> Answer:
         return value.answer or self.answer
@@ -160,7 +174,27 @@ def preset(name: str) -> Preset:
     values = [
         {**table, **row} for table in document.pop("values", ()) for row in table.get("rows", [{}])
     ]
-    return typed({"name": name, **document, "values": values}, Preset)
+    steps = [step for table in document.pop("steps", ()) for step in _steps(table)]
+    cells = {step: _seconds(text) for step, text in document.pop("cells", {}).items()}
+    made = {"name": name, **document, "steps": steps, "values": values, "cells": cells}
+    return typed(made, Preset)
+
+
+def _seconds(text: str) -> dict[str, float]:
+    """Return those of each executors x cores: `4x1 1437.95, 4x2 1018.4`."""
+    cells = (part.split() for part in text.split(","))
+    return {cell: float(seconds) for cell, seconds in cells}
+
+
+def _steps(table: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the steps of a table: itself, or one for each of its rows."""
+    rows: list[dict[str, str]] = table.pop("rows", [{}])
+    return [_step(table, row) for row in rows]
+
+
+def _step(table: dict[str, Any], row: dict[str, str]) -> dict[str, Any]:
+    run = _OF_ROW.sub(lambda match: row[match[1]], table["run"])
+    return {**table, "name": row.get("name", table.get("name")), "run": run}
 
 
 def chosen(preset: Preset, request: Request) -> list[Step]:
@@ -200,7 +234,7 @@ def data_bytes(step: Step, scale: float) -> int:
 def heap_mb(step: Step, scale: float) -> int:
     """Return the heap of an executor that a step names, in MiB; 0 where it names none."""
     places = [_HEAP.fullmatch(word) for word in _PLACE.findall(step.run)]
-    return max((_scaled_heap_mb(heap, scale) for heap in places if heap), default=0)
+    return max((_scaled_heap_mb(heap, scale) for heap in places if heap and not heap[3]), default=0)
 
 
 def _how(preset: Preset, step: Step, request: Request, *, cold: bool) -> list[str]:
@@ -223,11 +257,14 @@ def _conf(preset: Preset, numbers: Mapping[str, int]) -> list[str]:
 def _filled(word: str, numbers: Mapping[str, int], scale: float) -> str:
     if word in numbers:
         return str(numbers[word])
+    if word == "cells":
+        of_node, nodes = cells_of_a_node(numbers["per_node"]), numbers["nodes"]
+        return ",".join(f"{each * nodes}x{cores}" for each, cores in of_node)
     if _SIZE.fullmatch(word):
         size = _scaled_bytes(word, scale)
         return f"{size >> 20}m" if size >= 1 << 20 else f"{size >> 10}k"
     if heap := _HEAP.fullmatch(word):
-        return f"{_scaled_heap_mb(heap, scale)}m"
+        return f"{_scaled_heap_mb(heap, scale, numbers[heap[3]] if heap[3] else 1)}m"
     if share := _SHARE.fullmatch(word):
         part, whole = int(share[1]), int(share[2])
         if share[3] == "node":
@@ -241,13 +278,13 @@ def _filled(word: str, numbers: Mapping[str, int], scale: float) -> str:
     return str(max(min(int(count), int(least or _LEAST_COUNT)), round(int(count) * scale)))
 
 
-def _scaled_heap_mb(heap: re.Match[str], scale: float) -> int:
-    whole, least = (parse_bytes(part, "size") for part in heap.groups())
-    return max(int(whole * scale), least) >> 20
+def _scaled_heap_mb(heap: re.Match[str], scale: float, parts: int = 1) -> int:
+    whole, least = (parse_bytes(part, "size") for part in heap.groups()[:2])
+    return max(int(whole * scale) // parts, least) >> 20
 
 
 def _scaled_bytes(size: str, scale: float) -> int:
     return max(int(parse_bytes(size, "size") * scale), _LEAST_BYTES)
 
 
-Schema = Literal["hearth/study/1"]
+Schema = Literal["hearth/study/2"]

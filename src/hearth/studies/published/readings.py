@@ -32,6 +32,23 @@ def readings(document: dict[str, Any]) -> Readings:
     raise ValueError(f"'{kind}' is not a document of a study's step")
 
 
+def runs(document: dict[str, Any]) -> dict[str, list[float]]:
+    """Return the seconds of each arm's runs, by the names of `readings`."""
+    kind = str(document.get("schema")).split("/")[1]
+    parts: list[tuple[str, Compared]] = []
+    if kind == "comparison":
+        parts = [("", typed(document, Compared))]
+    elif kind == "characterisation":
+        one = typed(document, Characterised)
+        parts = [(question.subject if len(one.subjects) > 1 else "", question.comparison)
+                 for question in one.questions if question.comparison is not None]  # fmt: skip
+    elif kind == "bench-result":
+        series = typed(document, BenchResult)
+        parts = [(job.application if len(series.jobs) > 1 else "", job) for job in series.jobs]
+    return {f"{of}, {arm.name}" if of else arm.name: arm.seconds
+            for of, part in parts for arm in part.finished}  # fmt: skip
+
+
 def reasons(document: dict[str, Any]) -> list[str]:
     """Return why a document has no answer, or not every one."""
     unanswered = [

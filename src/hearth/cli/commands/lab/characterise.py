@@ -3,9 +3,9 @@
 Each question compares several configurations: 1, 2, 4 or 6 executors with the same total cores and
 memory; executors x cores, and why the slower ones lose; 1 to N nodes, bound and unbound; memory on
 another node; one JVM on 1 to all cores; hardware threads per core; the prefetchers; memory
-bandwidth; batch and streaming; the event rate. Questions that this machine cannot answer are listed
-with the reason. Runs alternate in random order after a warm-up, and each is recorded ('hearth runs'
-lists them).
+bandwidth; what the cores wait for; batch and streaming; the event rate. Questions that this machine
+cannot answer are listed with the reason. Runs alternate in random order after a warm-up, and each
+is recorded ('hearth runs' lists them).
 
 examples:
   hearth lab characterise my_job.py --date 2026-11-21
@@ -17,7 +17,7 @@ examples:
 
 import sys
 from argparse import ArgumentParser
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
@@ -47,7 +47,7 @@ from hearth.report.terminal.screen import Screen
 from hearth.spark.conf import read_settings
 from hearth.spark.submission import leave_reserved
 from hearth.spark.submit_args import SubmitLine
-from hearth.studies.characterise.questions import KEYS, questions
+from hearth.studies.characterise.questions import KEYS, Question, questions
 from hearth.studies.characterise.result import CharacterisationSettings
 from hearth.studies.characterise.study import Characterisation, TargetQuestion
 from hearth.studies.characterise.surroundings import surroundings, sustained_gb_s
@@ -58,13 +58,14 @@ from hearth.studies.engine.store import CHARACTERISE, Opening
 from hearth.studies.engine.target import targets
 
 _EACH_QUESTION = "set by each question: leave it out"
-_NODES = "set by the question 'nodes': leave it out"
+#: The questions whose arms are bound, and those that are run, as the user says.
+_BOUND_AS_ASKED = ("executors", "sweep")
+_RUN_AS_ASKED = ("prefetchers", "bandwidth", "slots", "kinds", "rates")
 #: What the questions vary themselves.
 _REFUSED = {
     "--executors": _EACH_QUESTION,
     "--cores": _EACH_QUESTION,
     "--memory": _EACH_QUESTION,
-    "--bind": _NODES,
     # numactl and taskset of a question would not reach into containers.
     "--docker": "the questions need processes: leave it out, and see hearth compare --arms",
 }
@@ -105,7 +106,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     runs.add_argument(
         "--smt-ladder",
         action="store_true",
-        help="use 1 to 6 cores of one node, with its memory (question smt)",
+        help="use 1 to 12 cores of one node, with its memory (question smt)",
     )
     runs.add_argument(
         "--change-prefetchers",
@@ -129,7 +130,7 @@ def run(options: CharacteriseCommand) -> int:
         raise UserError("nothing to run: give a suite, a workload, a jar or a Python file")
     leave_reserved(options.line.planning)
     spark = read_settings(options.line)
-    _check(options.line, spark)
+    reject_settings_that_equalise_arms(spark)
     if options.cold:
         check_cold()
     questions = _questions(options, spark)
@@ -157,27 +158,40 @@ def run(options: CharacteriseCommand) -> int:
     return 1 if failed else 0
 
 
-def _check(line: SubmitLine, spark: Mapping[str, str]) -> None:
-    reject_settings_that_equalise_arms(spark)
-    if line.has("--master"):
-        master = line.last("--master")
-        raise UserError(f"--master: set by each question: leave out '{master}'")
+def _check_for(option: str, value: str | None, keys: Sequence[str], takes: Sequence[str]) -> None:
+    """Raise UserError where a question sets an option itself."""
+    own = [key for key in keys if key in KEYS and key not in takes]
+    if value is not None and own:
+        raise UserError(
+            f"{option}: the question '{own[0]}' sets it: leave out '{value}', or ask only "
+            f"--questions {','.join(takes)}"
+        )
 
 
 def _questions(options: CharacteriseCommand, spark: Mapping[str, str]) -> list[TargetQuestion]:
     """Return the questions of each target, from the command line and this machine."""
     line = options.line
     keys = KEYS if options.questions is None else [k.strip() for k in options.questions.split(",")]
+    _check_for("--bind", line.planning.bind, keys, _BOUND_AS_ASKED)
+    _check_for("--master", line.last("--master"), keys, _RUN_AS_ASKED)
     machine = surroundings(
         line, spark, options.sweep,
         may_switch=options.change_prefetchers, debug=options.debug,
         search_nodes=options.search_nodes, smt_ladder=options.smt_ladder,
     )  # fmt: skip
     return [
-        TargetQuestion(target, question)
+        TargetQuestion(target, _bound(question, line.planning.bind if job else None))
         for target, job in targets(line)
         for question in questions(replace(machine, job=job), keys)
     ]
+
+
+def _bound(question: Question, bind: str | None) -> Question:
+    """Return it with arms that are bound so: a workload's runs are given no other words."""
+    words = () if bind is None else ("--bind", bind)
+    return replace(
+        question, arms=tuple(replace(arm, words=(*arm.words, *words)) for arm in question.arms)
+    )
 
 
 def _begun(

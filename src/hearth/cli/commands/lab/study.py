@@ -3,6 +3,7 @@
 Each experiment of the published studies behind hearth (docs/sources.md) is a preset: workloads with
 sizes and partitions, Spark's settings, the compared configurations, repetitions, and the published
 numbers. 'show' and --dry-run say what would run on this machine, and what cannot, with the reason.
+Each published number is judged: reproduced, contradicted, undecided (too few runs), or not here.
 --scale shrinks data, partitions, durations and counts. The steps are hearth commands, which keep
 their own results; 'hearth runs' lists those and the repetition as a whole. docs/studies.md lists
 every published number with its answer.
@@ -11,6 +12,7 @@ examples:
   hearth lab study list
   hearth lab study show baig-binding
   hearth lab study run baig-sweep --scale 0.01
+  hearth lab study run --all --scale 0.01 --budget 3h --html studies.html
   hearth lab study run baig-sweep --scale 0.01 --steps PageRank --repeat 3 --html sweep.html
   hearth lab study run partitions-shapes --dry-run
 """
@@ -18,11 +20,13 @@ examples:
 import json
 import shlex
 import sys
+import time
 from argparse import ArgumentParser, Namespace
 from contextlib import redirect_stdout
 from io import StringIO
 from typing import Any
 
+from hearth.base.durations import parse_seconds
 from hearth.base.errors import UserError
 from hearth.cli.answer import print_document
 from hearth.cli.commands import split_command
@@ -42,7 +46,7 @@ from hearth.studies.engine.progress import continued_with
 from hearth.studies.engine.store import STUDY, Opening, kept_words
 from hearth.studies.published.needs import Capabilities
 from hearth.studies.published.preset import Preset, Request, names, preset
-from hearth.studies.published.study import PublishedStudy, ReadyStep, ready
+from hearth.studies.published.study import Budget, PublishedStudy, ReadyStep, ready
 
 _MOST_RUNS = 1000
 
@@ -56,7 +60,7 @@ def add_arguments(parser: ArgumentParser) -> None:
                         ("run", "run an experiment")):  # fmt: skip
         action = actions.add_parser(name, help=words)
         action.add_argument(
-            "name", metavar="EXPERIMENT", nargs="?" if name == "run" else None,
+            "names", metavar="EXPERIMENT", nargs="*" if name == "run" else 1,
             help="a name that 'hearth lab study list' shows",
         )  # fmt: skip
         action.add_argument(
@@ -75,6 +79,10 @@ def add_arguments(parser: ArgumentParser) -> None:
             "--warm", action="store_true", help="do not drop the page cache before each run"
         )
         if name == "run":
+            action.add_argument("--all", action="store_true", help="run all experiments")
+            action.add_argument(
+                "--budget", metavar="TIME", help="divide this time among the steps, e.g. 3h"
+            )
             add_study_options(action, STUDY, "list the commands", "study")
         else:
             action.add_argument("--json", action="store_true", help=json_help("study"))
@@ -93,10 +101,10 @@ def _scale(text: str) -> float:
 def parse(parser: ArgumentParser, words: list[str]) -> Namespace:
     """Parse the options; `run --resume ID` goes on with the words that are kept."""
     given = parser.parse_args(words)
-    if given.action == "run" and given.name is None:
+    if given.action == "run" and not (given.names or given.all):
         if given.resume is None:
             raise UserError(
-                "nothing to run: name an experiment: 'hearth lab study list' lists them"
+                "nothing to run: name an experiment ('hearth lab study list' lists them) or --all"
             )
         kept = kept_words(STUDY, paths.state_home(), given.resume)
         given = parser.parse_args([*kept, *words[words.index("run") + 1 :]])
@@ -111,20 +119,43 @@ def run(options: Namespace) -> int:
         presets = [preset(name) for name in names()]
         return _listed(presets, show_presets(presets, screen), options.json)
     chosen = None if options.steps is None else tuple(s.strip() for s in options.steps.split(","))
-    one, request = preset(options.name), from_namespace(Request, options, steps=chosen)
-    _check(request)
+    every = options.action == "run" and options.all
+    experiments = [preset(name) for name in (names() if every else options.names)]
+    request = from_namespace(Request, options, steps=chosen)
+    _check(request, experiments)
     machine = Capabilities.of(topology(debug=options.debug))
-    steps = ready(one, request, machine)
+    steps = [ready(one, request, machine) for one in experiments]
+    both = list(zip(experiments, steps, strict=True))
     if options.action == "show":
-        return _listed(one, show_preset(one, steps, screen), options.json)
+        ((one, its),) = both
+        return _listed(one, show_preset(one, its, screen), options.json)
     if options.dry_run:
-        return _listed(steps, show_steps(one, steps, screen), options.json)
-    _show_missing(one, request, machine, steps)
+        lines = "\n\n".join("\n".join(show_steps(one, its, screen)) for one, its in both)
+        return _listed([step for its in steps for step in its], [lines], options.json)
+    return _ran(options, request, both, machine)
+
+
+def _ran(
+    options: Namespace,
+    request: Request,
+    both: list[tuple[Preset, list[ReadyStep]]],
+    machine: Capabilities,
+) -> int:
+    """Run the experiments and show their tables; return 1 if a step failed."""
+    for one, steps in both:
+        _show_missing(one, request, machine, steps)
+    if all(step.missing for _, steps in both for step in steps):
+        names = ", ".join(one.name for one, _ in both)
+        raise UserError(f"{names}: no step can run here: see 'hearth lab study show NAME'")
+    budget = Budget()
+    if options.budget is not None:
+        budget = Budget(time.monotonic() + parse_seconds(options.budget, "--budget"))
     opening = Opening(resume=options.resume, typed=options.typed)
-    study = PublishedStudy.begin(paths.state_home(), one.name, request, machine, opening)
-    failed = _run(study, steps, options.debug)
-    result = study.repeated()
-    show_result(result, options.json, options.html)
+    study = PublishedStudy.begin(
+        paths.state_home(), [one.name for one, _ in both], request, machine, opening
+    )
+    failed = _run(study, [step for _, steps in both for step in steps], options.debug, budget)
+    show_result(study.repeated(), options.json, options.html)
     return 1 if failed else 0
 
 
@@ -136,7 +167,9 @@ def _listed(document: object, lines: list[str], as_json: bool) -> int:
     return 0
 
 
-def _check(request: Request) -> None:
+def _check(request: Request, experiments: list[Preset]) -> None:
+    if request.steps is not None and len(experiments) != 1:
+        raise UserError("--steps: names steps of one experiment: name one, or leave it out")
     for name, value, least in (("repeat", request.repeat, 1), ("warmup", request.warmup, 0)):
         if value is not None and not least <= value <= _MOST_RUNS:
             raise UserError(
@@ -153,15 +186,13 @@ def _show_missing(
         missing.append(f"  the page cache is not dropped before each run: {why}")
     if missing:
         print("\n".join(missing), file=sys.stderr)
-    if all(step.missing for step in steps):
-        raise UserError(f"{one.name}: no step can run here: see 'hearth lab study show {one.name}'")
 
 
-def _run(study: PublishedStudy, steps: list[ReadyStep], debug: bool) -> bool:
+def _run(study: PublishedStudy, steps: list[ReadyStep], debug: bool, budget: Budget) -> bool:
     """Run the steps; whether one failed."""
     try:
         with continued_with(f"lab study run --resume {study.directory.name}"):
-            return study.run(steps, lambda words: _command(words, debug))
+            return study.run(steps, lambda words: _command(words, debug), budget)
     finally:
         print(f"hearth: study {study.directory.name}", file=sys.stderr)
 

@@ -7,6 +7,7 @@ import org.apache.spark.mllib.classification.SVMWithSGD
 import org.apache.spark.mllib.linalg.{Vectors => RddVectors}
 import org.apache.spark.mllib.regression.LabeledPoint
 import org.apache.spark.sql.DataFrame
+import org.apache.spark.storage.StorageLevel
 
 import io.hearth.workloads.{Input, JobRun, Json, Parameter}
 
@@ -60,7 +61,7 @@ object LinearSvm extends LearningJob {
         .map { row =>
           LabeledPoint(row.getDouble(0), RddVectors.fromML(row.getAs[Vector](1)))
         }
-        .cache()
+        .persist(StorageLevel.MEMORY_AND_DISK)
     }
     val descent = new SVMWithSGD()
     descent.optimizer
