@@ -132,7 +132,7 @@ def _shape(plan: Plan) -> list[str]:
 
 
 def _show_placement(state: Path) -> bool:
-    (application,), _ = read_applications(state)
+    (*_, application), _ = read_applications(state)  # the last one: compared ones may be bound too
     status.show(application.app_id, ended=True, as_json=False, debug=False)
     placement = last_placement(application)
     verdicts = {executor.verdict for executor in placement.executors} if placement else set()
