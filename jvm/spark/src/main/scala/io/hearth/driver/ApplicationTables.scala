@@ -90,7 +90,7 @@ final class ApplicationTables(plan: Plan, leased: Leased, running: () => Vector[
     "Plan",
     s"The master ${plan.master}; 'hearth plan --explain' has more of each decision.",
     Vector("Decision", "Value", "Why", "Source"),
-    plan.reasons.map(r => Vector(r.decision, r.value, r.because, r.source))
+    plan.reasons.map(r => Vector(r.decision, r.value, r.because, r.source).map(plain))
   )
 }
 
@@ -98,6 +98,9 @@ object ApplicationTables {
 
   /** In a cell of which nothing is known. */
   private val Unknown = "–"
+
+  /** Reasons mark commands as Markdown does. */
+  private def plain(text: String): String = text.replace('`', '\'')
 
   private def shown(ids: IdSet): String = if (ids.isEmpty) "none" else ids.toString
 

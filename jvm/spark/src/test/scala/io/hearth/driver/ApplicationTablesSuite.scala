@@ -111,7 +111,10 @@ class ApplicationTablesSuite extends AnyFunSuite {
     val shown = new ApplicationTables(one, Leased(one, None, unbound = false), () => Vector.empty)
     assert(table(shown, "Executors").note == "The plan is one JVM, which is not bound.")
     assert(table(shown, "Executors").rows.head.take(2) == Vector("0", "driver"))
-    assert(!shown.all.exists(_.note.contains('`')), "a page shows text, not Markdown")
+    val marked = plan.copy(reasons = Vector(Reason("gain", "?", "`hearth compare` says", "hearth")))
+    val page = new ApplicationTables(marked, Leased(one, None, unbound = false), () => Vector.empty)
+    val words = (shown.all ++ page.all).flatMap(table => table.note +: table.rows.flatten)
+    assert(!words.exists(_.contains('`')), "a page shows text, not Markdown")
     assert(table(shown, "Plan").rows == Vector(Vector("executors", "2", "two nodes", "hearth")))
   }
 }
