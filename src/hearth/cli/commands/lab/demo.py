@@ -123,12 +123,11 @@ def _submit_bound(folder: Path, plan: Plan, job: list[str]) -> bool:
 
 
 def _shape(plan: Plan) -> list[str]:
-    """Return the words that fix bound executors where the plan has none."""
-    if not plan.is_native:
-        return []
+    """Return the words that fix bound executors: the plan's, or two where it has none."""
     cpus = len(os.sched_getaffinity(0))
-    executors = min(2, cpus)
-    return ["--executors", str(executors), "--cores", str(cpus // executors)]
+    executors = min(2, cpus) if plan.is_native else len(plan.executors)
+    cores = cpus // executors if plan.is_native else plan.executors[0].task_slots
+    return ["--executors", str(executors), "--cores", str(cores)]
 
 
 def _show_placement(state: Path) -> bool:
