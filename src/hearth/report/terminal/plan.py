@@ -17,7 +17,7 @@ _ROWS_SHOWN = 32
 
 
 def show_plan(plan: Plan, machine: Topology, screen: Screen, *, unbound: bool = False) -> list[str]:
-    """Return the lines: the decision in five, and of several executors memory, partitions and map.
+    """Return the lines: the decision and why, and of several executors memory, partitions and map.
 
     unbound: whether the user has asked for executors that are not bound.
     """
@@ -65,12 +65,15 @@ def _decided(plan: Plan, screen: Screen, unbound: bool) -> list[str]:
     reasons = {reason.decision: reason for reason in plan.reasons}
     lines = [
         f"  runs       {_mode_text(plan, unbound)}",
-        *_several(plan, screen, f"  executors  {shape}"),
+        f"  executors  {shape}",
         f"  memory     {_sizes(first)} for each",
     ]
     for text in _unused(plan):
         lines.append(screen.paragraph(text, indent="  unused     ", hanging=" " * 13))
-    for name, decision in (("why", "partition"), ("expected", "expected gain")):
+    told = {"why": "partition", "so many": "executors", "expected": "expected gain"}
+    if plan.mode == "native":
+        del told["so many"]
+    for name, decision in told.items():
         if decision in reasons:
             reason = reasons[decision]
             value = f"{reason.value}: " if name == "expected" else ""
@@ -82,14 +85,6 @@ def _decided(plan: Plan, screen: Screen, unbound: bool) -> list[str]:
     for text in _beside(plan):
         lines.append(screen.paragraph(text, indent="  beside     ", hanging=" " * 13))
     return lines
-
-
-def _several(plan: Plan, screen: Screen, shape: str) -> list[str]:
-    """Return the executors, and of several why they are so many and so wide."""
-    why = next((one.because for one in plan.reasons if one.decision == "executors"), None)
-    if plan.mode == "native" or why is None:
-        return [shape]
-    return [screen.paragraph(f"{shape}: {why}", hanging=" " * 13)]
 
 
 def _unused(plan: Plan) -> list[str]:
