@@ -50,13 +50,13 @@ def test_the_plan_is_shown_as_agreed() -> None:
     check_golden("plan.txt", "\n".join(show_plan(PLAN, PLANNED, Screen(100))) + "\n")
 
 
-def test_the_plan_says_first_what_it_decided_in_five_points() -> None:
+def test_the_plan_says_first_what_it_decided_and_why() -> None:
     shown = show_plan(PLAN, replace(PLANNED, warnings=[]), Screen(100))
     first = shown[1 : shown.index("")]
     points = [line.split()[0] for line in first if not line.startswith("   ")]
-    assert points == ["runs", "executors", "memory", "why", "expected"]
+    assert points == ["runs", "executors", "memory", "why", "so", "expected"]
     text = " ".join(" ".join(first).split())
-    assert "[Awan 2016] expected" in text and text.endswith("[Chiba 2015; Baig 2018]")
+    assert "[Awan 2016] so many" in text and text.endswith("[Chiba 2015; Baig 2018]")
 
 
 def test_a_doubt_about_the_machine_stands_beside_the_plan() -> None:

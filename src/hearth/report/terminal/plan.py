@@ -24,7 +24,7 @@ def show_plan(
     unbound: bool = False,
     engine: str | None = None,
 ) -> list[str]:
-    """Return the lines: the decision in five, and of several executors memory, partitions and map.
+    """Return the lines: the decision and why, and of several executors memory, partitions and map.
 
     unbound: whether the user has asked for executors that are not bound. engine: what a native
     engine would bring, where there is one.
@@ -75,12 +75,15 @@ def _decided(plan: Plan, screen: Screen, unbound: bool) -> list[str]:
     reasons = {reason.decision: reason for reason in plan.reasons}
     lines = [
         f"  runs       {_mode_text(plan, unbound)}",
-        *_several(plan, screen, f"  executors  {shape}"),
+        f"  executors  {shape}",
         f"  memory     {_sizes(first)} for each",
     ]
     for text in _unused(plan):
         lines.append(screen.paragraph(text, indent="  unused     ", hanging=" " * 13))
-    for name, decision in (("why", "partition"), ("expected", "expected gain")):
+    told = {"why": "partition", "so many": "executors", "expected": "expected gain"}
+    if plan.mode == "native":
+        del told["so many"]
+    for name, decision in told.items():
         if decision in reasons:
             reason = reasons[decision]
             value = f"{reason.value}: " if name == "expected" else ""
@@ -92,14 +95,6 @@ def _decided(plan: Plan, screen: Screen, unbound: bool) -> list[str]:
     for text in _beside(plan):
         lines.append(screen.paragraph(text, indent="  beside     ", hanging=" " * 13))
     return lines
-
-
-def _several(plan: Plan, screen: Screen, shape: str) -> list[str]:
-    """Return the executors, and of several why they are so many and so wide."""
-    why = next((one.because for one in plan.reasons if one.decision == "executors"), None)
-    if plan.mode == "native" or why is None:
-        return [shape]
-    return [screen.paragraph(f"{shape}: {why}", hanging=" " * 13)]
 
 
 def _unused(plan: Plan) -> list[str]:
