@@ -37,7 +37,8 @@ class HearthKeysTest extends AnyFunSuite {
     HearthKeys.PartitionsByQuery -> Seq("perhaps"),
     HearthKeys.ClassDataArchive -> Seq("yes"),
     HearthKeys.RunsDirectory -> Seq(" "),
-    HearthKeys.RunsKept -> Seq("-1", "99999999999")
+    HearthKeys.RunsKept -> Seq("-1", "99999999999"),
+    HearthKeys.WarmIdle -> Seq("-1s", "5 s")
   )
 
   test(
