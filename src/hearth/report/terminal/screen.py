@@ -24,9 +24,9 @@ class Screen:
     colour: bool = False
 
     @staticmethod
-    def of(stream: TextIO = sys.stdout) -> "Screen":
+    def of(stream: TextIO | None = None) -> "Screen":
         """Colour only on a terminal, never where NO_COLOR is set (no-color.org) or TERM is dumb."""
-        if not stream.isatty():
+        if not (stream or sys.stdout).isatty():
             return Screen(int(os.environ.get("COLUMNS") or _PIPE_WIDTH), colour=False)
         plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
         columns = shutil.get_terminal_size((_PIPE_WIDTH, 24)).columns
