@@ -221,11 +221,11 @@ def test_a_killed_server_fails_its_program_soon_and_the_next_one_ends_when_idle(
     os.kill(server.pid, signal.SIGKILL)
     client.communicate(timeout=100)
     assert client.returncode == 1
-    assert place.run("print(spark.range(8).count())", "--conf", "spark.hearth.warm.idle=5s")
+    assert place.run("print(spark.range(8).count())", "--conf", "spark.hearth.warm.idle=20s")
     last, leases = place.server(), run_hearth(place.state, "status", "--leases").stdout
     assert last.pid != server.pid and str(last.pid) in leases
     shown = json.loads(run_hearth(place.state, "status", "--json").stdout)["warm"]
-    assert [(one["id"], one["programs"], one["idle_s"]) for one in shown] == [(last.id, 0, 5.0)]
+    assert [(one["id"], one["programs"], one["idle_s"]) for one in shown] == [(last.id, 0, 20.0)]
     eventually("it has ended", lambda: not is_alive(last.keeper, last.keeper_ticks))
     assert not is_alive(last.pid, last.start_ticks)
     assert str(last.pid) not in run_hearth(place.state, "status", "--leases").stdout
