@@ -173,6 +173,8 @@ test_jdk() {
     if "$users/bin/jlink" --add-modules ALL-MODULE-PATH --add-options=-XX:TieredStopAtLevel=1 \
         --no-man-pages --no-header-files --output .cache/test-jdk >.cache/test-jdk.log 2>&1 &&
         .cache/test-jdk/bin/java -Xshare:dump >>.cache/test-jdk.log 2>&1; then
+        # the certificates that the system has added to Java's own
+        cp -L "$users/lib/security/cacerts" .cache/test-jdk/lib/security/cacerts
         printf '%s' "$users" >.cache/test-jdk/made-from
         stamp test-jdk "$print"
     else

@@ -35,7 +35,6 @@ WRONG = {
     "overcommit": {f"{VM}/overcommit_memory": "2"},
     "reserved-huge-pages": {f"{PAGES}/hugepages/hugepages-2048kB/nr_hugepages": "128"},
     "swappiness": {f"{VM}/swappiness": "60"},
-    "threads-max": {f"{KERNEL}/threads-max": "10000"},
     "zone-reclaim": {f"{VM}/zone_reclaim_mode": "1"},
 }
 #: Settings that the kernel changes along.

@@ -58,7 +58,7 @@ def test_no_secret_is_written_printed_or_listed_by_ps(site: Site) -> None:
     file.write_text(f"{FILE}spark.local.dir {site.root / 'local'}\n")
     words = ["--properties-file", str(file), "--executors", "2", "--cores", "1", "--memory", "512m"]
     application = [str(APPS / "pause.py"), "2", "4", *ARGUMENTS]
-    command = hearth_command("profile", *words, *application)
+    command = hearth_command("profile", "--log", "info", *words, *application)
     environment = {**site.environment, "XDG_CACHE_HOME": os.environ.get("XDG_CACHE_HOME", "")}
     log = site.root / "driver.log"
     with log.open("wb") as output:

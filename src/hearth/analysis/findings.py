@@ -76,9 +76,9 @@ def findings(analysis: Analysis) -> list[Finding]:
 
 
 def _rank(finding: Found) -> tuple[int, float, int]:
-    """Put errors first, then other load (it may explain the rest), then what is to be gained."""
+    """Put errors first, then what may explain the rest (other load, a lost executor), then gains."""
     order = {"error": 0, "warning": 2, "note": 3}[finding.severity]
-    if finding.id == OTHER_LOAD:
+    if finding.id == OTHER_LOAD or finding.id.startswith(_LOST):
         order = 1
     gain = finding.seconds or 0.0
     return (min(order, 2) if gain else order, -gain, order)
@@ -509,6 +509,7 @@ def _named(jvm: str) -> str:
 
 
 #: Spark's words when it ended an executor on purpose (ExecutorLossReason.scala).
+_LOST = "executor-lost-"
 _WISHED = ("Executor killed by driver", "Executor decommission")
 
 
@@ -517,7 +518,7 @@ def _lost_executors(analysis: Analysis) -> Iterator[Found]:
         reason = executor.reason
         if reason and (executor.failed or not reason.startswith(_WISHED)):
             yield Found(
-                f"executor-lost-{executor.id}", "warning",
+                f"{_LOST}{executor.id}", "warning",
                 f"Executor {executor.id} was lost at {executor.removed_s:.1f} s with"
                 f" {counted(executor.failed, 'task')} failed: {reason.partition(chr(10))[0][:300]}",
                 [f"/executors/{number}/reason", f"/executors/{number}/removed_s"],
