@@ -76,7 +76,7 @@ def findings(analysis: Analysis) -> list[Finding]:
 
 
 def _rank(finding: Found) -> tuple[int, float, int]:
-    """Put errors first, then what may explain the rest (other load, a lost executor), then gains."""
+    """Put errors first, then what may explain the rest (other load, lost executors), then gains."""
     order = {"error": 0, "warning": 2, "note": 3}[finding.severity]
     if finding.id == OTHER_LOAD or finding.id.startswith(_LOST):
         order = 1
