@@ -17,19 +17,18 @@ final class EndedExecutors(scratch: ScratchDirectories, thread: ScheduledExecuto
 
   /** @param runningTasks ids of the application's tasks that run now */
   def ended(executorId: String, runningTasks: () => Set[Long]): Unit =
-    later(removeUnread(executorId, runningTasks(), runningTasks))
+    later(HandledSeconds) {
+      val readers = runningTasks()
+      later(PauseSeconds)(removeUnread(executorId, readers, runningTasks))
+    }
 
   private def removeUnread(id: String, readers: Set[Long], runningTasks: () => Set[Long]): Unit =
-    if (readers.exists(runningTasks())) later(removeUnread(id, readers, runningTasks))
+    if (readers.exists(runningTasks())) later(PauseSeconds)(removeUnread(id, readers, runningTasks))
     else scratch.removeOf(id)
 
-  /** Spark has handled the loss by then: tasks that it starts later know nothing of these outputs. */
-  private def later(work: => Unit): Unit = if (!closed) {
-    val _ = thread.schedule(
-      (() => if (!closed) unattended(work)): Runnable,
-      PauseSeconds,
-      TimeUnit.SECONDS
-    )
+  private def later(seconds: Long)(work: => Unit): Unit = if (!closed) {
+    val _ =
+      thread.schedule((() => if (!closed) unattended(work)): Runnable, seconds, TimeUnit.SECONDS)
   }
 
   override def close(): Unit = {
@@ -39,5 +38,11 @@ final class EndedExecutors(scratch: ScratchDirectories, thread: ScheduledExecuto
 }
 
 private object EndedExecutors {
+
+  /**
+   * Spark has handled a loss by then: tasks that it starts later know nothing of these outputs. A new executor's tasks
+   * start after it.
+   */
+  val HandledSeconds = 1L
   val PauseSeconds = 5L
 }
