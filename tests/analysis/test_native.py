@@ -86,5 +86,5 @@ def test_a_run_that_was_sql_over_parquet_is_told_of_an_engine_that_its_spark_can
     made: Callable[[], Analysis], *, said: bool
 ) -> None:
     words = engine_words(made()) or ""
-    assert says(words, "100% … over Parquet … of the CPU time with Comet … --engine comet") is said
+    assert says(words, "100% … over Parquet … of the time with Comet … --engine comet") is said
     assert bool(words) is said
