@@ -83,6 +83,7 @@ TPCH_SIXTEEN = "query-partitions-2026-11-27-0324"
 PYTHON = "query-partitions-2026-11-29-0214"
 STARTUP = "startup-2026-11-25-0248"
 DUCKDB = "engines-2026-11-24-0406"
+WARM = ("warm-2026-11-30-0614",)
 COMET = "native-engines-2026-11-30-0607"
 SHUFFLES = {2: "shuffle-2026-11-25-1828", 16: "shuffle-2026-11-26-0452"}
 CALLS = {2: "hadoop-rpc-2026-11-24-0508", 16: "hadoop-rpc-2026-11-26-0447"}
@@ -335,6 +336,7 @@ BLOCKS = {
     "wrong-verdicts": Block(lambda _: wrong_verdicts(read(COVERAGE))),
     "programs": Block(programs),
     "startup": page_of("startup", STARTUP),
+    "warm": page_of("warm", *WARM),
     "second-compiler": page_of("jvm_flags", "second-compiler-2026-11-28-1309"),
     "young-generation": page_of("jvm_flags", "young-generation-2026-11-25-2322"),
     "batch": page_of("plans", *BATCH),
