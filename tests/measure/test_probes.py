@@ -470,7 +470,7 @@ def test_a_process_of_another_user_is_never_asked_for_a_flight_recording(tmp_pat
     recordings = Recordings(writer, proc, str(jcmd))
     list(finder.scan())
     recordings.follow(finder.known.values())
-    eventually("jcmd is asked", asked.exists)
+    eventually("jcmd is asked", lambda: asked.exists() and asked.read_text())
     recordings.close()
     assert asked.read_text().split() == ["21"]
 
