@@ -36,7 +36,7 @@ def analysis(tasks: int = 400, arm: str | None = None, seed: int = 1) -> Analysi
 
 
 def document(tasks: int = 400, arm: str | None = None, seed: int = 1) -> dict[str, Any]:
-    """The same as JSON (contract/analysis.schema.json)."""
+    """The same as JSON (`hearth schema analysis`)."""
     rows = _tasks(tasks, random.Random(seed))
     return {
         "schema": "hearth/analysis/1",

@@ -186,7 +186,8 @@ def _key_limits(key: Any) -> Schema:
 
 def _keywords(limits: Limits) -> Schema:
     given = {name: value for name, value in asdict(limits).items() if value is not None}
-    return {_camel(name): value for name, value in given.items()}
+    lists = {name: [*v] if isinstance(v, tuple) else v for name, v in given.items()}
+    return {_camel(name): value for name, value in lists.items()}
 
 
 def _camel(name: str) -> str:

@@ -79,7 +79,7 @@ class Leases:
     offers: list[OfferedCpus]
     loans: list[LentCpus]  #: those of them that others use
     problems: list[str]  #: files that could not be read or believed
-    topology: Topology  #: topology.schema.json
+    topology: Topology  #: `hearth schema topology`
 
 
 def read_leases(debug: bool) -> Leases:

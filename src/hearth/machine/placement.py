@@ -1,4 +1,4 @@
-"""The placement of an application's executors, as the kernel has it (placement.schema.json)."""
+"""The placement of an application's executors, as the kernel has it (`hearth schema placement`)."""
 
 from dataclasses import dataclass, field
 from typing import Annotated, Literal

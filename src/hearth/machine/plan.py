@@ -1,6 +1,6 @@
 """A plan, and the request for one: what is known and what the user fixed.
 
-A plan is the document of contract/plan.schema.json.
+A plan is the document of `hearth schema plan`.
 """
 
 import os
@@ -256,7 +256,7 @@ class Plan:
     launch: dict[str, str] | None = field(default=None, metadata=LEFT_OUT)
     #: the plan in the text form that the request's `format` named
     text: str | None = field(default=None, metadata=LEFT_OUT)
-    #: the machine (topology.schema.json), where the request has `with_topology`
+    #: the machine (`hearth schema topology`), where the request has `with_topology`
     topology: dict[str, Any] | None = field(default=None, metadata=LEFT_OUT)
 
     @property

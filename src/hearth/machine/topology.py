@@ -1,4 +1,4 @@
-"""A machine, as the verb `topology` describes it: contract/topology.schema.json."""
+"""A machine, as the verb `topology` describes it: `hearth schema topology`."""
 
 from dataclasses import dataclass, field
 from typing import Annotated, Literal

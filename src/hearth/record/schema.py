@@ -140,14 +140,16 @@ class Launched:
     master: str | None = None
     arm: str | None = None  #: of a comparison
     configuration: dict[str, str] = field(default_factory=dict)
-    plan: RecordedPlan | None = None  #: as plan.schema.json, without secrets
+    plan: RecordedPlan | None = None  #: as `hearth schema plan`, without secrets
     versions: dict[str, str] = field(default_factory=dict)
     machine_settings: dict[str, Measured[Setting]] = field(default_factory=dict)
     probes: list[ProbeStatus] = field(default_factory=list)
     #: of each NUMA node its CPUs, as the kernel lists them
     cpus_of_node: dict[str, Ids] = field(default_factory=dict)
     clock_ticks_per_s: Count = 100
-    sustained_bandwidth: Measured[SustainedBandwidth] | None = None  #: as bandwidth.schema.json
+    sustained_bandwidth: Measured[SustainedBandwidth] | None = (
+        None  #: contract/bandwidth.schema.json
+    )
     #: the JDK's jcmd, which asked the JVMs for flight recordings (jfr/, jfr.jsonl), or why there
     #: are none; left out where nobody asked
     flame: Measured[str] | None = field(default=None, metadata=LEFT_OUT)
@@ -164,8 +166,8 @@ class RecordHead(Launched):
     """The facts known when a recorded run starts: `record.json`.
 
     Written once, when the run starts; next to it are eventlog/, gc/, samples/, processes.jsonl,
-    warnings.jsonl, soon after the start machine.json (topology.schema.json, or an object with the
-    reason as `absent`) and, at the end, end.json.
+    warnings.jsonl, soon after the start machine.json (`hearth schema topology`, or an object with
+    the reason as `absent`) and, at the end, end.json.
     """
 
     schema: Literal["hearth/record/1"]

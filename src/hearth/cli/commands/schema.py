@@ -1,4 +1,4 @@
-"""Print the JSON Schema of a document that --json prints, or list the documents.
+"""Print the JSON Schema of a document that hearth writes or reads, or list the documents.
 
 examples:
   hearth schema
@@ -9,6 +9,7 @@ import argparse
 from typing import Any
 
 from hearth.analysis.document import Analysis
+from hearth.analysis.hand_over import LoanFile
 from hearth.base.json_schema import schema_of, title, written
 from hearth.cli.answer import Message
 from hearth.doctor.examine import Examined
@@ -18,7 +19,7 @@ from hearth.machine.plan import Plan
 from hearth.machine.topology import Topology
 from hearth.record.schema import RecordHead
 from hearth.report.terminal.sources import Sources
-from hearth.spark.workers import WorkerSet
+from hearth.spark.workers import WorkerSet, WorkersRequest
 from hearth.studies.bench.result import BenchResult
 from hearth.studies.characterise.result import Characterised
 from hearth.studies.colocate.result import Colocated
@@ -35,6 +36,7 @@ DOCUMENTS: dict[str, Any] = {
     "colocation": Colocated,
     "comparison": Compared,
     "doctor": Examined,
+    "hand-over": LoanFile,
     "leases": Leases,
     "message": Message,
     "placement": Placement,
@@ -46,6 +48,7 @@ DOCUMENTS: dict[str, Any] = {
     "topology": Topology,
     "tune": Tuned,
     "workers": WorkerSet,
+    "workers-request": WorkersRequest,
 }
 
 

@@ -67,7 +67,7 @@ class TunedTrial:
     stopped_s: float | None  #: when it was stopped because it could not be the best any more
     failure: str | None
     expected: list[float] | None  #: low, middle and high of the forecast before it
-    measures: dict[str, Measured[float]]  #: of the run, as in comparison.schema.json
+    measures: dict[str, Measured[float]]  #: of the run, as in a comparison
     pareto: bool  #: whether no other trial took less time and fewer core-seconds
     why: str | None  #: the published class of a configuration that loses
 

@@ -129,7 +129,7 @@ object ApplicationTables {
     )
   )
 
-  /** @param record `contract/hand-over.schema.json` */
+  /** @param record `hearth schema hand-over` */
   private def loansOf(record: Option[JsonNode]): UiTable = {
     def rows(name: String)(parties: JsonNode => (String, String)) =
       record.toVector.flatMap(_.path(name).elements.asScala).map { loan =>

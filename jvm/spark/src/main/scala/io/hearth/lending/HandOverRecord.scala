@@ -47,7 +47,7 @@ final case class OutgoingGrant(
 )
 
 /**
- * The loans of an application (`contract/hand-over.schema.json`), the latest of them one by one.
+ * The loans of an application (`hearth schema hand-over`), the latest of them one by one.
  *
  * @param number of all of them
  * @param cpuSeconds of all that have ended: CPUs lent, times the seconds for which they were

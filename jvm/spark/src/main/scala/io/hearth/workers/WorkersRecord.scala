@@ -7,7 +7,7 @@ import io.hearth.core.json.Json
 import io.hearth.core.plan.ExecutorPlan
 import io.hearth.driver.{DriverJvm, RunState}
 
-/** `workers.json` (contract/workers.schema.json): what `hearth workers status` and `stop` read. */
+/** `workers.json` (`hearth schema workers`): what `hearth workers status` and `stop` read. */
 final class WorkersRecord(
     request: WorkersRequest,
     supervisor: DriverJvm,

@@ -8,7 +8,7 @@ import io.hearth.core.json.{Field, Json}
 import io.hearth.core.plan.PlanRequest
 
 /**
- * What `hearth workers start` asks for (contract/workers-request.schema.json).
+ * What `hearth workers start` asks for (`hearth schema workers-request`).
  *
  * @param name of this set of workers, on this machine
  * @param master of the standalone cluster, such as `spark://HOST:7077`
@@ -38,7 +38,7 @@ object WorkersRequest {
 
   /** Throws UserError naming the field that is absent or wrong */
   def read(document: JsonNode): WorkersRequest = {
-    val root = Field.of(document, "the request for workers", "contract/workers-request.schema.json")
+    val root = Field.of(document, "the request for workers", "`hearth schema workers-request`")
     root.schemaIs(Schema)
     WorkersRequest(
       root("name").text,

@@ -9,7 +9,7 @@ import io.hearth.core.json.Json
 import io.hearth.core.leases.{LeaseRegistry, LiveLease, LiveLoan, LiveOffer, LoanRegistry}
 import io.hearth.core.topology.{TopologyJson, TopologyReader}
 
-/** `leases`: what applications have leased of this machine, with the machine (contract/leases.schema.json). */
+/** `leases`: what applications have leased of this machine, with the machine (`hearth schema leases`). */
 private[cli] object LeasesVerb {
   def apply(args: Vector[String]): String = {
     if (args.nonEmpty) throw new UserError(s"leases takes nothing, not '${args.mkString(" ")}'")

@@ -18,7 +18,7 @@ import io.hearth.core.topology.{TopologyJson, TopologyReader}
 
 /**
  * `plan`: reads a plan request (contract/plan-request.schema.json) on standard input and answers with
- * the plan (contract/plan.schema.json), or reads several (contract/plan-requests.schema.json) and
+ * the plan (`hearth schema plan`), or reads several (contract/plan-requests.schema.json) and
  * answers each by itself (contract/plans.schema.json).
  */
 private[cli] object PlanVerb {

@@ -10,7 +10,7 @@ import com.fasterxml.jackson.databind.JsonNode
 import io.hearth.core.json.Json
 import io.hearth.core.topology.IdSet
 
-/** CPUs that a run's record (`contract/hand-over.schema.json`) says are on loan now; none where it has none. */
+/** CPUs that a run's record (`hearth schema hand-over`) says are on loan now; none where it has none. */
 object LentCpus {
   val File = "hand-over.json"
 

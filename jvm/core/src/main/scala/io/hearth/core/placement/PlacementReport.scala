@@ -69,7 +69,7 @@ final case class Finding(subject: Subject, reading: Option[Either[String, Proces
 }
 
 /**
- * The placement of all executors of an application at one moment (`contract/placement.schema.json`).
+ * The placement of all executors of an application at one moment (`hearth schema placement`).
  *
  * @param others what other processes have used of the CPUs to which executors are bound
  */

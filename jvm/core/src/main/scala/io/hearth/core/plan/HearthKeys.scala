@@ -173,7 +173,7 @@ object HearthKeys {
     "spark.hearth.plan",
     named("file"),
     None,
-    "A plan (JSON, contract/plan.schema.json) to use instead of making one; `hearth submit` sets it."
+    "A plan (JSON, `hearth schema plan`) to use instead of making one; `hearth submit` sets it."
   )
 
   val PlacementInterval: Key[Long] = new Key(

@@ -7,7 +7,7 @@ import io.hearth.core.{Redaction, UserError}
 import io.hearth.core.json.{Field, Json}
 import io.hearth.core.topology.IdSet
 
-/** The document of `contract/plan.schema.json`. */
+/** The document of `hearth schema plan`. */
 object PlanJson {
   val Schema = "hearth/plan/2"
 
@@ -64,7 +64,7 @@ object PlanJson {
 
   /** @throws UserError naming the field that is missing or wrong */
   def read(document: JsonNode): Plan = {
-    val root = Field.of(document, "the plan", "contract/plan.schema.json")
+    val root = Field.of(document, "the plan", "`hearth schema plan`")
     root.schemaIs(Schema)
     val plan = Plan(
       root("mode").oneOf(Vector(PlanMode.Native, PlanMode.Partitioned))(_.name),

@@ -6,7 +6,7 @@ import com.fasterxml.jackson.databind.node.ObjectNode
 import io.hearth.core.UserError
 import io.hearth.core.json.{Field, Json}
 
-/** The document of `contract/topology.schema.json`. */
+/** The document of `hearth schema topology`. */
 object TopologyJson {
   val Schema = "hearth/topology/1"
 
@@ -90,7 +90,7 @@ object TopologyJson {
 
   /** @throws UserError naming the field that is missing or wrong */
   def read(document: JsonNode): Topology = {
-    val root = Field.of(document, "the topology", "contract/topology.schema.json")
+    val root = Field.of(document, "the topology", "`hearth schema topology`")
     root.schemaIs(Schema)
     checked(
       Topology(

@@ -27,7 +27,7 @@ object TopologyReader {
 
   /**
    * @param machine nothing for the running machine; else a capture (directory or tar archive), a
-   *                topology document (`contract/topology.schema.json`), or a description
+   *                topology document (`hearth schema topology`), or a description
    * @throws UserError where it is none of these
    */
   def load(machine: Option[String]): Topology = machine match {

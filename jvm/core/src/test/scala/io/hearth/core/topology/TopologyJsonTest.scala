@@ -1,51 +1,29 @@
 package io.hearth.core.topology
 
-import java.nio.file.{Files, Path}
+import java.nio.file.Files
 
-import scala.jdk.CollectionConverters._
-
-import com.fasterxml.jackson.databind.JsonNode
 import com.fasterxml.jackson.databind.node.ObjectNode
-import com.networknt.schema.{JsonSchemaFactory, SpecVersion}
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.hearth.core.UserError
 import io.hearth.core.json.Json
+import io.hearth.core.plan.Project
 
 class TopologyJsonTest extends AnyFunSuite {
-  private val contract = {
-    val above =
-      Iterator.iterate(Path.of("").toAbsolutePath)(_.getParent).takeWhile(p => Option(p).nonEmpty)
-    above
-      .map(_.resolve("contract"))
-      .find(Files.isDirectory(_))
-      .getOrElse(fail("no contract directory"))
-  }
-  private val example =
-    Json.parse(Files.readString(contract.resolve("examples/topology.json")), "the example")
-  private val schema = JsonSchemaFactory
-    .getInstance(SpecVersion.VersionFlag.V202012)
-    .getSchema(Files.readString(contract.resolve("topology.schema.json")))
+  private val example = Json.parse(
+    Files.readString(Project.file("contract/examples/topology.json")),
+    "the example"
+  )
 
-  private def complaints(document: JsonNode) = schema.validate(document).asScala.map(_.toString)
-
-  test("the worked example keeps to the schema and is read and written without loss") {
-    assert(complaints(example).isEmpty)
+  test("the worked example is read and written without loss") {
     assert(Json.pretty(TopologyJson.write(TopologyJson.read(example))) == Json.pretty(example))
   }
 
-  test("the schema refuses what is not in it") {
-    val extra = example.deepCopy[ObjectNode]().put("hostname", "secret")
-    val list = example.deepCopy[ObjectNode]().put("cpus", "0..7")
-    assert(complaints(extra).nonEmpty && complaints(list).nonEmpty)
-  }
-
   for ((name, fixture) <- Machines.small + ("GPU driver" -> Machines.powerWithGpuDriver))
-    test(s"the document of $name keeps to the schema and reads back equal") {
+    test(s"the document of $name reads back equal") {
       val topology = fixture.read()
-      val document = TopologyJson.write(topology)
-      assert(complaints(document).isEmpty)
-      assert(TopologyJson.read(Json.parse(Json.pretty(document), "it")) == topology)
+      val document = Json.pretty(TopologyJson.write(topology))
+      assert(TopologyJson.read(Json.parse(document, "it")) == topology)
     }
 
   test("a document that lacks a field or has a wrong one is refused by the field's name") {
