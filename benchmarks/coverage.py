@@ -2,11 +2,12 @@
 
     .venv/bin/python benchmarks/coverage.py --simulations 10000
 
-Arms run in random order within each repetition, as `hearth compare` runs them, on a machine whose
-noise is known. Where arms are equal, a verdict of faster or slower is false: at most 5 % may be.
-Where one is faster, it is to be found as often as by Student's t test on the logarithms of the
-pairs' ratios, which is shown beside it. Except where said, runs scatter by about 5 % (the
-interquartile range of the logarithm is that of a normal one of 0.05).
+Arms run in random order within each repetition, and the second repetition mirrors the first, as
+`hearth compare` runs them, on a machine whose noise is known. Where arms are equal, a verdict of
+faster or slower is false: at most 5 % may be. Where one is faster, it is to be found as often as by
+Student's t test on the logarithms of the pairs' ratios, which is shown beside it. Except where
+said, runs scatter by about 5 % (the interquartile range of the logarithm is that of a normal one of
+0.05).
 
 Noise: normal; skewed (exponential: nothing is faster than undisturbed); heavy-tailed (t of 2
 degrees of freedom); outliers (one run in 12 takes half as long again); two groups (three runs in
@@ -88,8 +89,10 @@ def in_time(draw: np.random.Generator, noise: Noise, number: int, pairs: int, ar
 
 
 def of_arms(draw: np.random.Generator, noise: Noise, number: int, pairs: int, arms: int) -> Array:
-    """Logarithms of times by arm, which took their slots in random order."""
-    return draw.permuted(in_time(draw, noise, number, pairs, arms), axis=-1)
+    """Logarithms of times by arm, which took their slots as in `StudyDesign.rounds`."""
+    slots = draw.permuted(np.tile(np.arange(arms), (number, pairs, 1)), axis=-1)
+    slots[:, 1] = slots[:, 0, ::-1]
+    return np.take_along_axis(in_time(draw, noise, number, pairs, arms), slots, axis=-1)
 
 
 def own_state(draw: np.random.Generator, number: int, pairs: int) -> Array:

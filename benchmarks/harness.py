@@ -131,12 +131,16 @@ class Benchmark:
                 yield start
 
     def turns(self, start: int = 0) -> Iterator[Turn]:
-        """Yield the runs of a start in their order."""
+        """Yield the runs of a start in their order, as `StudyDesign.rounds` does."""
         for repetition in range(-self.warm_ups, self.options.repeat):
-            draw = random.Random(f"{self.options.seed} {start} {repetition}")
-            for case in draw.sample(self.cases, len(self.cases)):
-                for arm in draw.sample(self.arms, len(self.arms)):
-                    yield Turn(start, repetition, case, arm)
+            mirrored = repetition == 1
+            draw = random.Random(f"{self.options.seed} {start} {0 if mirrored else repetition}")
+            turns = [
+                Turn(start, repetition, case, arm)
+                for case in draw.sample(self.cases, len(self.cases))
+                for arm in draw.sample(self.arms, len(self.arms))
+            ]
+            yield from reversed(turns) if mirrored else turns
 
     def is_done(self, turn: Turn) -> bool:
         """Whether a run is in the rows, or its arm has failed in this case."""

@@ -46,7 +46,8 @@ def test_each_repetition_runs_each_arm_once_after_the_warm_ups_in_an_order_of_th
     assert [turn.repetition for turn in order] == [r for r in range(-1, 4) for _ in "abc"]
     each = [tuple(turn.arm for turn in order[at : at + 3]) for at in range(0, 15, 3)]
     assert all(sorted(arms) == ["a", "b", "c"] for arms in each)
-    assert len(set(each)) > 1, "drawn anew in each repetition"
+    assert each[2] == each[1][::-1], "the second mirrors the first"
+    assert len(set(each)) > 2, "the others are drawn anew"
     assert order == turns(made(THREE))
     other = StudyDesign({"job": ["a", "b", "c"]}, repeat=4, warmup=1, seed=2)
     assert order != turns(made(other))

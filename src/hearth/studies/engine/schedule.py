@@ -7,7 +7,7 @@ order is a pure function of the design, so that a study that was cut short goes 
 import random
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from hearth.studies.engine.progress import StudyProgress
@@ -39,17 +39,24 @@ class StudyDesign:
 
     def rounds(self) -> Iterator[list[Turn]]:
         """Yield the turns of each repetition: subjects in random order, and the arms of each
-        together.
+        together; the second repetition mirrors the first.
 
-        What drifts slowly so disturbs all arms of a subject alike. The order follows from the seed.
+        What drifts slowly so disturbs all arms of a subject alike. By chance alone three pairs are
+        in one order once in four times, and a drift then looks like a sure difference
+        (benchmarks/coverage.py). The order follows from the seed.
         """
         draw = random.Random(self.seed)
+        turns: list[Turn] = []
         for repetition in range(-self.warmup, self.repeat):
-            yield [
-                Turn(subject, arm, repetition)
-                for subject in draw.sample(list(self.arms), len(self.arms))
-                for arm in draw.sample(list(self.arms[subject]), len(self.arms[subject]))
-            ]
+            if repetition == 1:
+                turns = [replace(turn, repetition=1) for turn in reversed(turns)]
+            else:
+                turns = [
+                    Turn(subject, arm, repetition)
+                    for subject in draw.sample(list(self.arms), len(self.arms))
+                    for arm in draw.sample(list(self.arms[subject]), len(self.arms[subject]))
+                ]
+            yield turns
 
     def turns(self) -> list[Turn]:
         """Return all turns, in their order."""
