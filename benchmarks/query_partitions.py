@@ -30,7 +30,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import jvm_flags
+import one_setting
 from harness import Benchmark, answer, settings
 from results import Row, names, question_table, runs, spread, table, values
 
@@ -186,8 +186,8 @@ def arms(folder: Path, application: Sequence[str]) -> dict[str, list[str]]:
     quiet = {"spark.ui.enabled": "false", "spark.local.dir": folder / "local"}
     plain = [str(spark_home() / "bin" / "spark-submit"), "--master", "local[*]"]
     hearth = [sys.executable, "-m", "hearth", "submit"]
-    usual = jvm_flags.QUESTIONS["second-compiler"]["usual"]
-    large = jvm_flags.QUESTIONS["young-generation"]["usual"]
+    usual = one_setting.second_compiler(1)[one_setting.OPTIONS[0]]
+    large = one_setting.flags("NewRatio=2")[one_setting.OPTIONS[0]]
 
     def command(words: list[str], conf: dict[str, Any]) -> list[str]:
         return [*words, *settings({**quiet, **conf}), *application]
