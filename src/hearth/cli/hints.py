@@ -6,8 +6,10 @@ from collections.abc import Iterable, Iterator
 from hearth.base.errors import nearest
 from hearth.cli.commands import GROUPS, load
 
-#: Options that are gone, and what to type instead.
+#: Options that are gone, or that users guess, and what to type instead.
 REPLACED = {
+    "--heap": "--memory",
+    "--runs": "--repeat",
     "--unbound": "--bind none",
     "--hadoop": "hearth jar --wire",
     "--out": "hearth lab bench --resume ID",

@@ -4,6 +4,7 @@ An archive is made once by a training run and reused until anything that it was 
 """
 
 import contextlib
+import fcntl
 import hashlib
 import os
 import shutil
@@ -12,7 +13,7 @@ import subprocess
 import sys
 import time
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -98,10 +99,24 @@ def _prepared(training: Training) -> tuple[Path | None, str]:
         why = refusal.read_text(errors="replace").strip()
         return None, f"{why} (delete {refusal})"
     private_directory(refusal.parent)
-    reason = _make(training)
+    if training.announcement:
+        print(f"hearth: {training.announcement}", file=sys.stderr, flush=True)
+    with _alone(refusal.parent):
+        reason = "" if existing(training) else _make(training)
     if reason:
         write_private(refusal, reason + "\n")
     return existing(training), reason
+
+
+@contextlib.contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Wait until no other process makes an archive in a folder: it may be making the same."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
 
 
 def is_missing(training: Training) -> bool:
@@ -173,8 +188,6 @@ def _make(training: Training) -> str:
     """
     if reason := training.obstacle():
         return reason
-    if training.announcement:
-        print(f"hearth: {training.announcement}", file=sys.stderr, flush=True)
     naming = {"prefix": f"{training.name}-{training.key}.", "suffix": ".part"}
     with working_directory(False, parent=paths.cache_home(), **naming) as folder:
         return _made(training, folder / "archive")

@@ -3,6 +3,7 @@
 Shared by the commands that run an application; only the command prints and starts it.
 """
 
+import glob
 import os
 import shutil
 import sys
@@ -108,6 +109,13 @@ def plan_of(line: SubmitLine, settings: Mapping[str, str], debug: bool = False) 
     return _plan(line, known, Occasion(dry_run=True, debug=debug))[0]
 
 
+def make_ready(line: SubmitLine, settings: Mapping[str, str], debug: bool = False) -> None:
+    """Fetch and make what the first measured run of a line would: class-data archives, an engine's
+    jar.
+    """
+    prepare(line, settings, lambda _: None, Occasion(measured=True, debug=debug))
+
+
 def _checked(
     line: SubmitLine, settings: Mapping[str, str], master: str | None
 ) -> tuple[SubmitLine, dict[str, str], list[str]]:
@@ -131,6 +139,7 @@ def _planned(
     log = _log_flags(occasion, line, settings)
     plan, inherited = _plan(line, settings, occasion)
     check_application(line.application[0])
+    check_py_files(line)
     show_plan(plan)
     line, of_engine = engines.with_jar(
         line, settings, paths.spark_home(), fetch=not occasion.dry_run
@@ -219,6 +228,13 @@ def check_application(application: str) -> None:
     near = nearest(Path(path).name, files)
     hint = f"did you mean '{Path(path).with_name(near)}'?" if near else "correct its name"
     raise UserError(f"'{application}': no such file in '{folder}': {hint}")
+
+
+def check_py_files(line: SubmitLine) -> None:
+    """Raise UserError for one of --py-files that is not there, as for the application."""
+    for file in filter(None, (line.last("--py-files") or "").split(",")):
+        if not glob.has_magic(file):
+            check_application(file)
 
 
 def _with_variables(

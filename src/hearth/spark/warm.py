@@ -318,7 +318,8 @@ def _check_packages(python: str) -> None:
     done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=60)
     if done.returncode or done.stdout.strip():
         lacks = done.stdout.strip() or done.stderr.strip()[-200:]
-        raise UserError(f"--warm: {python} lacks {lacks}: {python} -m pip install {lacks}")
+        install = lacks.replace("pandas", "'pandas<3'")  # Spark 4.3 warns of a newer one
+        raise UserError(f"--warm: {python} lacks {lacks}: {python} -m pip install {install}")
 
 
 def _say_differences(fixed: Mapping[str, str], settings: Mapping[str, str]) -> None:
@@ -495,8 +496,10 @@ def program_command(client: Client, line: SubmitLine, settings: Mapping[str, str
     files = [str(Path(name.removeprefix("file:")).absolute()) for name in named.split(",") if name]
     environment = {**client_environment(python), **client.environment}
     environment["HEARTH_WARM_PY_FILES"] = ",".join(files)
+    # A module is found in its folder, an archive is one.
+    places = [os.path.dirname(file) if file.endswith(".py") else file for file in files]
     environment["PYTHONPATH"] = os.pathsep.join(
-        [*files, *filter(None, [environment.get("PYTHONPATH")])]
+        [*places, *filter(None, [environment.get("PYTHONPATH")])]
     )
     words = [warm_client.__file__, line.application[0].removeprefix("file:")]
     return Launch(Path(python), [], [*words, *line.application[1:]], environment, [])

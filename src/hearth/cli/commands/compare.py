@@ -68,7 +68,7 @@ from hearth.report.terminal.sources import read_sources
 from hearth.spark import engines
 from hearth.spark.conf import read_settings
 from hearth.spark.saved_configs import ComparedConfig, forget_compared, keep_compared, kept_tuned
-from hearth.spark.submission import check_application, plan_of
+from hearth.spark.submission import check_application, make_ready, plan_of
 from hearth.spark.submit_args import SubmitLine, is_application
 from hearth.studies.compare.result import Compared, ComparisonHead, ComparisonSettings
 from hearth.studies.compare.study import Comparison
@@ -364,6 +364,8 @@ def _compare(options: CompareCommand, planned: PlannedTarget, arms: list[Arm]) -
     if options.dry_run:
         _list(options, planned.redaction, arms)
         return 0
+    if is_application(options.line.application[0]) and any(arm.is_planned for arm in arms):
+        make_ready(planned.line, planned.settings, options.debug)
     comparison = _begun(options, planned, arms)
     runs = options.runs
     fewest = _say_how_long(comparison.head, planned.target.name)

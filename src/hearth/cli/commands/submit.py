@@ -50,7 +50,13 @@ from hearth.spark.followed import RunEnd, RunSide, follow
 from hearth.spark.kept_run import MemoryWatch, keep_how_it_ended, keep_start
 from hearth.spark.run_files import handed_over
 from hearth.spark.saved_configs import application, kept_compared, kept_tuned
-from hearth.spark.submission import Occasion, Submission, check_application, prepare
+from hearth.spark.submission import (
+    Occasion,
+    Submission,
+    check_application,
+    check_py_files,
+    prepare,
+)
 from hearth.spark.submit_args import Option, SubmitLine
 from hearth.spark.warm import connect, program_command, refuse, server_line
 
@@ -192,6 +198,7 @@ def _become_client(
     """
     if not options.reach:
         check_application(line.application[0])
+        check_py_files(line)
     client = connect(line, settings, partial(_prepared, options))
     if not options.quiet:
         print(f"hearth: {client.told}", file=sys.stderr)

@@ -84,8 +84,8 @@ object Coexistence {
       else
         whole(taken.copy(heldBytes = held)).map(adding(heldReason(held))).orElse(whole(taken))
     }
-    def of(machine: Topology) = new Coexistence(fitting, machine, neighbours, leases)
-      .fit(planned(machine))
+    def of(machine: Topology) =
+      new Coexistence(fitting, machine, neighbours, leases, planned).fit
     of(fitting.machine).map { whole =>
       val available = neighbours.availableMb.filter(_ < whole.plan.memoryMb)
       val smaller = available.flatMap(mb => of(leaving(fitting.machine, mb)).toOption)
@@ -138,7 +138,8 @@ final private class Coexistence(
     fitting: Fitting,
     machine: Topology,
     neighbours: Neighbours,
-    leases: Leases
+    leases: Leases,
+    planned: Topology => Occupied => Either[Unfit, Plan]
 ) {
   import Coexistence._
 
@@ -161,24 +162,42 @@ final private class Coexistence(
   )
   private val theirs = near.cpus & ours
 
-  def fit(planned: Occupied => Either[Unfit, Plan]): Either[Unfit, Fitted] = {
-    val memory =
-      Occupied(fitting.occupied, leasedBytes = leasedBytes, ownBytes = leases.ownMemoryBytes)
-    val nothing = Occupied(fitting.occupied)
+  private val nothing = Occupied(fitting.occupied)
+  private val memory =
+    nothing.copy(leasedBytes = leasedBytes, ownBytes = leases.ownMemoryBytes)
 
-    // Without the CPUs of others there may still be room beside their memory.
-    def shared = (if (leasedBytes.isEmpty) planned(nothing) else planned(memory)).left
-      .flatMap(_ => planned(nothing))
+  /** Without the CPUs of others there may still be room beside their memory. */
+  private def shared: Either[Unfit, Plan] =
+    if (leasedBytes.isEmpty) planned(machine)(nothing)
+    else planned(machine)(memory).left.flatMap(_ => least)
+
+  /**
+   * Where plans have been promised all that plans may take: from what they leave to the system on,
+   * the least that is enough, so that the more there are, the smaller is the next.
+   */
+  private def least: Either[Unfit, Plan] = {
+    val wholeMb = machine.nodes.iterator.map(_.memoryBytes).sum >> 20
+    val leftMb = wholeMb - (leasedBytes.iterator.map(_._2).sum >> 20)
+    Iterator
+      .iterate(math.max(leftMb, Memory.SoftHeapMb))(_ * 2)
+      .takeWhile(_ < wholeMb)
+      .map(mb => planned(leaving(machine, mb))(nothing))
+      .collectFirst { case Right(plan) => plan }
+      .toRight(())
+      .left
+      .flatMap(_ => planned(machine)(nothing))
+  }
+
+  def fit: Either[Unfit, Fitted] =
     if (barred.nonEmpty)
       shared.map(unbound(_, ours, barred.mkString("; "), barred.mkString("; ")))
     else if (theirs.isEmpty && leasedBytes.isEmpty && leased.isEmpty)
-      planned(nothing).map(Fitted(_, None, unbound = false))
+      planned(machine)(nothing).map(Fitted(_, None, unbound = false))
     else
-      planned(memory.copy(cpus = fitting.occupied | theirs | leased, leased = leased))
+      planned(machine)(memory.copy(cpus = fitting.occupied | theirs | leased, leased = leased))
         .map(plan => Fitted(around.foldLeft(plan)((p, r) => adding(r)(p)), None, unbound = false))
         .left
         .flatMap(unfit => shared.map(over(_, unfit)))
-  }
 
   /** Why none is to be bound, whatever is free: whose turn it is, or that nobody knows what is. */
   private def barred: Vector[String] = leases.unknown ++ leases.waiting.headOption.map(first =>
@@ -215,7 +234,7 @@ final private class Coexistence(
         Decision,
         if (shared.isEmpty) "memory shared" else s"CPUs $shared shared",
         s"bound executors of other applications run there (${near.who}) and nothing " +
-          s"fits beside them (${unfit.what}), so both slow down",
+          s"fits beside them${asked(unfit)}, so both slow down",
         Source
       )
       Fitted(adding(reason)(plan), Some(needed(near.who)), unbound = false)
@@ -223,9 +242,13 @@ final private class Coexistence(
       val who = (Vector(leases.who(leased)) ++ Vector(near.who)).filter(_.nonEmpty).mkString(", ")
       val holders = if (who.nonEmpty) who else "applications that share CPUs already"
       val how = if (leased.isEmpty && near.who.nonEmpty) "held" else "leased"
-      val why = s"$how by $holders, and nothing fits beside them (${unfit.what})"
+      val why = s"$how by $holders, and nothing fits beside them${asked(unfit)}"
       unbound(plan, leased | theirs, needed(holders), why)
     }
+
+  /** What does not fit, where somebody asked for it. */
+  private def asked(unfit: Unfit) =
+    if (Set("CPUs", "memory")(unfit.name)) "" else s" (${unfit.what})"
 
   private def needed(holders: String) = s"what this application needs is held by $holders"
 

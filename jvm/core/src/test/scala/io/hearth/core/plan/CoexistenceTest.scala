@@ -171,6 +171,23 @@ class CoexistenceTest extends AnyFunSuite {
     assert(reason.value == s"CPUs $all shared" && reason.because.contains("run unbound"))
   }
 
+  test("the more applications hold, the less memory the next one is promised") {
+    val sizes = Iterator
+      .iterate(Leases.none) { leases =>
+        val plan = fit(Limits.none, leases).plan
+        val lease = Lease("b", LeaseState.Shares, "a", "n", 1, 1, 1, machine.cpus, memory(plan))
+        Leases(leases.live :+ LiveLease(lease, "bob", ours = true))
+      }
+      .take(6)
+      .map(leases => fit(Limits.none, leases).plan.memoryMb)
+      .toVector
+    assert(sizes == sizes.sorted.reverse && sizes.last < 4096, sizes)
+    assert(sizes.take(3).sum <= (128L << 10), s"three fit the machine: $sizes")
+    val asked = Limits.none.copy(executors = Some(2), memoryMb = Some(30L << 10))
+    val four = fit(asked, leased(machine.cpus, Map(0 -> 60L, 1 -> 60L))).plan
+    assert(four.executors.map(_.heapMb) == Vector.fill(2)(30L << 10), "what is asked for is kept")
+  }
+
   test(
     "who waits is told for whom it waits, and not that it runs unbound, with a lease or without"
   ) {
