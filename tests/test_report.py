@@ -93,7 +93,7 @@ def test_the_memory_balance_adds_up_to_what_may_be_used() -> None:
     machine = replace(PLANNED, nodes=nodes)
     rows = memory_balance(plan, machine, Screen(100))
     left = next(row for row in rows if "left:" in row)
-    assert left.endswith("4.6 GB"), rows  # 8000 - 2 x 1400 - 500 = 4700 MB
+    assert left.endswith("4.5 GB"), rows  # 8000 - 2 x 1400 - 500 = 4700 MB
     assert any("Python workers" in row and row.endswith("800 MB") for row in rows)
     allowed = replace(PLANNED.allowed, memory_limit_bytes=4000 << 20)
     limited = memory_balance(plan, replace(machine, allowed=allowed), Screen(100))

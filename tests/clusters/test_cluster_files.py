@@ -367,7 +367,7 @@ def test_sparks_operator_gets_the_executors_that_kubernetes_gets(machine: str) -
     found = yaml.safe_load(job_text(PlanRequest(machine, conf=conf), "sparkapp"))
     assert (found["apiVersion"], found["kind"]) == ("spark.apache.org/v1", "SparkApplication")
     settings = found["spec"]["sparkConf"]
-    kubernetes = files(machine, "kubernetes")
+    kubernetes = files(machine, "kubernetes", python=True)
     beside = {"spark.kubernetes.container.image", "spark.x",
               "spark.kubernetes.authenticate.driver.serviceAccountName"}  # fmt: skip
     others = {key: value for key, value in settings.items() if key not in beside}

@@ -114,11 +114,17 @@ def test_two_programs_that_start_at_once_share_a_server_and_nothing_else(place: 
 
 
 @pytest.mark.spark
-def test_what_a_program_sets_too_late_is_named_without_its_value(place: Place) -> None:
-    done = run_hearth(place.state, *WORDS, place.program("""
+def test_what_a_program_sets_too_late_is_named_without_its_value_and_its_modules_are_found(
+    place: Place,
+) -> None:
+    module = place.folder / "elsewhere" / "far.py"
+    module.parent.mkdir(exist_ok=True)
+    module.write_text("FAR = 3")
+    done = run_hearth(place.state, *WORDS, "--py-files", str(module), place.program("""
+    from far import FAR
     spark = SparkSession.builder.master("local[7]").config("spark.my.key", "s3cret").getOrCreate()
     spark = SparkSession.builder.config("spark.executor.cores", "s3cret").getOrCreate()
-    print(spark.range(3).count())
+    print(spark.range(FAR).count())
     spark.stop()
     spark = SparkSession.builder.getOrCreate()
     print(spark.range(4).count(), flush=True)

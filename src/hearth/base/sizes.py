@@ -54,8 +54,12 @@ def show_bytes(size: int) -> str:
 
 
 def show_mb(size_mb: int) -> str:
-    """Show mebibytes in the largest unit that keeps them readable."""
-    return show_bytes(size_mb * _MIB)
+    """Show mebibytes as the planner does: never more than there is, `31 GB`, `1.2 TB`."""
+    if size_mb < 1024:
+        return f"{size_mb} MB"
+    unit, name = (1 << 10, "GB") if size_mb < 1 << 20 else (1 << 20, "TB")
+    whole, tenth = size_mb // unit, size_mb % unit * 10 // unit
+    return f"{whole} {name}" if whole >= 10 or not tenth else f"{whole}.{tenth} {name}"
 
 
 def counted(number: int, noun: str) -> str:

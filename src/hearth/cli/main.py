@@ -62,6 +62,8 @@ class Parser(ArgumentParser):
         known = self._option_string_actions
         if option := re.match(r"unrecognized arguments: (--[^\s=]+)", message):
             return elsewhere(option[1], nearest(option[1], known))
+        if program := re.match(r"unrecognized arguments: (\S+\.(?:py|jar))\b", message):
+            return f"the plan of a program: hearth submit --dry-run {program[1]}"
         value = re.match(r"argument ([^\s:/]+)[^:]*: invalid choice: '(.*?)' ", message)
         action = known.get(value[1]) if value else None
         near = nearest(value[2], action.choices) if value and action and action.choices else None

@@ -171,15 +171,16 @@ def show_plan_briefly(
     why = next(iter(plan.reasons), None)
     places = "; ".join(_place(executor) for executor in executors[:4])
     more = f"; and {len(executors) - 4} more" if len(executors) > 4 else ""
-    bound = plan.mode == "partitioned" and " bound " in _mode_text(plan, unbound)
+    native = plan.mode == "native"
+    bound = not native and " bound " in _mode_text(plan, unbound)
     where = f"{places}{more}" if bound else "not bound"
     return [
         f"plan: {_mode_text(plan, unbound)}",
-        f"  slots   {counted(slots, 'task slot')} in all, "
-        f"{_each(executors, 'task_slots')} per executor",
-        f"  memory  {_sizes(first)} per executor",
+        f"  slots   {counted(slots, 'task slot')}"
+        + ("" if native else f" in all, {_each(executors, 'task_slots')} per executor"),
+        f"  memory  {_sizes(first)}{'' if native else ' per executor'}",
         *(f"  unused  {text}" for text in _unused(plan)),
-        *([] if plan.mode == "native" else [f"  place   {where}"]),
+        *([] if native else [f"  place   {where}"]),
         f"  why     {why.because if why else 'no reason given'} (all: {command})",
         *(f"  limit   {text}" for text in _limits(plan)),
         *(f"  beside  {text}" for text in _beside(plan)),

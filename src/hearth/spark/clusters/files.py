@@ -35,7 +35,8 @@ def job_text(request: PlanRequest, job: str, debug: bool = False) -> str:
     """Return the one file of a job's kind; raise UserError where nothing fits."""
     shown = Redaction.of(request.settings)
     if job == "sparkapp":
-        layout, _ = _layout(request, "kubernetes", debug)
+        # Its program is in Python: Spark then gives containers more beside the heap.
+        layout, _ = _layout(replace(request, python=True), "kubernetes", debug)
         conf, version = shown.settings(request.settings), spark_version(paths.spark_home())
         return shown.text(spark_application(layout, conf, version))
     plan = jvm.plan({**request.document(), "with_topology": True}, debug)

@@ -52,8 +52,8 @@ def spark_application(layout: Layout, conf: Mapping[str, str], version: str) -> 
     amount = f'{{cpu: "{shape.cpus}", memory: {shape.container_mb}Mi}}'
     lines = "\n".join(f"    {key}: {_quoted(value)}" for key, value in settings.items())
     return f"""\
-# Executors of one machine: times the number of such machines. Their nodes' kubelets need what
-# 'hearth plan --format kubernetes' prints as kubelet.yaml: without it nothing is bound.
+# For one machine: multiply spark.executor.instances by the number of such machines. Their kubelets
+# need what 'hearth plan --format kubernetes' prints as kubelet.yaml: without it nothing is bound.
 apiVersion: spark.apache.org/v1
 kind: SparkApplication
 metadata:

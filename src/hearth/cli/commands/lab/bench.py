@@ -126,6 +126,6 @@ def _go(offer: catalogue.Catalogue, series: Series, results: Results, quiet: Qui
     made = sum(trial.turn in turns for trial in results.last if trial.failure is None)
     done = f", {made} of them made already" if made else ""
     print(f"hearth: {counted(len(turns), 'run')}{done}", file=sys.stderr, flush=True)
-    progress = StudyProgress(with_subject=True, quiet=quiet)
+    progress = StudyProgress(with_subject=True, quiet=quiet, fewest=len(turns))
     with continued_with(f"lab bench --resume {results.head.id}"), progress.shown():
         run_series(offer, series, results, progress)

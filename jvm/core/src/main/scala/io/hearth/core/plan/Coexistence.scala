@@ -70,6 +70,9 @@ object Coexistence {
   /** Those of a plan that has no CPUs of its own. */
   val Full: Set[String] = Set(Sharing, Waiting)
 
+  /** Decisions whose reasons hold for bound executors alone. */
+  private val OfBound = Set(Reasons.HandOver, "placement", "-XX:UseNUMA")
+
   private val Source = "kernel: /proc/PID/status"
   private val LeaseSource = "hearth: leases"
 
@@ -266,7 +269,7 @@ final private class Coexistence(
       }
     val loose = plan.copy(
       driver = plan.driver.copy(cpus = ours, bound = false),
-      reasons = plan.reasons.filter(_.decision != Reasons.HandOver)
+      reasons = plan.reasons.filterNot(reason => OfBound(reason.decision))
     )
     Fitted(adding(reason)(loose), Some(full), unbound = true)
   }

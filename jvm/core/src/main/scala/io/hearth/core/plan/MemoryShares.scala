@@ -28,7 +28,7 @@ private[plan] object Heaps {
         ("about a fourth of the executor's memory: the native engine works off the heap", "hearth")
       case None =>
         (
-          "what is left of the executor's memory after overhead, off-heap memory and page cache",
+          "what is left of the executor's memory after overhead, off-heap memory and its part of the page cache",
           "kernel: node meminfo, cgroup"
         )
     }
@@ -178,6 +178,6 @@ private[plan] object PageCache {
           "a sixth of the executors' memory, as the input is unknown: Spark then has at most 75 % of all",
           "Spark: hardware provisioning"
         )
-    Decided(mb, Reason("page cache", Sizes.show(mb), because, source))
+    Decided(mb, Reason("page cache", s"${Sizes.show(mb)} in all", because, source))
   }
 }
