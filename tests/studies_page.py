@@ -43,8 +43,8 @@ answer:
 
 - **measured**: hearth's benchmarks tried it, on the machine named; the link has the command and
   the raw results.
-- **predicted**: by one of hearth's models that did not know it, or by arithmetic; what it says
-  stands behind the published number.
+- **predicted**: by one of hearth's models that did not know it, or by arithmetic; what it says, and
+  how far that is off as a ratio of times, stand behind the published number.
 - **taken**: hearth's plan was given what this study found, so that it says the same is no evidence.
 - **open**: the machines that hearth was developed on (2 and 16 CPUs, virtual, one NUMA node, no
   hardware counters) cannot answer it. The command does, on a machine such as the one named.
@@ -103,8 +103,16 @@ def _items(pairs: Iterable[tuple[Preset, Value]]) -> Iterator[str]:
 
 
 def _number(value: Value) -> str:
-    model = "" if value.predicted is None else f", predicted {value.predicted:g}"
-    return f"*{value.what}* {value.published}{model}"
+    return f"*{value.what}* {value.published}{_predicted(value)}"
+
+
+def _predicted(value: Value) -> str:
+    """Return what a model says, and its error as a ratio of times."""
+    if value.predicted is None or value.value is None:
+        return ""
+    one = 0 if value.unit == "times" else 100
+    error = (one + value.predicted) / (one + value.value) - 1
+    return f", predicted {value.predicted:g} ({100 * error:+.2g} %)"
 
 
 def _answer(answer: Answer) -> str:

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 import shlex
 from collections import Counter
 from pathlib import Path
@@ -309,6 +310,19 @@ def test_the_decision_of_the_plan_stands_beside_the_studys(
 
 def test_the_page_of_the_documentation_is_made_from_the_presets() -> None:
     check_golden("studies.md", studies_page.page(), ROOT / "docs")
+
+
+def test_every_number_that_the_sources_list_stands_on_the_page(shared: Path) -> None:
+    listed = (shared / "SOURCES.md").read_text().split("## Numbers that each need an answer")[1]
+    rows = [line for line in listed.split("\n## ")[0].splitlines() if line.startswith("| ")][1:]
+    answers = studies_page.page().split("\n## ")[1:]
+    for row, answer in zip(rows, answers, strict=True):
+        assert not numbers_in(row) - numbers_in(answer), row[:20]
+
+
+def numbers_in(text: str) -> set[float]:
+    plain = re.sub(r"(?<=\d),(?=\d{3})", "", text)
+    return {float(number) for number in re.findall(r"(?<![\w.])\d+(?:\.\d+)?", plain)}
 
 
 def test_each_command_of_the_page_can_be_typed() -> None:
