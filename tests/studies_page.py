@@ -28,7 +28,9 @@ so their runs alternate, are recorded and can be resumed as usual. What this mac
 cannot do is a line with its reason before anything runs. `--scale 0.01` takes a hundredth of the
 study's data, partitions, durations and counts, so that a task reads about as much as it did
 there. Executors and cores follow from your machine's nodes and cores, and heaps from its memory,
-except Chiba's, which are the study's, scaled. `--budget` divides its time evenly among the steps.
+except Chiba's, which are the study's, scaled. `--budget` is divided evenly among the steps, two
+minutes or more for each: as many as that allows, first those that say whether binding pays; it
+says before it starts which run, and `--resume` with another budget runs the others.
 The result is kept: `hearth runs` lists it, and `hearth report ID` shows it again.
 
 Each published ratio is judged: **reproduced**, where the 95 % interval of the runs here holds it

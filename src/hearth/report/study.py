@@ -2,6 +2,7 @@
 
 import shlex
 from collections.abc import Sequence
+from itertools import groupby
 
 from hearth.report.blocks import Block, Heading, Table, Texts
 from hearth.report.terminal.screen import Screen, table
@@ -47,11 +48,31 @@ def show_steps(preset: Preset, steps: Sequence[ReadyStep], screen: Screen) -> li
 
 def show_missing(preset: Preset, steps: Sequence[ReadyStep], screen: Screen) -> list[str]:
     """Return a line for each step that this machine cannot run, and for what hearth has not."""
-    reasons = [(one.step.name, reason) for one in steps for reason in one.missing]
-    reasons += [(part.what, part.why) for part in preset.parts]
+    reasons: dict[str, list[str]] = {}
+    for one in steps:
+        for reason in one.missing:
+            reasons.setdefault(reason, []).append(one.step.name)
+    missing = [(", ".join(names), why) for why, names in reasons.items()]
+    missing += [(part.what, part.why) for part in preset.parts]
     return [
-        screen.paragraph(f"not available: {what}: {why}", "  ", "    ") for what, why in reasons
+        screen.paragraph(f"not available: {what}: {why}", "  ", "    ") for what, why in missing
     ]
+
+
+def show_chosen(
+    steps: Sequence[ReadyStep], chosen: Sequence[ReadyStep], enough_s: int, screen: Screen
+) -> list[str]:
+    """Return a line that says which steps run, and one for those that no time is left for."""
+
+    def listed(some: Sequence[ReadyStep]) -> str:
+        return ", ".join(f"{preset} ({', '.join(one.step.name for one in of)})"
+                         for preset, of in groupby(some, key=lambda one: one.preset))  # fmt: skip
+
+    possible = [one for one in steps if not one.missing]
+    lines = [f"runs {listed([one for one in possible if one in chosen])}"]
+    if late := [one for one in possible if one not in chosen]:
+        lines.append(f"no time for {listed(late)}: all need --budget {enough_s // 60}m")
+    return [screen.paragraph(f"hearth: {line}", "", "  ") for line in lines]
 
 
 def study_blocks(document: Repeated) -> list[Block]:

@@ -208,6 +208,12 @@ def chosen(preset: Preset, request: Request) -> list[Step]:
     return [step for step in preset.steps if request.steps is None or step.name in request.steps]
 
 
+def bound_steps(preset: Preset) -> set[str]:
+    """Return the names of the steps that say whether binding pays."""
+    return {name for value in preset.values if value.binding and value.read
+            for name in value.read.step.split(",")}  # fmt: skip
+
+
 def words(
     preset: Preset, step: Step, request: Request, numbers: Mapping[str, int], *, cold: bool
 ) -> list[str]:
