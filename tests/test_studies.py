@@ -3,7 +3,6 @@
 import csv
 import json
 import re
-import shlex
 from collections import Counter, defaultdict
 from pathlib import Path
 from statistics import geometric_mean
@@ -148,7 +147,8 @@ def comparison(baseline: str, other: str) -> dict[str, Any]:
     """The example, 10 s to 8 s, with other names of its arms."""
     document = json.loads((ROOT / "fixtures" / "documents" / "comparison.json").read_text())
     one, two = document["arms"][:2]
-    arms = [{**one, "name": baseline}, {**two, "name": other}]
+    counted: Any = {"measures": {"minor_faults": 9.0}, "each": {"minor_faults": [9.0, 8.0, 9.0]}}
+    arms = [{**one, **counted, "name": baseline}, {**two, **counted, "name": other}]
     return {**document, "baseline": baseline, "arms": arms}
 
 
@@ -165,6 +165,7 @@ def test_the_table_stands_beside_the_published_one_and_is_kept(
     assert {one["reason"] for one in counted[1:]} == {
         f"'{name}' of 'bound' was not measured here" for name in ("tlb_misses", "remote_loads")
     }
+    assert counted[0]["interval"][0] <= 0 <= counted[0]["interval"][1]
     assert (row["published"], row["measured"]) == ("13 %", pytest.approx(25.0, 0.01))
     assert (row["verdict"], document["verdicts"]["contradicted"]) == ("contradicted", 1)
     assert document["binding"] == "it paid in 1 of 1 workloads, and cost time in 0"
@@ -176,6 +177,15 @@ def test_the_table_stands_beside_the_published_one_and_is_kept(
     assert "contradicted" in page.read_text()
     assert main(["runs", "list", "--kind", "study"]) == 0
     assert kept.id[:25] in capsys.readouterr().out
+
+
+def test_what_was_found_on_24_cores_is_not_contradicted_on_16(
+    two_nodes: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(command, "_command", lambda line, debug: comparison("1x16", "2x8"))
+    assert main(["lab", "study", "run", "awan-executors", "--scale", "0.01", "--json"]) == 0
+    row, *_ = json.loads(capsys.readouterr().out)["studies"][0]["rows"]
+    assert (row["verdict"], row["reason"]) == ("not here", "needs 24 cores, and 16 may be used")
 
 
 def test_each_application_of_a_pair_has_the_executors_of_table_viii_and_the_studys_settings() -> (
@@ -253,7 +263,8 @@ def test_a_budget_is_spent_on_binding_first_and_what_it_leaves_out_is_said_befor
     timed = [line for line in ran if not line.startswith("plan ")]
     assert [line.startswith("lab characterise --budget ") for line in timed] == [True, True]
     document = json.loads(capsys.readouterr().out)
-    rows = [row["verdict"] for study in document["studies"] for row in study["rows"]]
+    rows = [row["verdict"] for study in document["studies"] for row in study["rows"]
+            if re.search(r"\d", row["published"])]  # fmt: skip
     assert {name: rows.count(name) for name in document["verdicts"]} == document["verdicts"]
     ran[:] = ["again"]
     (kept,) = list_studies(two_nodes)[0]
@@ -336,11 +347,6 @@ def test_every_number_that_the_sources_list_stands_on_the_page(shared: Path) -> 
 def numbers_in(text: str) -> set[float]:
     plain = re.sub(r"(?<=\d),(?=\d{3})", "", text)
     return {float(number) for number in re.findall(r"(?<![\w.])\d+(?:\.\d+)?", plain)}
-
-
-def test_each_command_of_the_page_can_be_typed() -> None:
-    for found in studies_page.presets():
-        parses(shlex.split(studies_page.command(found))[1:])
 
 
 def test_a_published_ratio_holds_or_does_not_or_too_little_is_known_of_it() -> None:

@@ -77,12 +77,11 @@ def show_chosen(
 
 def study_blocks(document: Repeated) -> list[Block]:
     """Return how many published values hold here, then each study's table beside ours."""
-    names = ", ".join(study.preset for study in document.studies)
     rows = [[verdict, str(number)] for verdict, number in document.verdicts.items()]
     return [
-        Heading(names, section="study", link="Study"),
+        Heading(document.title, section="study", link="Study"),
         Texts([f"At scale {document.scale:g}. Binding: {document.binding}."], close=True),
-        Table(["published values", "number"], rows, "Do the published values hold here?",
+        Table(["verdict", "published numbers"], rows, "Do the published numbers hold here?",
               "verdicts"),
         *(block for study in document.studies for block in _one(study)),
     ]  # fmt: skip
@@ -101,7 +100,7 @@ def _one(study: RepeatedStudy) -> list[Block]:
         Texts([f"not here: {', '.join(what)}: {why}" for why, what in unknown.items()],
               "absent", close=True),
         Table(["step", "state", "command or reason", "kept as"],
-              [_step(step) for step in study.steps], "Steps", close=True),
+              _steps(study.steps), "Steps", close=True),
         Texts([f"not available: {part}" for part in study.not_available], "absent", close=True),
     ]  # fmt: skip
 
@@ -114,7 +113,12 @@ def _cells(row: Row) -> list[str]:
     return [row.what, row.place, row.published, measured, f"{row.verdict}{why}"]
 
 
-def _step(step: StepLine) -> list[str]:
-    """Return its name, how it ended, its command or why not, and the study that it made."""
-    told = "; ".join(step.reasons) if step.reasons else f"hearth {shlex.join(step.command)}"
-    return [step.name, step.state, told, step.study or "-"]
+def _steps(steps: Sequence[StepLine]) -> list[list[str]]:
+    """Return of each its name, how it ended, its command or why not, and the study that it made;
+    those that did not run for the same reason together.
+    """
+    names: dict[tuple[str, str, str], list[str]] = {}
+    for step in steps:
+        told = "; ".join(step.reasons) if step.reasons else f"hearth {shlex.join(step.command)}"
+        names.setdefault((step.state, told, step.study or "-"), []).append(step.name)
+    return [[", ".join(of), *how] for how, of in names.items()]

@@ -95,7 +95,8 @@ class Answer:
 class Value:
     """A published value. shown: as published, where it is not one number; place: in the paper.
 
-    predicted: what a model says that did not know it. binding: a gain by binding.
+    predicted: what a model says that did not know it. binding: a gain by binding. needs: numbers
+    of a machine that it can be judged on.
     """
 
     what: str
@@ -105,6 +106,7 @@ class Value:
     shown: str | None = None
     predicted: float | None = None
     binding: bool = False
+    needs: list[str] = field(default_factory=list)
     read: Reading | None = None
     answer: Answer | None = None
 

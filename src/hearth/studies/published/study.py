@@ -124,9 +124,11 @@ class PublishedStudy(Study[StudyHead, StepLine]):
 
     def run(self, steps: Sequence[ReadyStep], command: Command, budget: Budget) -> bool:
         """Run these until the budget is over, in their order; whether one failed."""
+        begun = False
         for position, one in enumerate(steps):
-            if one.takes_time and budget.left_s <= 0:
-                continue
+            if one.takes_time and begun and budget.left_s < LEAST_S / 2:
+                continue  # the steps before took longer
+            begun = begun or one.takes_time
             left = sum(other.takes_time for other in steps[position:])
             self.keep(_line(one, command, budget.words(left) if one.takes_time else []))
         last = {(line.preset, line.name): line for line in self.trials}
