@@ -34,12 +34,13 @@ says before it starts which run, and `--resume` with another budget runs the oth
 The result is kept: `hearth runs` lists it, and `hearth report ID` shows it again.
 
 Each published ratio is judged: **reproduced**, where the 95 % interval of the runs here holds it
-and its ends are less than 1.5 times apart, or lies within 5 % of it; **contradicted**, where it
-does neither; **undecided**, where it is wider, or fewer than three runs were made; **not here**,
-with the reason, such as that it was found on 120 cores. Counters of each run are judged like
-times. Seconds and gigabytes are of their machine and are not judged; cells of a sweep are judged
-by their ratio to the best cell. The first table says how many there are of each, and whether
-binding paid.
+but not 1, and its ends are less than 1.5 times apart, or lies within 5 % of it, or half of the
+effect if that is less; **contradicted**, where it does neither, and "up to" a figure only where
+it is above; **undecided**, where it is wider, holds 1 as well, or fewer than three runs were
+made; **not here**, with the reason, such as that it was found on 120 cores. Counters of each run
+are judged like times. Seconds and gigabytes are of their machine and are not judged; cells of a
+sweep are judged by their ratio to the best cell. The first table says how many there are of each,
+and whether binding paid.
 
 Below is every number that the studies published, with the command that measures it, under an
 answer:

@@ -350,8 +350,9 @@ def numbers_in(text: str) -> set[float]:
 
 
 def test_a_published_ratio_holds_or_does_not_or_too_little_is_known_of_it() -> None:
-    ways = {(1.0, 1.1): "reproduced", (1.2, 1.3): "contradicted", (0.6, 1.8): "undecided",
-            (1.03, 1.049): "reproduced", (0.9, 1.3): "reproduced", None: "undecided"}  # fmt: skip
+    ways = {(1.01, 1.1): "reproduced", (1.2, 1.3): "contradicted", (0.6, 1.8): "undecided",
+            (1.03, 1.049): "reproduced", (0.99, 1.3): "undecided", None: "undecided",
+            (1.0, 1.01): "contradicted", (0.98, 1.02): "contradicted"}  # fmt: skip
     assert {ends: judged(1.05, Measured(1.0, ends)) for ends in ways} == ways
     assert Measured.of([1.2, 1.2]).interval is None
     both = mean([ratios([2.0, 4.0, 8.0], [1.0, 2.0, 4.0]), ratios([8.0] * 3, [1.0] * 3)])

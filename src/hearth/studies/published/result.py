@@ -11,6 +11,7 @@ from typing import Annotated
 from hearth.base.codec import LEFT_OUT
 from hearth.base.limits import AboveZero, Count, OneOf, Time
 from hearth.studies.published.judge import (
+    CONTRADICTED,
     NOT_HERE,
     UNDECIDED,
     VERDICTS,
@@ -35,6 +36,7 @@ from hearth.studies.published.readings import Readings
 #: Fills the places of an arm's name.
 Filled = Callable[[str], str]
 SCHEMA: Schema = "hearth/study/2"
+_TOO_LITTLE = "fewer than three runs, or their interval is too wide, or holds no effect as well"
 #: So many experiments are named in a title.
 _NAMED = 3
 _TAKEN = "hearth's plan has this study's rule"
@@ -190,10 +192,10 @@ def _row(value: Value, of: Preset, lines: Mapping[str, StepLine], head: StudyHea
         lacks += ["not published as one number"] if value.value is None else []
         return row(NOT_HERE, "; ".join(filter(None, lacks)), **known)
     verdict = judged(_ratio(value.value, value.unit), one)
-    why = (
-        "fewer than three runs, or one that counted nothing" if one.interval is None else "too wide"
-    )
-    return row(verdict, why if verdict == UNDECIDED else None, **known)
+    less = value.read.of == "most" and _in_unit(one.ratio, value.unit) < value.value
+    if verdict == CONTRADICTED and less:
+        return row(UNDECIDED, "published as the most: what did not run may reach it", **known)
+    return row(verdict, _TOO_LITTLE if verdict == UNDECIDED else None, **known)
 
 
 def _in_unit(ratio: float, unit: str) -> float:
