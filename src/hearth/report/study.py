@@ -69,7 +69,7 @@ def show_chosen(
                          for preset, of in groupby(some, key=lambda one: one.preset))  # fmt: skip
 
     possible = [one for one in steps if not one.missing]
-    lines = [f"runs {listed([one for one in possible if one in chosen])}"]
+    lines = [f"runs {listed([one for one in possible if one in chosen]) or 'no further step'}"]
     if late := [one for one in possible if one not in chosen]:
         lines.append(f"no time for {listed(late)}: all need --budget {enough_s // 60}m")
     return [screen.paragraph(f"hearth: {line}", "", "  ") for line in lines]
@@ -77,10 +77,11 @@ def show_chosen(
 
 def study_blocks(document: Repeated) -> list[Block]:
     """Return how many published values hold here, then each study's table beside ours."""
+    said = f"At scale {document.scale:g} of the studies' data. Binding: {document.binding}."
     rows = [[verdict, str(number)] for verdict, number in document.verdicts.items()]
     return [
         Heading(document.title, section="study", link="Study"),
-        Texts([f"At scale {document.scale:g}. Binding: {document.binding}."], close=True),
+        Texts([said], close=True),
         Table(["verdict", "published numbers"], rows, "Do the published numbers hold here?",
               "verdicts"),
         *(block for study in document.studies for block in _one(study)),

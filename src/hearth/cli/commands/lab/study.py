@@ -82,7 +82,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         if name == "run":
             action.add_argument("--all", action="store_true", help="run all experiments")
             action.add_argument(
-                "--budget", metavar="TIME", help="divide this time among the steps, e.g. 3h"
+                "--budget", metavar="TIME", help="run as many steps as this time allows, e.g. 3h"
             )
             add_study_options(action, STUDY, "list the commands", "study")
         else:
