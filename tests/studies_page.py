@@ -30,7 +30,8 @@ study's data, partitions, durations and counts, so that a task reads about as mu
 there. Executors and cores follow from your machine's nodes and cores, and heaps from its memory,
 except Chiba's, which are the study's, scaled. `--budget` is divided evenly among the steps, two
 minutes or more for each: as many as that allows, first those that say whether binding pays; it
-says before it starts which run, and `--resume` with another budget runs the others.
+says before it starts which run, and `--resume` with another budget runs the others, and again
+those with too few runs for an interval.
 The result is kept: `hearth runs` lists it, and `hearth report ID` shows it again.
 
 Each published ratio is judged: **reproduced**, where the 95 % interval of the runs here holds it

@@ -281,6 +281,20 @@ def test_a_budget_is_spent_on_binding_first_and_what_it_leaves_out_is_said_befor
     assert "page-rank" in ran[1] and len(ran) == 2
 
 
+def test_a_step_of_too_few_runs_for_an_interval_is_run_again_by_resume(
+    two_nodes: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    whole = comparison("unbound", "bound")
+    short = {**whole, "arms": [{**arm, "seconds": arm["seconds"][:2]} for arm in whole["arms"]]}
+    documents = [short, whole]
+    monkeypatch.setattr(command, "_command", lambda line, debug: documents.pop(0))
+    assert main(["lab", "study", "run", "chiba-kmeans", "--scale", "0.01", "--budget", "1m"]) == 0
+    (kept,) = list_studies(two_nodes)[0]
+    for _ in range(2):
+        assert main(["lab", "study", "run", "--resume", kept.id, "--budget", "9m"]) == 0
+        assert "it paid in 1 of 1 workloads" in " ".join(capsys.readouterr().out.split())
+
+
 def test_a_step_that_fails_is_named_and_the_exit_code_says_so(
     two_nodes: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from hearth.base.errors import UserError
+from hearth.studies.engine.statistics import FEWEST_PAIRS
 from hearth.studies.engine.store import NEW, STUDY, Listed, Opening, Study, started_now
 from hearth.studies.published.needs import Capabilities
 from hearth.studies.published.preset import (
@@ -118,9 +119,15 @@ class PublishedStudy(Study[StudyHead, StepLine]):
         return Listed(head.started, name, [f"scale {head.scale:g}", *(head.steps or ())])
 
     def left(self, steps: Sequence[ReadyStep]) -> list[ReadyStep]:
-        """Return those that have not ended yet."""
-        done = {(line.preset, line.name) for line in self.trials if line.state != "failed"}
-        return [one for one in steps if (one.preset, one.step.name) not in done]
+        """Return those that have not ended yet; then those with too few runs for an interval."""
+        ended = {(line.preset, line.name): line for line in self.trials if line.state != "failed"}
+        lines = [ended.get((one.preset, one.step.name)) for one in steps]
+        few = [one for one, line in zip(steps, lines, strict=True) if line and self._is_short(line)]
+        return [one for one, line in zip(steps, lines, strict=True) if line is None] + few
+
+    def _is_short(self, line: StepLine) -> bool:
+        enough = min(FEWEST_PAIRS, self.head.repeat or preset(line.preset).repeat)
+        return any(len(each["seconds"]) < enough for each in line.runs.values())
 
     def run(self, steps: Sequence[ReadyStep], command: Command, budget: Budget) -> bool:
         """Run these until the budget is over, in their order; whether one failed."""
