@@ -128,6 +128,7 @@ def test_each_preset_plans_its_arms_and_fills_its_table_where_a_machine_has_what
     document = json.loads(captured.out)
     (study,) = document["studies"]
     assert {step["state"] for step in study["steps"]} == {"ran"}
+    assert all(step["command"][0] == "plan" or "study" in step for step in study["steps"])
     values = {value.what: value for value in preset(name).values}
     for row in study["rows"]:
         if row["what"] in values and values[row["what"]].read is not None:

@@ -157,7 +157,7 @@ def _line(one: ReadyStep, command: Command, budget: list[str]) -> StepLine:
     except (UserError, ValueError) as problem:
         return StepLine(one.preset, name, one.command, "failed", [str(problem)])
     state = "ran" if read and not why else "failed"
-    kept = document.get("id")
+    kept = document.get("series", document).get("id")
     return StepLine(one.preset, name, one.command, state, why, kept, read, runs(document))
 
 
