@@ -28,23 +28,28 @@ so their runs alternate, are recorded and can be resumed as usual. What this mac
 cannot do is a line with its reason before anything runs. `--scale 0.01` takes a hundredth of the
 study's data, partitions, durations and counts, so that a task reads about as much as it did
 there. Executors and cores follow from your machine's nodes and cores, and heaps from its memory,
-except Chiba's, which are the study's, scaled. `--budget` divides its time evenly among the steps.
+except Chiba's, which are the study's, scaled. `--budget` is divided evenly among the steps, two
+minutes or more for each: as many as that allows, first those that say whether binding pays; it
+says before it starts which run, and `--resume` with another budget runs the others, and again
+those with too few runs for an interval.
 The result is kept: `hearth runs` lists it, and `hearth report ID` shows it again.
 
 Each published ratio is judged: **reproduced**, where the 95 % interval of the runs here holds it
-and its ends are less than 1.5 times apart, or lies within 5 % of it; **contradicted**, where it
-does neither; **undecided**, where it is wider, or fewer than three runs or a counter's median were
-read; **not here**, with the reason. Seconds and gigabytes are of their machine and are not judged;
-cells of a sweep are judged by their ratio to the best cell. The first table says how many there
-are of each, and whether binding paid.
+but not 1, and its ends are less than 1.5 times apart, or lies within 5 % of it, or half of the
+effect if that is less; **contradicted**, where it does neither, and "up to" a figure only where
+it is above; **undecided**, where it is wider, holds 1 as well, or fewer than three runs were
+made; **not here**, with the reason, such as that it was found on 120 cores. Counters of each run
+are judged like times. Seconds and gigabytes are of their machine and are not judged; cells of a
+sweep are judged by their ratio to the best cell. The first table says how many there are of each,
+and whether binding paid.
 
 Below is every number that the studies published, with the command that measures it, under an
 answer:
 
 - **measured**: hearth's benchmarks tried it, on the machine named; the link has the command and
   the raw results.
-- **predicted**: by one of hearth's models that did not know it, or by arithmetic; what it says
-  stands behind the published number.
+- **predicted**: by one of hearth's models that did not know it, or by arithmetic; what it says, and
+  how far that is off as a ratio of times, stand behind the published number.
 - **taken**: hearth's plan was given what this study found, so that it says the same is no evidence.
 - **open**: the machines that hearth was developed on (2 and 16 CPUs, virtual, one NUMA node, no
   hardware counters) cannot answer it. The command does, on a machine such as the one named.
@@ -103,8 +108,16 @@ def _items(pairs: Iterable[tuple[Preset, Value]]) -> Iterator[str]:
 
 
 def _number(value: Value) -> str:
-    model = "" if value.predicted is None else f", predicted {value.predicted:g}"
-    return f"*{value.what}* {value.published}{model}"
+    return f"*{value.what}* {value.published}{_predicted(value)}"
+
+
+def _predicted(value: Value) -> str:
+    """Return what a model says, and its error as a ratio of times."""
+    if value.predicted is None or value.value is None:
+        return ""
+    one = 0 if value.unit == "times" else 100
+    error = (one + value.predicted) / (one + value.value) - 1
+    return f", predicted {value.predicted:g} ({100 * error:+.2g} %)"
 
 
 def _answer(answer: Answer) -> str:

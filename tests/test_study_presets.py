@@ -5,6 +5,7 @@ that no Spark starts.
 """
 
 import json
+from collections import defaultdict
 from contextlib import nullcontext
 from functools import cache
 from pathlib import Path
@@ -62,8 +63,9 @@ def described(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
             return answered(verb, words, json.dumps(request))
 
         monkeypatch.setattr(jvm, "call", call)
+        met: Any = defaultdict(lambda: lambda: None)
         monkeypatch.setattr(
-            command.Capabilities, "of", lambda of: Capabilities(numbers_of(of), Met())
+            command.Capabilities, "of", lambda of: Capabilities(numbers_of(of), met)
         )
 
     monkeypatch.setenv("HEARTH_STATE", str(tmp_path / "state"))
@@ -82,13 +84,6 @@ def described(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
     monkeypatch.setattr(colocate_command, "with_data", lambda applications: applications)
     monkeypatch.setattr(applications, "_allowed", lambda cpus: nullcontext())
     return become
-
-
-class Met(dict[str, Any]):
-    """Meets every need that is not a number."""
-
-    def __missing__(self, key: str) -> Any:
-        return lambda: None
 
 
 def checked(ask: Any) -> Any:
@@ -133,6 +128,7 @@ def test_each_preset_plans_its_arms_and_fills_its_table_where_a_machine_has_what
     document = json.loads(captured.out)
     (study,) = document["studies"]
     assert {step["state"] for step in study["steps"]} == {"ran"}
+    assert all(step["command"][0] == "plan" or "study" in step for step in study["steps"])
     values = {value.what: value for value in preset(name).values}
     for row in study["rows"]:
         if row["what"] in values and values[row["what"]].read is not None:

@@ -26,7 +26,7 @@ _KINDS: dict[type, tuple[Callable[[Any], list[Block]], Callable[[Any], list[str]
     Characterised: (characterisation_blocks, lambda one: one.subjects),
     Tuned: (tune_blocks, lambda one: [one.application]),
     Colocated: (colocation_blocks, lambda one: [each.name for each in one.applications]),
-    Repeated: (study_blocks, lambda one: [each.preset for each in one.studies]),
+    Repeated: (study_blocks, lambda one: [one.title]),
     BenchResult: (series_blocks, lambda one: [f"series {one.series.suite}"]),
     Examined: (doctor_blocks, lambda _: ["doctor"]),
 }

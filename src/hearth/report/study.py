@@ -2,6 +2,7 @@
 
 import shlex
 from collections.abc import Sequence
+from itertools import groupby
 
 from hearth.report.blocks import Block, Heading, Table, Texts
 from hearth.report.terminal.screen import Screen, table
@@ -47,21 +48,41 @@ def show_steps(preset: Preset, steps: Sequence[ReadyStep], screen: Screen) -> li
 
 def show_missing(preset: Preset, steps: Sequence[ReadyStep], screen: Screen) -> list[str]:
     """Return a line for each step that this machine cannot run, and for what hearth has not."""
-    reasons = [(one.step.name, reason) for one in steps for reason in one.missing]
-    reasons += [(part.what, part.why) for part in preset.parts]
+    reasons: dict[str, list[str]] = {}
+    for one in steps:
+        for reason in one.missing:
+            reasons.setdefault(reason, []).append(one.step.name)
+    missing = [(", ".join(names), why) for why, names in reasons.items()]
+    missing += [(part.what, part.why) for part in preset.parts]
     return [
-        screen.paragraph(f"not available: {what}: {why}", "  ", "    ") for what, why in reasons
+        screen.paragraph(f"not available: {what}: {why}", "  ", "    ") for what, why in missing
     ]
+
+
+def show_chosen(
+    steps: Sequence[ReadyStep], chosen: Sequence[ReadyStep], enough_s: int, screen: Screen
+) -> list[str]:
+    """Return a line that says which steps run, and one for those that no time is left for."""
+
+    def listed(some: Sequence[ReadyStep]) -> str:
+        return ", ".join(f"{preset} ({', '.join(one.step.name for one in of)})"
+                         for preset, of in groupby(some, key=lambda one: one.preset))  # fmt: skip
+
+    possible = [one for one in steps if not one.missing]
+    lines = [f"runs {listed([one for one in possible if one in chosen]) or 'no further step'}"]
+    if late := [one for one in possible if one not in chosen]:
+        lines.append(f"no time for {listed(late)}: all need --budget {enough_s // 60}m")
+    return [screen.paragraph(f"hearth: {line}", "", "  ") for line in lines]
 
 
 def study_blocks(document: Repeated) -> list[Block]:
     """Return how many published values hold here, then each study's table beside ours."""
-    names = ", ".join(study.preset for study in document.studies)
+    said = f"At scale {document.scale:g} of the studies' data. Binding: {document.binding}."
     rows = [[verdict, str(number)] for verdict, number in document.verdicts.items()]
     return [
-        Heading(names, section="study", link="Study"),
-        Texts([f"At scale {document.scale:g}. Binding: {document.binding}."], close=True),
-        Table(["published values", "number"], rows, "Do the published values hold here?",
+        Heading(document.title, section="study", link="Study"),
+        Texts([said], close=True),
+        Table(["verdict", "published numbers"], rows, "Do the published numbers hold here?",
               "verdicts"),
         *(block for study in document.studies for block in _one(study)),
     ]  # fmt: skip
@@ -80,7 +101,7 @@ def _one(study: RepeatedStudy) -> list[Block]:
         Texts([f"not here: {', '.join(what)}: {why}" for why, what in unknown.items()],
               "absent", close=True),
         Table(["step", "state", "command or reason", "kept as"],
-              [_step(step) for step in study.steps], "Steps", close=True),
+              _steps(study.steps), "Steps", close=True),
         Texts([f"not available: {part}" for part in study.not_available], "absent", close=True),
     ]  # fmt: skip
 
@@ -93,7 +114,12 @@ def _cells(row: Row) -> list[str]:
     return [row.what, row.place, row.published, measured, f"{row.verdict}{why}"]
 
 
-def _step(step: StepLine) -> list[str]:
-    """Return its name, how it ended, its command or why not, and the study that it made."""
-    told = "; ".join(step.reasons) if step.reasons else f"hearth {shlex.join(step.command)}"
-    return [step.name, step.state, told, step.study or "-"]
+def _steps(steps: Sequence[StepLine]) -> list[list[str]]:
+    """Return of each its name, how it ended, its command or why not, and the study that it made;
+    those that did not run for the same reason together.
+    """
+    names: dict[tuple[str, str, str], list[str]] = {}
+    for step in steps:
+        told = "; ".join(step.reasons) if step.reasons else f"hearth {shlex.join(step.command)}"
+        names.setdefault((step.state, told, step.study or "-"), []).append(step.name)
+    return [[", ".join(of), *how] for how, of in names.items()]

@@ -140,6 +140,8 @@ class ComparedArm:
     max_s: float | None = field(default=None, metadata=LEFT_OUT)
     #: medians over the measured runs of what may explain a difference
     measures: dict[str, Measured[float]] | None = field(default=None, metadata=LEFT_OUT)
+    #: of each run of `seconds`, of those that were measured in every one
+    each: dict[str, list[float]] | None = field(default=None, metadata=LEFT_OUT)
     #: to the baseline; absent for the baseline itself, and without a pair
     ratio: PairedRatio | None = field(default=None, metadata=LEFT_OUT)
     #: what the ratio shows

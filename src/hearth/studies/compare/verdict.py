@@ -138,6 +138,7 @@ COUNTED = (
         "{:.1%}",
     ),
 )
+_ALL = (*MEASURES, *COUNTED, *KEPT)
 
 
 @dataclass(frozen=True)
@@ -258,6 +259,7 @@ def _arm(name: str, skipped: str | None, claims: _Claims, trials: Sequence[Trial
         min_s=min(seconds),
         max_s=max(seconds),
         measures=_medians(name, trials),
+        each=_each(name, trials) or None,
         cpu=_cpu(name, claims, trials),
         counts=_counts(name, claims, trials) or None,
     )
@@ -344,9 +346,16 @@ def _medians(name: str, trials: Sequence[Trial]) -> dict[str, Measured[float]] |
     runs = [trial.measures for trial in _counted(name, trials)]
     if all(measures is None for measures in runs):
         return None
-    known = medians((one.key for one in (*MEASURES, *COUNTED, *KEPT)), runs)
+    known = medians((one.key for one in _ALL), runs)
     shown = {one.key: known.get(one.key, Absent("not recorded")) for one in MEASURES}
     return {**shown, **{key: one for key, one in known.items() if not isinstance(one, Absent)}}
+
+
+def _each(name: str, trials: Sequence[Trial]) -> dict[str, list[float]]:
+    """Return what was measured in every run, of each."""
+    each = {one.key: _values(name, one.key, trials) for one in _ALL}
+    number = len(_counted(name, trials))
+    return {key: values for key, values in each.items() if len(values) == number}
 
 
 def _counted(name: str, trials: Sequence[Trial]) -> list[Trial]:

@@ -13,7 +13,8 @@ from typing import Annotated
 from hearth.base.limits import OneOf
 from hearth.studies.engine.statistics import CONFIDENCE, FEWEST_PAIRS, intervals
 
-#: A ratio whose interval is this near to the published one agrees with it.
+#: A ratio whose interval is this near to the published one agrees with it, or within half of the
+#: published effect, if that is less.
 TOLERANCE = 0.05
 #: An interval whose ends are more than so many times apart says nothing.
 TOO_WIDE = 1.5
@@ -51,12 +52,13 @@ def mean(each: Sequence[Sequence[float]]) -> list[float]:
 
 
 def judged(published: float, measured: Measured) -> str:
-    """Return the verdict on a published ratio."""
+    """Return the verdict on a published ratio; an interval that holds 1, too, shows no effect."""
     if measured.interval is None:
         return UNDECIDED
     low, high = measured.interval
-    if published / (1 + TOLERANCE) <= low and high <= published * (1 + TOLERANCE):
+    near = min(1 + TOLERANCE, math.sqrt(max(published, 1 / published)))
+    if published / near <= low and high <= published * near:
         return REPRODUCED
     if not low <= published <= high:
         return CONTRADICTED
-    return UNDECIDED if high > low * TOO_WIDE else REPRODUCED
+    return UNDECIDED if high > low * TOO_WIDE or low <= 1 <= high else REPRODUCED

@@ -109,11 +109,14 @@ class Capabilities:
 
     def lack(self, need: str) -> str | None:
         """Return why this machine does not meet a need; None where it does."""
-        if counted := _COUNTED.fullmatch(need):
-            least, name = int(counted[1]), counted[2]
-            has = self.numbers[name]
-            return None if has >= least else f"needs {least} {_WORDS[name]}, and {has} may be used"
-        return self.lacks[need]()
+        return few(need, self.numbers) if _COUNTED.fullmatch(need) else self.lacks[need]()
+
+
+def few(need: str, numbers: Mapping[str, int]) -> str | None:
+    """Return that a machine of these numbers has fewer, such as `24 cores`; None if it has them."""
+    least, name = need.split()
+    has = numbers[name]
+    return None if has >= int(least) else f"needs {least} {_WORDS[name]}, and {has} may be used"
 
 
 def _no_numactl() -> str | None:

@@ -95,7 +95,8 @@ class Answer:
 class Value:
     """A published value. shown: as published, where it is not one number; place: in the paper.
 
-    predicted: what a model says that did not know it. binding: a gain by binding.
+    predicted: what a model says that did not know it. binding: a gain by binding. needs: numbers
+    of a machine that it can be judged on.
     """
 
     what: str
@@ -105,6 +106,7 @@ class Value:
     shown: str | None = None
     predicted: float | None = None
     binding: bool = False
+    needs: list[str] = field(default_factory=list)
     read: Reading | None = None
     answer: Answer | None = None
 
@@ -206,6 +208,12 @@ def chosen(preset: Preset, request: Request) -> list[Step]:
             hint = f"did you mean '{near}'?" if near else f"it has {', '.join(known) or 'none'}"
             raise UserError(f"--steps: '{name}' is not a step of {preset.name}: {hint}")
     return [step for step in preset.steps if request.steps is None or step.name in request.steps]
+
+
+def bound_steps(preset: Preset) -> set[str]:
+    """Return the names of the steps that say whether binding pays."""
+    return {name for value in preset.values if value.binding and value.read
+            for name in value.read.step.split(",")}  # fmt: skip
 
 
 def words(

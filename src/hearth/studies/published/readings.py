@@ -32,8 +32,8 @@ def readings(document: dict[str, Any]) -> Readings:
     raise ValueError(f"'{kind}' is not a document of a study's step")
 
 
-def runs(document: dict[str, Any]) -> dict[str, list[float]]:
-    """Return the seconds of each arm's runs, by the names of `readings`."""
+def runs(document: dict[str, Any]) -> dict[str, dict[str, list[float]]]:
+    """Return those of each run of an arm, by the names of `readings`."""
     kind = str(document.get("schema")).split("/")[1]
     parts: list[tuple[str, Compared]] = []
     if kind == "comparison":
@@ -45,7 +45,7 @@ def runs(document: dict[str, Any]) -> dict[str, list[float]]:
     elif kind == "bench-result":
         series = typed(document, BenchResult)
         parts = [(job.application if len(series.jobs) > 1 else "", job) for job in series.jobs]
-    return {f"{of}, {arm.name}" if of else arm.name: arm.seconds
+    return {f"{of}, {arm.name}" if of else arm.name: {"seconds": arm.seconds, **(arm.each or {})}
             for of, part in parts for arm in part.finished}  # fmt: skip
 
 

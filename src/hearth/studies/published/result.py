@@ -5,11 +5,13 @@ import statistics
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Annotated
 
 from hearth.base.codec import LEFT_OUT
 from hearth.base.limits import AboveZero, Count, OneOf, Time
 from hearth.studies.published.judge import (
+    CONTRADICTED,
     NOT_HERE,
     UNDECIDED,
     VERDICTS,
@@ -19,6 +21,7 @@ from hearth.studies.published.judge import (
     mean,
     ratios,
 )
+from hearth.studies.published.needs import few
 from hearth.studies.published.preset import (
     RATIOS,
     Preset,
@@ -32,9 +35,10 @@ from hearth.studies.published.readings import Readings
 
 #: Fills the places of an arm's name.
 Filled = Callable[[str], str]
-#: The seconds of each arm's runs.
-Runs = Mapping[str, Sequence[float]]
 SCHEMA: Schema = "hearth/study/2"
+_TOO_LITTLE = "fewer than three runs, or their interval is too wide, or holds no effect as well"
+#: So many experiments are named in a title.
+_NAMED = 3
 _TAKEN = "hearth's plan has this study's rule"
 
 
@@ -67,7 +71,7 @@ class StepLine:
     reasons: list[str] = field(default_factory=list)
     study: str | None = field(default=None, metadata=LEFT_OUT)
     readings: dict[str, dict[str, float]] = field(default_factory=dict)
-    runs: dict[str, list[float]] = field(default_factory=dict)
+    runs: dict[str, dict[str, list[float]]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -81,10 +85,14 @@ class Row:
     verdict: Verdict
     value: float | None = field(default=None, metadata=LEFT_OUT)  #: as published, where it is one
     measured: float | None = field(default=None, metadata=LEFT_OUT)  #: here, in the same unit
-    #: its 95 % interval, of ratios of times
+    #: its 95 % interval, of ratios
     interval: list[float] | None = field(default=None, metadata=LEFT_OUT)
     #: why it was not measured here, or is not judged
     reason: str | None = field(default=None, metadata=LEFT_OUT)
+
+    @property
+    def is_number(self) -> bool:
+        return any(sign.isdigit() for sign in self.published)
 
 
 @dataclass(frozen=True)
@@ -108,16 +116,21 @@ class Repeated:
     id: str
     started: Time
     scale: AboveZero  #: of the studies' data and counts
-    verdicts: dict[str, Count]  #: how many published values have which
+    verdicts: dict[str, Count]  #: how many published numbers have which
     binding: str  #: whether it paid here
     studies: list[RepeatedStudy]
+
+    @property
+    def title(self) -> str:
+        """Its experiments by name, or how many where they are more than a title holds."""
+        names = [study.preset for study in self.studies]
+        return ", ".join(names) if len(names) <= _NAMED else f"{len(names)} published experiments"
 
 
 def repeated(head: StudyHead, lines: Sequence[StepLine]) -> Repeated:
     """Return what the steps so far say. Of a step with two lines the later one counts."""
     studies = [_one(head, preset(name), lines) for name in head.presets]
-    rows = [row for study in studies for row in study.rows]
-    counted = Counter(row.verdict for row in rows)
+    counted = Counter(row.verdict for study in studies for row in study.rows if row.is_number)
     return Repeated(
         SCHEMA, head.id, head.started, head.scale, {name: counted[name] for name in VERDICTS},
         _binding(head, studies), studies,
@@ -126,7 +139,7 @@ def repeated(head: StudyHead, lines: Sequence[StepLine]) -> Repeated:
 
 def _one(head: StudyHead, one: Preset, lines: Sequence[StepLine]) -> RepeatedStudy:
     last = {line.name: line for line in lines if line.preset == one.name}
-    rows = [_row(value, one, last, lambda text: fill(text, head.numbers, head.scale))
+    rows = [_row(value, one, last, head)
             for value in [*one.values, *_cells(one, last)]]  # fmt: skip
     parts = [f"{part.what}: {part.why}" for part in one.parts]
     return RepeatedStudy(one.name, one.study, one.title, list(last.values()), rows, parts)
@@ -157,7 +170,7 @@ def _ratio_ends(row: Row) -> tuple[float, float]:
     return low, high
 
 
-def _row(value: Value, of: Preset, lines: Mapping[str, StepLine], filled: Filled) -> Row:
+def _row(value: Value, of: Preset, lines: Mapping[str, StepLine], head: StudyHead) -> Row:
     def row(verdict: str, reason: str | None = None, **more: object) -> Row:
         return Row(value.what, value.place, value.published, value.unit, verdict, value.value,
                    reason=reason, **more)  # type: ignore[arg-type]  # fmt: skip
@@ -165,6 +178,7 @@ def _row(value: Value, of: Preset, lines: Mapping[str, StepLine], filled: Filled
     if value.read is None:
         return row(NOT_HERE, "no command of hearth measures it")
     try:
+        filled = partial(fill, numbers=head.numbers, scale=head.scale)
         one = _measured(value.read, value.unit, lines, filled)
     except LookupError as missing:
         return row(NOT_HERE, str(missing.args[0]))
@@ -173,13 +187,15 @@ def _row(value: Value, of: Preset, lines: Mapping[str, StepLine], filled: Filled
         why = _TAKEN if taken else "a number of its machine, which no other can share"
         return row(NOT_HERE, why, measured=one)
     known = {"measured": _in_unit(one.ratio, value.unit), "interval": _ends(one, value.unit)}
-    if taken:
-        return row(NOT_HERE, _TAKEN, **known)
-    if value.value is None:
-        return row(NOT_HERE, "not published as one number", **known)
+    lacks = [_TAKEN] if taken else [few(need, head.numbers) for need in value.needs]
+    if value.value is None or any(lacks):
+        lacks += ["not published as one number"] if value.value is None else []
+        return row(NOT_HERE, "; ".join(filter(None, lacks)), **known)
     verdict = judged(_ratio(value.value, value.unit), one)
-    why = "fewer than three runs, or a counter's median" if one.interval is None else "too wide"
-    return row(verdict, why if verdict == UNDECIDED else None, **known)
+    less = value.read.of == "most" and _in_unit(one.ratio, value.unit) < value.value
+    if verdict == CONTRADICTED and less:
+        return row(UNDECIDED, "published as the most: what did not run may reach it", **known)
+    return row(verdict, _TOO_LITTLE if verdict == UNDECIDED else None, **known)
 
 
 def _in_unit(ratio: float, unit: str) -> float:
@@ -232,9 +248,10 @@ def _compared(read: Reading, lines: Mapping[str, StepLine], filled: Filled) -> l
     base, theirs = _arm(other.readings, filled(read.over or ""), read.measure)
     if not mine or not theirs:
         raise LookupError(f"'{read.measure}' is 0 here: there is no ratio to it")
-    if read.measure == "seconds" and line.runs.get(name) and other.runs.get(base):
-        return ratios(other.runs[base], line.runs[name])
-    return [theirs / mine]
+    each = [
+        of.runs.get(arm, {}).get(read.measure, [0.0]) for of, arm in ((other, base), (line, name))
+    ]
+    return ratios(*each) if min(map(min, each)) > 0 else [theirs / mine]
 
 
 def _line(step: str, lines: Mapping[str, StepLine]) -> StepLine:

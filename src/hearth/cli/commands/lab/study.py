@@ -36,6 +36,7 @@ from hearth.cli.studies import add_study_options, show_result
 from hearth.machine import paths
 from hearth.machine.jvm import topology
 from hearth.report.study import (
+    show_chosen,
     show_missing,
     show_preset,
     show_presets,
@@ -46,7 +47,7 @@ from hearth.studies.engine.progress import continued_with
 from hearth.studies.engine.store import STUDY, Opening, kept_words
 from hearth.studies.published.needs import Capabilities
 from hearth.studies.published.preset import Preset, Request, names, preset
-from hearth.studies.published.study import Budget, PublishedStudy, ReadyStep, ready
+from hearth.studies.published.study import LEAST_S, Budget, PublishedStudy, ReadyStep, ready
 
 _MOST_RUNS = 1000
 
@@ -81,7 +82,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         if name == "run":
             action.add_argument("--all", action="store_true", help="run all experiments")
             action.add_argument(
-                "--budget", metavar="TIME", help="divide this time among the steps, e.g. 3h"
+                "--budget", metavar="TIME", help="run as many steps as this time allows, e.g. 3h"
             )
             add_study_options(action, STUDY, "list the commands", "study")
         else:
@@ -147,13 +148,12 @@ def _ran(
     if all(step.missing for _, steps in both for step in steps):
         names = ", ".join(one.name for one, _ in both)
         raise UserError(f"{names}: no step can run here: see 'hearth lab study show NAME'")
-    budget = Budget()
-    if options.budget is not None:
-        budget = Budget(time.monotonic() + parse_seconds(options.budget, "--budget"))
+    limit = None if options.budget is None else parse_seconds(options.budget, "--budget")
     opening = Opening(resume=options.resume, typed=options.typed)
     study = PublishedStudy.begin(
         paths.state_home(), [one.name for one, _ in both], request, machine, opening
     )
+    budget = Budget() if limit is None else Budget(time.monotonic() + limit)
     failed = _run(study, [step for _, steps in both for step in steps], options.debug, budget)
     show_result(study.repeated(), options.json, options.html)
     return 1 if failed else 0
@@ -189,10 +189,14 @@ def _show_missing(
 
 
 def _run(study: PublishedStudy, steps: list[ReadyStep], debug: bool, budget: Budget) -> bool:
-    """Run the steps; whether one failed."""
+    """Run the steps that have not ended and that fit the budget; whether one failed."""
+    left = study.left(steps)
+    chosen = budget.fitting(left)
+    enough_s = LEAST_S * sum(one.takes_time for one in left)
+    print("\n".join(show_chosen(left, chosen, enough_s, Screen.of(sys.stderr))), file=sys.stderr)
     try:
         with continued_with(f"lab study run --resume {study.directory.name}"):
-            return study.run(steps, lambda words: _command(words, debug), budget)
+            return study.run(chosen, lambda words: _command(words, debug), budget)
     finally:
         print(f"hearth: study {study.directory.name}", file=sys.stderr)
 
