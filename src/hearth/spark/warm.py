@@ -39,6 +39,7 @@ from hearth.spark import warm_client
 from hearth.spark.command import Launch, pass_through_reason
 from hearth.spark.conf import user_master, user_remote
 from hearth.spark.followed import RunSide, become_run, raise_said
+from hearth.spark.kept_run import keep_start
 from hearth.spark.run_files import KEPT_S, handed_over
 from hearth.spark.submission import Submission, python_of_application
 from hearth.spark.submit_args import CONNECT_SERVER, Option, SubmitLine
@@ -436,6 +437,7 @@ def _become_server(
         "spark.connect.grpc.binding.port": str(port),
     }
     submission = prepare(start.line, {**start.settings, **added})
+    keep_start(submission, start.line, paths.state_home(), os.getpid())
     sys.stderr.flush()
     if submission.afterwards is not None:
         submission.afterwards(os.getpid())

@@ -6,9 +6,8 @@ bound (the plan's executors, bound), package (the same, each bound to a whole pa
 (bound, each in a container with a cpuset) and tuned (the best that hearth tune found). The default
 is native, unbound and bound, or native and plan where the plan is a single JVM. With --engine comet
 it is native, which is plain Spark, and comet, the plan with that engine; plan is the plan without
-it. Arms alternate in
-random order after a warm-up, and each run is recorded ('hearth runs' lists them). The answer may
-be: do not bind.
+it. Arms alternate in random order after a warm-up, and each run is recorded ('hearth runs' lists
+them). The answer may be: do not bind.
 
 as-is and fixed:NAME are the plan, without and with a finding of 'hearth doctor' fixed during each
 run (needs root; always restored, even after kill -9). 'hearth doctor' then quotes the result.

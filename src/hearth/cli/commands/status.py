@@ -189,8 +189,7 @@ def _warm_line(server: dict[str, Any]) -> str:
     if not server["programs"]:
         since, ends = (show_moment(server[name]) for name in ("idle_since", "ends_at"))
         used = f"idle since {since}, ends at {ends}"
-    started = f"started {show_moment(server['started_at'])} in {server['directory']}"
-    return f"warm server {server['id']}: {used}; driver {server['pid']}, {started}"
+    return f"warm server {server['id']}: {used}; driver {server['pid']}, in {server['directory']}"
 
 
 def _lines(applications: list[dict[str, Any]], warm: list[dict[str, Any]]) -> list[str]:

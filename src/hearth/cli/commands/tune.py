@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 
 from hearth.base.errors import UserError
 from hearth.base.redaction import Redaction
-from hearth.base.sizes import counted
+from hearth.base.sizes import counted, show_mb
 from hearth.cli.options import (
     ADVANCED,
     add_submit_options,
@@ -238,7 +238,7 @@ def _list(search_space: SearchSpace, tune_settings: "TuneSettings") -> None:
     if search_space.proposal == search_space.current:
         roles = {search_space.proposal: "as typed, which is the plan: first"}
     rows = [
-        [one.shown, one.binding, f"{one.heap_mb} MiB", roles.get(at, "")]
+        [one.shown, one.binding, show_mb(one.heap_mb), roles.get(at, "")]
         for at, one in enumerate(search_space.configurations)
     ]
     print("\n".join(table(screen, ["configuration", "bound to", "heap", ""], rows, "heap")))

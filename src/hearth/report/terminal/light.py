@@ -9,6 +9,9 @@ from hearth.machine.applications import Application
 from hearth.machine.plan import Plan
 from hearth.report.terminal.screen import Screen
 
+#: The word in place of an application, of Spark's own servers.
+_SERVER = "spark-internal"
+
 
 def show_light(application: Application, screen: Screen) -> list[str]:
     """Return what is known, and how to know more."""
@@ -24,6 +27,8 @@ def show_light(application: Application, screen: Screen) -> list[str]:
     for name, text in rows:
         if text:
             lines.append(screen.paragraph(text, f"  {name:<9}", " " * 11))
+    if application.submitted is not None and application.submitted.application == [_SERVER]:
+        return lines
     return [
         *lines,
         "This run was not profiled; where the time goes says:",
