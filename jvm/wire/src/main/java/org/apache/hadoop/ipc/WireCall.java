@@ -6,6 +6,8 @@ import java.io.IOException;
 import java.lang.reflect.UndeclaredThrowableException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import org.apache.hadoop.io.Writable;
@@ -18,6 +20,7 @@ import org.apache.hadoop.ipc.protobuf.RpcHeaderProtos.RpcResponseHeaderProto.Rpc
 import org.apache.hadoop.security.UserGroupInformation;
 import org.apache.hadoop.security.authorize.AuthorizationException;
 import org.apache.hadoop.thirdparty.protobuf.ByteString;
+import org.apache.hadoop.thirdparty.protobuf.Message;
 import org.apache.hadoop.util.StringUtils;
 import org.apache.hadoop.util.Time;
 
@@ -190,17 +193,16 @@ final class WireCall extends Server.Call {
         if (with.error() != null)
             header.setExceptionClassName(with.error().getClass().getName()).setErrorMsg(text(with.error()))
                     .setErrorDetail(with.detail());
-        ResponseBuffer bytes = new ResponseBuffer();
-        header.build().writeDelimitedTo(bytes);
-        if (with.value() != null) RpcWritable.wrap(with.value()).writeTo(bytes);
-        server.rpcMetrics.incrSentBytes(bytes.size());
-        if (!isSent(bytes)) sendLater(bytes, Time.monotonicNow() + MAX_WAIT_MS, 1);
+        List<Message> messages = new ArrayList<>(List.of(header.build()));
+        if (with.value() != null) messages.add(((RpcWritable.ProtobufWrapper) with.value()).getMessage());
+        server.rpcMetrics.incrSentBytes(WireBytes.size(messages));
+        if (!isSent(messages)) sendLater(messages, Time.monotonicNow() + MAX_WAIT_MS, 1);
     }
 
     /** @return false where no memory is left now */
-    private boolean isSent(ResponseBuffer bytes) throws IOException {
+    private boolean isSent(List<Message> messages) throws IOException {
         try {
-            request.respond(WireBytes.copy(bytes, request::buffer));
+            request.respond(WireBytes.write(messages, request::buffer));
             return true;
         } catch (WireException e) {
             if (e.kind() != WireException.Kind.BUSY) throw e;
@@ -209,12 +211,13 @@ final class WireCall extends Server.Call {
     }
 
     /** No handler waits for memory: answers that were given before are on their way. */
-    private void sendLater(ResponseBuffer bytes, long untilMs, long pauseMs) {
+    private void sendLater(List<Message> messages, long untilMs, long pauseMs) {
         server.later(() -> {
             try {
                 if (request.cancelled()) request.fail("the caller gave up");
-                else if (isSent(bytes)) return;
-                else if (Time.monotonicNow() < untilMs) sendLater(bytes, untilMs, Math.min(2 * pauseMs, MAX_PAUSE_MS));
+                else if (isSent(messages)) return;
+                else if (Time.monotonicNow() < untilMs)
+                    sendLater(messages, untilMs, Math.min(2 * pauseMs, MAX_PAUSE_MS));
                 else request.fail("no memory was left for the answer within " + MAX_WAIT_MS + " ms");
             } catch (Throwable trouble) {
                 cannotBeSent(trouble);

@@ -14,6 +14,7 @@ import java.lang.reflect.Field;
 import java.lang.reflect.Method;
 import java.net.InetSocketAddress;
 import java.net.SocketTimeoutException;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
@@ -33,6 +34,8 @@ import org.apache.hadoop.ipc.protobuf.RpcHeaderProtos.RpcResponseHeaderProto.Rpc
 import org.apache.hadoop.net.NetUtils;
 import org.apache.hadoop.security.SaslRpcServer.AuthMethod;
 import org.apache.hadoop.security.UserGroupInformation;
+import org.apache.hadoop.thirdparty.protobuf.CodedInputStream;
+import org.apache.hadoop.thirdparty.protobuf.ExtensionRegistryLite;
 import org.apache.hadoop.thirdparty.protobuf.Message;
 import org.apache.hadoop.thirdparty.protobuf.ServiceException;
 import org.apache.hadoop.util.ProtoUtil;
@@ -46,6 +49,7 @@ import org.apache.hadoop.util.ProtoUtil;
  * <p>In Hadoop's package for what only that may use; {@code client} and {@code clientId} nobody else may.
  */
 public final class WireInvoker extends ProtobufRpcEngine2.Invoker {
+    private static final ExtensionRegistryLite NO_EXTENSIONS = ExtensionRegistryLite.getEmptyRegistry();
     private static final long FOR_EVER_NS = TimeUnit.DAYS.toNanos(365);
 
     private final Configuration conf;
@@ -88,9 +92,8 @@ public final class WireInvoker extends ProtobufRpcEngine2.Invoker {
         boolean carriable =
                 !Client.isAsynchronousMode() && alignment.isEmpty() && arguments.length == 2 && arguments[1] != null;
         try {
-            Optional<RpcWritable.Buffer> answer =
-                    carriable ? overWire(method, (Message) arguments[1]) : Optional.empty();
-            if (answer.isPresent()) return read(method, answer.get());
+            Optional<Message> answer = carriable ? overWire(method, (Message) arguments[1]) : Optional.empty();
+            if (answer.isPresent()) return answer.get();
             if (!fallsBack) throw new IOException(carriable
                     ? "there is no wire to " + getConnectionId().getAddress() + ", and hearth.rpc.fallback is off: the log"
                             + " of this process says why"
@@ -115,30 +118,27 @@ public final class WireInvoker extends ProtobufRpcEngine2.Invoker {
     }
 
     /** @return empty where it was not sent; the ids that it would have had are those of this thread's next call */
-    private Optional<RpcWritable.Buffer> overWire(Method method, Message request) throws IOException, InterruptedException {
+    private Optional<Message> overWire(Method method, Message request) throws IOException, InterruptedException {
         Optional<ServerConnections> peers = ServerConnections.of(conf);
         if (peers.isEmpty()) return Optional.empty();
         Optional<Connection> wire = peers.get().to(getConnectionId().getAddress(), this::port);
         if (wire.isEmpty()) return Optional.empty();
-        Client.Call call = client.createCall(RPC.RpcKind.RPC_PROTOCOL_BUFFER, constructRpcRequest(method, request));
-        Optional<Reply> reply = send(wire.get(), call);
-        Optional<RpcWritable.Buffer> answer = reply.isPresent() ? answer(reply.get()) : Optional.empty();
+        var named = (ProtobufRpcEngine2.RpcProtobufRequest) constructRpcRequest(method, request);
+        Client.Call call = client.createCall(RPC.RpcKind.RPC_PROTOCOL_BUFFER, named);
+        Optional<Reply> reply = send(wire.get(), call, named.getRequestHeader(), request);
+        Optional<Message> answer = reply.isPresent() ? answer(method, reply.get()) : Optional.empty();
         if (answer.isPresent()) return answer;
         Client.setCallIdAndRetryCountUnprotected(call.id, call.retry, Client.getExternalHandler());
         return Optional.empty();
     }
 
     /** @return empty where it was not sent: too long, or no room now */
-    private Optional<Reply> send(Connection wire, Client.Call call) throws IOException {
+    private Optional<Reply> send(Connection wire, Client.Call call, Message name, Message request) throws IOException {
         RpcRequestHeaderProto header = ProtoUtil.makeRpcRequestHeader(call.rpcKind, OperationProto.RPC_FINAL_PACKET,
                 call.id, call.retry, clientId);
-        ResponseBuffer bytes = new ResponseBuffer();
-        header.writeDelimitedTo(bytes);
-        context.writeDelimitedTo(bytes);
-        RpcWritable.wrap(call.rpcRequest).writeTo(bytes);
         try {
-            Buffer request = WireBytes.copy(bytes, wire::buffer);
-            return Optional.of(wire.request(request, limitNs()));
+            Buffer bytes = WireBytes.write(List.of(header, context, name, request), wire::buffer);
+            return Optional.of(wire.request(bytes, limitNs()));
         } catch (WireException notSent) {
             return Optional.empty();
         }
@@ -154,10 +154,9 @@ public final class WireInvoker extends ProtobufRpcEngine2.Invoker {
     }
 
     /** @return empty where the server had no memory for the request, and has not looked at it */
-    private Optional<RpcWritable.Buffer> answer(Reply reply) throws IOException, InterruptedException {
-        RpcWritable.Buffer packet;
+    private Optional<Message> answer(Method method, Reply reply) throws IOException, InterruptedException {
         try (io.hearth.transport.Message message = reply.get()) {
-            packet = WireBytes.read(message.data());
+            return Optional.of(read(method, WireBytes.open(message.data())));
         } catch (InterruptedException e) {
             reply.cancel(true);
             throw e;
@@ -165,9 +164,14 @@ public final class WireInvoker extends ProtobufRpcEngine2.Invoker {
             if (e.getCause() instanceof WireException of && of.kind() == WireException.Kind.BUSY) return Optional.empty();
             throw local(e.getCause());
         }
-        RpcResponseHeaderProto header = packet.getValue(RpcResponseHeaderProto.getDefaultInstance());
+    }
+
+    /** From the wire's own memory, which is the peer's again afterwards. */
+    private Message read(Method method, CodedInputStream answer) throws IOException {
+        RpcResponseHeaderProto header = answer.readMessage(RpcResponseHeaderProto.parser(), NO_EXTENSIONS);
         client.checkResponse(header);
-        if (header.getStatus() == RpcStatusProto.SUCCESS) return Optional.of(packet);
+        if (header.getStatus() == RpcStatusProto.SUCCESS)
+            return answer.readMessage(prototype(method).getParserForType(), NO_EXTENSIONS);
         throw new RemoteException(header.getExceptionClassName(), header.getErrorMsg(), header.getErrorDetail());
     }
 
@@ -183,14 +187,14 @@ public final class WireInvoker extends ProtobufRpcEngine2.Invoker {
         return NetUtils.wrapException(server.getHostName(), server.getPort(), NetUtils.getHostname(), 0, error);
     }
 
-    private Message read(Method method, RpcWritable.Buffer answer) throws IOException {
+    private Message prototype(Method method) throws IOException {
         try {
             Message prototype = answers.get(method.getName());
             if (prototype == null) {
                 prototype = (Message) method.getReturnType().getMethod("getDefaultInstance").invoke(null);
                 answers.put(method.getName(), prototype);
             }
-            return answer.getValue(prototype);
+            return prototype;
         } catch (ReflectiveOperationException e) {
             throw new IOException("the answer's type " + method.getReturnType().getName() + " is not a protobuf message", e);
         }

@@ -173,7 +173,7 @@ public final class WireServer extends ProtobufRpcEngine2.Server {
         if (bytes > maxRequestBytes) throw new IOException("Requested data length " + bytes
                 + " is longer than maximum configured RPC length " + maxRequestBytes + " (ipc.maximum.data.length)");
         rpcMetrics.incrReceivedBytes(bytes);
-        RpcWritable.Buffer packet = WireBytes.read(request.data());
+        RpcWritable.Buffer packet = WireBytes.copy(request.data());
         RpcRequestHeaderProto header = packet.getValue(RpcRequestHeaderProto.getDefaultInstance());
         IpcConnectionContextProto context = packet.getValue(IpcConnectionContextProto.getDefaultInstance());
         return new WireCall(this, request, header, context,
