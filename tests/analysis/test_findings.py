@@ -285,7 +285,8 @@ def test_a_run_that_leaves_half_the_machine_idle_is_told_to_share_it(tmp_path: P
 def run_of(start: float, tasks: float, idle: float, stop: float, **more: Any) -> list[Finding]:
     """Findings of a run that is known by where its time went."""
     analysis = analyse_event_log(ROOT / "fixtures/eventlogs/skew.jsonl")
-    record = replace(analysis.record, wall_s=start + tasks + idle + stop)
+    state = more.pop("state", "finished")
+    record = replace(analysis.record, wall_s=start + tasks + idle + stop, state=state)
     phases = Phases(start, tasks, idle, stop)
     return findings(replace(analysis, record=record, phases=phases, findings=[], **more))
 
@@ -297,6 +298,7 @@ def test_a_run_without_a_task_for_most_of_its_time_is_told_so_first_with_that_as
     assert "before its first job" in first.next_step
     assert "between its jobs" in run_of(4.0, 16.0, 30.0, 2.0)[0].next_step
     assert "no-task" not in [one.id for one in run_of(2.0, 60.0, 0.0, 1.0)]
+    assert "no-task" not in [one.id for one in run_of(30.0, 16.0, 1.0, 2.0, state="running")]
 
 
 def test_slots_are_called_idle_only_beside_tasks() -> None:

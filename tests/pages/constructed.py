@@ -121,7 +121,7 @@ def _executor(name: str, node: str, cpus: str, local: float) -> dict[str, Any]:
 
 
 _GC: dict[str, Any] = {
-    "collector": "G1", "pauses": 0, "pause_ms": 0.0, "allocation_stall_ms": 0.0,
+    "collector": "G1", "pauses": 20, "pause_ms": 4800.0, "allocation_stall_ms": 0.0,
     "heap_after_max_mb": None,
 }  # fmt: skip
 _USE: dict[str, Any] = {

@@ -22,6 +22,8 @@ from hearth.doctor.rules import RULES
 from hearth.report.html.axis import axis
 from hearth.report.html.page import page
 from hearth.report.html.run import WORDS
+from hearth.report.terminal.profile import show_profile
+from hearth.report.terminal.screen import Screen
 from hearth.studies.bench.result import BenchResult
 from hearth.studies.characterise.result import Characterised
 from hearth.studies.colocate.result import Colocated, Predicted
@@ -149,6 +151,14 @@ def test_evidence_is_named_as_it_is_seen_and_words_are_explained() -> None:
     for word, meaning in WORDS:
         assert f"<dt>{word}</dt>" in html
         assert f"- **{word}**: {meaning}." in glossary, "the same as in the documentation"
+
+
+def test_garbage_collection_has_one_share_on_a_page_and_in_the_terminal_and_pauses_are_seconds():
+    run = constructed.analysis()
+    html, lines = page([run, run]), "\n".join(show_profile(run, Screen()))
+    assert html.count("9.5%") == 4, "16.0 of 168.4 s: side by side, and in each run's own part"
+    assert "garbage collection 10%" in lines and "8.0%" not in lines, "in whole percents"
+    assert "4.80 s" in html and "4.8 s" in lines, "the pauses of an executor are no share"
 
 
 #: The titles of lanes that are wider than their place: each ends in the air.
@@ -388,7 +398,7 @@ def test_a_processor_that_the_kernel_does_not_name_is_absent_with_the_reason() -
 def test_the_first_screen_says_where_the_time_went_and_what_is_to_gain() -> None:
     run = constructed.document()
     run["phases"] = {"start": 30.0, "tasks": 20.0, "idle": 8.0, "stop": 2.0}
-    went = "Finished after 60.0 s: start 30.0 s, tasks 20.0 s, no task ran for 8.0 s, stop 2.0 s."
+    went = "Finished after 60.0 s: start 30.0 s, tasks 20.0 s, between tasks 8.0 s, stop 2.0 s."
     unknown = f"{went} 1 finding; how much there is to gain is not known."
     assert unknown in page([typed(run, Analysis)])
     run["findings"].append({**run["findings"][0], "seconds": 15.0})
@@ -397,6 +407,9 @@ def test_the_first_screen_says_where_the_time_went_and_what_is_to_gain() -> None
     run["findings"], run["phases"] = [], {"start": 5.0, "tasks": 53.0, "idle": 0.0, "stop": 2.0}
     calm = "start 5.0 s, tasks 53.0 s, stop 2.0 s. Nothing exceeded the thresholds."
     assert calm in page([typed(run, Analysis)])
+    run["record"] |= {"state": "running"}
+    so_far = "Running after 60.0 s: start 5.0 s, tasks 53.0 s, since the last task 2.0 s."
+    assert so_far in page([typed(run, Analysis)]), "its end is still to come"
 
 
 def test_a_run_in_one_jvm_has_no_executors_and_its_page_says_so() -> None:

@@ -94,6 +94,11 @@ class Times:
     #: run less gc, shuffle_read_wait and shuffle_write, of each task, never below zero
     compute: Count
 
+    @property
+    def gc_share(self) -> float | None:
+        """The share of the tasks' time in garbage collection; None without tasks."""
+        return self.gc / self.duration if self.duration else None
+
 
 @dataclass(frozen=True)
 class Spill:

@@ -167,13 +167,13 @@ def _where_logged(analysis: Analysis) -> str:
 
 def _gc(analysis: Analysis) -> Iterator[Found]:
     totals = _totals(analysis)
-    share = totals.time.gc / totals.time.run if totals and totals.time.run else 0
+    share = (totals and totals.time.gc_share) or 0
     if share > GC_SHARE:
         yield Found(
             "gc-share", "warning",
-            f"Tasks were stopped for garbage collection for {share:.0%} of their run time"
+            f"Tasks were stopped for garbage collection for {share:.0%} of their time"
             f" (over {GC_SHARE:.0%}).",
-            ["/totals/time/gc", "/totals/time/run", "/timeline/gc"],
+            ["/totals/time/gc", "/totals/time/duration", "/timeline/gc"],
             _less_gc(analysis),
             _gain(analysis, totals.time.gc if totals else 0),
         )  # fmt: skip
@@ -364,6 +364,8 @@ def _no_task(analysis: Analysis) -> Iterator[Found]:
     """Yield the time without a task, with what its largest part is."""
     phases = analysis.phases
     if isinstance(phases, Absent) or phases.without_task < LEAST_WITHOUT_TASK_S:
+        return
+    if analysis.record.state == "running":  # how long it will be is not known
         return
     if phases.without_task <= WITHOUT_TASK_SHARE * analysis.record.wall_s:
         return

@@ -497,7 +497,7 @@ def program_command(client: Client, line: SubmitLine, settings: Mapping[str, str
     environment = {**client_environment(python), **client.environment}
     environment["HEARTH_WARM_PY_FILES"] = ",".join(files)
     # A module is found in its folder, an archive is one.
-    places = [os.path.dirname(file) if file.endswith(".py") else file for file in files]
+    places = [str(Path(file).parent) if file.endswith(".py") else file for file in files]
     environment["PYTHONPATH"] = os.pathsep.join(
         [*places, *filter(None, [environment.get("PYTHONPATH")])]
     )

@@ -47,7 +47,7 @@ from hearth.report.terminal.screen import Screen, table
 from hearth.report.tune import sentence
 from hearth.spark.conf import read_settings, user_master
 from hearth.spark.saved_configs import TunedConfig, keep_tuned, machine_key, withdraw_tuned
-from hearth.spark.submission import leave_reserved
+from hearth.spark.submission import leave_reserved, make_ready
 from hearth.spark.submit_args import SubmitLine, is_application
 from hearth.studies.engine.progress import Quiet, StudyProgress, continued_with
 from hearth.studies.engine.store import TUNE, Opening

@@ -77,7 +77,8 @@ WORDS = (
     ),
     (
         "GC share",
-        "the share of the tasks' run time in which their JVM collected garbage",
+        "the share of the tasks' time in which their JVM collected garbage; GC pauses are those of "
+        "a whole process, also where it runs no task",
     ),
     ("task slot", "room for one task at a time in an executor, usually one for each of its CPUs"),
 )
@@ -182,7 +183,7 @@ def verdict(run: Analysis) -> str:
     record, findings = run.record, run.findings
     ended = f"{record.state.capitalize()} after {seconds(record.wall_s)}"
     if not isinstance(run.phases, Absent):
-        ended += f": {phase_words(run.phases)}"
+        ended += f": {phase_words(run.phases, record.state)}"
     if not findings:
         return f"{ended}. Nothing exceeded the thresholds."
     counted = f"{len(findings)} finding{'s' if len(findings) > 1 else ''}"
@@ -201,17 +202,10 @@ def _facts(run: Analysis) -> list[tuple[str, str]]:
         ("master", record.master or "-"),
         ("executors", _count_of(run.executors)),
         ("tasks", "-" if isinstance(totals, Absent) else f"{totals.tasks:,}"),
-        ("GC share of task time", share(gc_share(totals))),
+        ("GC share", share(part(totals, lambda of: of.time.gc_share))),
         ("idle task slots", share(idle(totals))),
         ("local memory", share(mean_local(run.executors))),
     ]
-
-
-def gc_share(totals: Measured[Totals]) -> float | None:
-    """Return the share of the tasks' run time in garbage collection; None without run time."""
-    if isinstance(totals, Absent) or not totals.time.run:
-        return None
-    return totals.time.gc / totals.time.run
 
 
 def idle(totals: Measured[Totals]) -> float | None:
@@ -342,7 +336,7 @@ def _executors(executors: list[Executor]) -> list[list[Cell]]:
             plain(e.cpus),
             ",".join(_ids(e.nodes)) or "-",
             e.tasks,
-            share(part(e.gc, lambda gc: gc.share)),
+            plain(part(e.gc, lambda gc: seconds(gc.pause_ms / 1000))),
             share(e.local_share),
             plain(part(e.use, lambda use: show_mb(use.rss_max_mb))),
             plain(e.reason),

@@ -7,8 +7,8 @@ from typing import Any
 from hearth.analysis.document import Analysis
 from hearth.base.absent import Absent
 from hearth.report.blocks import Cell
-from hearth.report.html.run import gc_share, idle, label, mean_local
-from hearth.report.html.shown import share
+from hearth.report.html.run import idle, label, mean_local
+from hearth.report.html.shown import part, share
 
 #: Stages shown of a difference: those that differ most.
 _MOST_STAGES = 20
@@ -20,7 +20,7 @@ def side_by_side(runs: Sequence[Analysis]) -> list[list[Cell]]:
         [
             label(run),
             float(run.record.wall_s),
-            share(gc_share(run.totals)),
+            share(part(run.totals, lambda totals: totals.time.gc_share)),
             share(idle(run.totals)),
             share(mean_local(run.executors)),
             "-" if isinstance(run.threads, Absent) else sum(run.threads.node_transitions.values()),
