@@ -178,6 +178,7 @@ def compared(
     confidence: of all that is claimed together.
     """
     claims = _Claims.of(head, confidence)
+    other_load = _other_load(trials)
     arms = [
         replace(_arm(arm.name, arm.skipped, claims, trials), setting=arm.setting)
         for arm in head.arms
@@ -192,13 +193,21 @@ def compared(
         confidence=confidence,
         confidence_each=claims.each,
         arms=arms,
-        verdict=_verdict(arms, claims, trials, head.id),
+        verdict=_hedged(_verdict(arms, claims, trials, head.id), other_load),
         warnings=[
-            *_other_load(trials),
+            *other_load,
             *validity_warnings(_timed(trials), claims.baseline),
             *_other_plans(trials),
         ],
     )
+
+
+def _hedged(said: ComparisonVerdict, other_load: Sequence[object]) -> ComparisonVerdict:
+    """Return the verdict; where other programs used the CPUs, its sentence says so itself."""
+    if not other_load:
+        return said
+    hedge = "; other programs used the CPUs meanwhile: compare again."
+    return replace(said, sentence=said.sentence.removesuffix(".") + hedge)
 
 
 def _timed(trials: Sequence[Trial]) -> list[TimedRun]:
