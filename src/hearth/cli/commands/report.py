@@ -11,10 +11,8 @@ examples:
   hearth report 20261121-101500-shop-1a2b --json
 """
 
-import shlex
 from argparse import ArgumentParser, Namespace
 
-from hearth.base.errors import UserError
 from hearth.cli.answer import print_document
 from hearth.cli.options import EXPLAIN_HELP, add_html_option, group, json_help, write_html
 from hearth.machine import paths
@@ -25,7 +23,7 @@ from hearth.report.terminal.light import show_light
 from hearth.report.terminal.profile import show_profile
 from hearth.report.terminal.screen import Screen
 from hearth.report.terminal.sources import Sources, read_sources
-from hearth.studies.listing import find_light
+from hearth.studies.listing import find_light, not_profiled
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -46,7 +44,7 @@ def run(options: Namespace) -> int:
     known = [one for one in light.values() if one is not None]
     names = [name for name, one in light.items() if one is None]
     if known and (options.html or (options.json and len(light) > 1)):
-        raise not_profiled(known[0], "there is nothing to put into the report")
+        raise not_profiled(known[0])
     for one in known:
         print_light(one, options.json)
     if not names:
@@ -67,13 +65,6 @@ def print_light(application: Application, as_json: bool) -> None:
         print_document(application.document)
     else:
         print("\n".join(show_light(application, Screen.of())))
-
-
-def not_profiled(application: Application, why: str) -> UserError:
-    """Return the error of a command that needs more than a light record."""
-    submitted = application.submitted
-    words = shlex.join(submitted.application) if submitted else "APPLICATION"
-    return UserError(f"'{application.id}' was not profiled: {why}: run 'hearth profile {words}'")
 
 
 def show(sources: Sources, *, explain: bool = False) -> None:
