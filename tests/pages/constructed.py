@@ -94,7 +94,7 @@ def document(tasks: int = 400, arm: str | None = None, seed: int = 1) -> dict[st
                 "severity": "error",
                 "sentence": "Executor 1 has 39 % of its memory on another node.",
                 "evidence": ["/executors/1/local_share"],
-                "next_step": "Bind its memory: hearth submit.",
+                "next_step": f"Bind its memory: hearth submit{' --bind node' * 30}.",
             }
         ],
     }

@@ -14,7 +14,7 @@ import constructed
 import pytest
 
 from doctor.cases import CASES
-from hearth.analysis.document import Analysis
+from hearth.analysis.document import Analysis, EngineUse
 from hearth.base.absent import Absent
 from hearth.base.codec import typed
 from hearth.doctor.examine import NotChecked, Sound, examine
@@ -37,6 +37,18 @@ _NAMELESS = """[...document.querySelectorAll('[role=img],[role=region],figure[ta
     .filter(e => !e.getAttribute('aria-label')).length"""
 _LOST = """[...document.querySelectorAll('a[href^="#"]')].map(a => a.getAttribute('href').slice(1))
     .filter(id => !document.getElementById(id))"""
+#: Options of commands that do not stand in one line.
+_TORN = r"""(() => {
+  const texts = document.createTreeWalker(document.querySelector("main"), NodeFilter.SHOW_TEXT);
+  const torn = [], range = document.createRange();
+  for (let text = texts.nextNode(); text; text = texts.nextNode())
+    for (const option of text.data.matchAll(/--[a-z-]+/g)) {
+      range.setStart(text, option.index);
+      range.setEnd(text, option.index + option[0].length);
+      if (new Set([...range.getClientRects()].map(box => box.top)).size > 1) torn.push(option[0]);
+    }
+  return torn;
+})()"""
 _TWICE = "(i => i.length - new Set(i).size)([...document.querySelectorAll('[id]')].map(e => e.id))"
 _LAPTOP = {"width": 1280, "height": 800}
 _PHONE = {"width": 390, "height": 844}
@@ -80,6 +92,7 @@ def assert_sound(shown: Any, complaints: list[str]) -> None:
     width = shown.viewport_size["width"]
     assert shown.evaluate("document.documentElement.scrollWidth") <= width
     assert [shown.evaluate(fault) for fault in (_SMALL, _NAMELESS, _LOST, _TWICE)] == [0, 0, [], 0]
+    assert shown.evaluate(_TORN) == []
 
 
 def _only_file(url: str, complaints: list[str]) -> None:
@@ -135,7 +148,10 @@ def test_the_time_axis_stands_above_the_machine_and_takes_a_wide_screen(
 ) -> None:
     html = page([constructed.analysis()])
     shown, _ = opened(browser, tmp_path / "r.html", html, viewport={"width": 1900, "height": 900})
-    chart, machine = (shown.locator(f"#{name}0").bounding_box() for name in ("time", "machine"))
+    chart, machine = (
+        shown.locator(place).bounding_box() for place in ("#time0 .chart", "#machine0")
+    )
+    assert shown.locator("#time0 h2").bounding_box()["x"] == machine["x"], "as the other headings"
     assert chart["y"] + chart["height"] <= machine["y"]
     assert chart["width"] > 1.4 * machine["width"] and chart["x"] >= 0
     assert shown.evaluate("document.documentElement.scrollWidth") <= 1900
@@ -591,6 +607,31 @@ def test_two_runs_show_by_stage_where_the_seconds_went(browser: Any, tmp_path: P
     shown, _ = opened(browser, tmp_path / "r.html", html)
     rows = shown.locator("#side .differences .row").all_inner_texts()
     assert re.sub(r"\s+", " ", rows[0]) == "map at Shop.scala:2 -12.00 s"
+    slow["phases"] = {"start": 30.0, "tasks": 16.0, "idle": 8.0, "stop": 6.0}
+    fast["phases"] = {"start": 6.0, "tasks": 20.0, "idle": 8.5, "stop": 1.5}
+    html = page([typed(run, Analysis) for run in (slow, fast)])
+    shown, _ = opened(browser, tmp_path / "r.html", html)
+    whole, stages = shown.locator("#side figure:has(.differences)").all()
+    parts = [re.sub(r"\s+", " ", row) for row in whole.locator(".row").all_inner_texts()]
+    assert parts == ["start -24.00 s", "tasks +4.00 s", "between tasks +0.50 s", "stop -4.50 s"]
+    assert "the difference of the runs, -24.00 s." in whole.inner_text()
+    start, stage = (of.locator(".delta").first.bounding_box()["width"] for of in (whole, stages))
+    assert start == pytest.approx(2 * stage, abs=1), "24 s and 12 s, on one scale"
+
+
+def test_what_a_native_engine_did_is_a_sentence_and_none_is_advised_beside_one() -> None:
+    run = constructed.document()
+    run["record"]["spark_version"] = "4.1.1"
+    scan = {"depth": 0, "name": "Scan parquet", "length": 1, "metrics": {}}
+    query = {"id": 3, "description": None, "submitted_s": 1.0, "completed_s": 2.0}
+    run["sql"] = [{**query, "plan": [scan]}]
+    run["stages"] = [{**stage, "sql": 3} for stage in run["stages"]]
+    alone = typed(run, Analysis)
+    assert "<p>100% of the tasks&#39; time was SQL over Parquet; " in page([alone])
+    with_it = replace(alone, engine=EngineUse("comet", 12, 15, {}))
+    html = page([alone, with_it])
+    assert "<p>Comet ran 12 of 15 SQL operators.</p>" in html
+    assert "<dt>native engine" not in html and "SQL over Parquet" not in html
 
 
 def test_that_every_probe_ran_is_said_only_where_each_did() -> None:

@@ -4,6 +4,7 @@ Jinja2 fills the templates beside this file; what it fills in is text unless a t
 otherwise. The page contains its style, its script and the charting library, and loads nothing.
 """
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from importlib import resources
@@ -32,8 +33,8 @@ def page(runs: Sequence[Analysis] = (), *documents: object) -> str:
     named = [*named, *(name for one in documents for name in names_of(one))]
     sections = [section for one in documents for section in _sections(blocks_of(one))]
     links = [(one.id, one.link) for one in sections if one.link]
-    executors = executors_of(runs)
-    return str(
+    executors, compares = executors_of(runs), any(run.engine for run in runs)
+    return _with_whole_options(
         _templates()
         .get_template("page.html")
         .render(
@@ -43,12 +44,26 @@ def page(runs: Sequence[Analysis] = (), *documents: object) -> str:
             script=_resource("charts.js"),
             links=[*links, *_links(runs)],
             sections=sections,
-            runs=[run_view(run, number, executors) for number, run in enumerate(runs)],
+            runs=[
+                run_view(run, number, executors, advise_engine=not compares)
+                for number, run in enumerate(runs)
+            ],
             side_by_side=side_by_side(runs),
             differences=differences(runs),
             threads=beside(runs, executors),
         )
     )
+
+
+#: A tag or an element without text of the page; or an option in its text.
+_OPTION = re.compile(
+    r"<(script|style|title|option)\b.*?</\1>|<[^>]*>|(?<![\w-])(--[a-z][\w-]*)", re.S
+)
+
+
+def _with_whole_options(html: str) -> str:
+    """Let no line end within an option: a browser breaks one at its dashes."""
+    return _OPTION.sub(lambda at: f'<span class="whole">{at[2]}</span>' if at[2] else at[0], html)
 
 
 @dataclass

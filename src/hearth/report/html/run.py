@@ -97,7 +97,9 @@ def label(run: Analysis) -> str:
     return f"{run.record.application} on {run.record.arm or run.record.master}"
 
 
-def run_view(run: Analysis, number: int, executors: list[str]) -> View:
+def run_view(
+    run: Analysis, number: int, executors: list[str], *, advise_engine: bool = True
+) -> View:
     """Return the template's view. executors: of all runs of the page, in their colours' order."""
     record = run.record
     about = [record.id, record.application_id, record.started and show_moment(record.started)]
@@ -112,6 +114,7 @@ def run_view(run: Analysis, number: int, executors: list[str]) -> View:
         "settings": [f"{name}={value}" for name, value in _telling(run)],
         "verdict": verdict(run),
         "facts": _facts(run),
+        "engine": engine_words(run) if run.engine or advise_engine else None,
         "words": WORDS,
         "findings": [_finding(finding) for finding in run.findings],
         "machine": _machine(run.machine, run.executors, executors),
@@ -196,9 +199,7 @@ def verdict(run: Analysis) -> str:
 
 def _facts(run: Analysis) -> list[tuple[str, str]]:
     record, totals = run.record, run.totals
-    engine = engine_words(run)
     return [
-        *([("native engine", engine)] if engine else []),
         ("master", record.master or "-"),
         ("executors", _count_of(run.executors)),
         ("tasks", "-" if isinstance(totals, Absent) else f"{totals.tasks:,}"),

@@ -80,11 +80,15 @@ def _head(analysis: Analysis, screen: Screen) -> list[str]:
 
 def phase_words(phases: Phases, state: str) -> str:
     """Return where the run's time went: `start 30.1 s, tasks 16.2 s, stop 2.0 s`."""
+    parts = parts_of(phases, state).items()
+    return ", ".join(f"{words} {show_seconds(part)}" for words, part in parts if part >= _SHOWN_S)
+
+
+def parts_of(phases: Phases, state: str) -> dict[str, float]:
+    """Return the parts of a run, which add up to it, by what they are called."""
     last = "since the last task" if state == "running" else "stop"
-    parts = {"start": phases.start, "tasks": phases.tasks, "between tasks": phases.idle,
-             last: phases.stop}  # fmt: skip
-    return ", ".join(f"{words} {show_seconds(part)}" for words, part in parts.items()
-                     if part >= _SHOWN_S)  # fmt: skip
+    return {"start": phases.start, "tasks": phases.tasks, "between tasks": phases.idle,
+            last: phases.stop}  # fmt: skip
 
 
 def _executors(executors: list[Executor], screen: Screen) -> list[str]:
