@@ -165,7 +165,7 @@ def test_more_memory_is_no_advice_for_a_heap_with_room(known: str) -> None:
     assert not isinstance(totals, Absent)
     time = replace(totals.time, gc=totals.time.run // 2)
     for used_gb, roomy in ((2, True), (12, False)):
-        left = Gc("G1", 9, 1.0, None, 0.0, used_gb << 10)
+        left = Gc("G1", 9, 1.0, 0.0, used_gb << 10)
         how = {"heap_peak_bytes": used_gb << 30} if known == "heap_peak_bytes" else {"gc": left}
         executors = [
             replace(one, **{"heap_setting": "13g", "heap_peak_bytes": None, **how})
@@ -371,7 +371,7 @@ def generated(draw: random.Random) -> Analysis:
         replace(
             one, heap_setting="16g", heap_peak_bytes=often((1 << 30, 15 << 30)), tasks=9,
             reason=often((None, "exit code 137")), removed_s=9.0, failed=1,
-            gc=Gc("ZGC", 9, 1.0, None, often((0.0, 50.0)), 100),
+            gc=Gc("ZGC", 9, 1.0, often((0.0, 50.0)), 100),
         )
         for one in analysis.executors
     ]  # fmt: skip

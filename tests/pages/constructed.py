@@ -114,7 +114,7 @@ def _executor(name: str, node: str, cpus: str, local: float) -> dict[str, Any]:
         "role": "executor",
         **known,
         **dict.fromkeys((*unknown, "reason")),
-        "gc": {**_GC, "share": 0.08},
+        "gc": _GC,
         "local_share": local,
         "use": _USE,
     }

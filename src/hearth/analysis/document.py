@@ -126,7 +126,6 @@ class Gc:
     collector: str | None
     pauses: Count
     pause_ms: float
-    share: float | None  #: pauses over the time that the process was seen
     allocation_stall_ms: float  #: ZGC: threads that waited for memory
     heap_after_max_mb: int | None
 

@@ -1,6 +1,5 @@
 """The studies on disk, for a listing: no run is read."""
 
-import shlex
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
@@ -48,18 +47,9 @@ def find_run(state_home: Path, name: str) -> Record:
     """Return the record of the run that a name stands for, as `find_run_or_study` takes names."""
     light = find_light(state_home, name)
     if light is not None:
-        raise not_profiled(light)
+        remedy = f"run '{light.profiled_by}', or name one that was ('hearth runs')"
+        raise UserError(f"'{light.id}' was not profiled: {remedy}")
     return find_record(state_home, name)
-
-
-def not_profiled(application: Application) -> UserError:
-    """Return the error of a command that needs more than a light record."""
-    submitted = application.submitted
-    words = shlex.join(submitted.application) if submitted else "APPLICATION"
-    return UserError(
-        f"'{application.id}' was not profiled: run 'hearth profile {words}', or name a run that "
-        "was ('hearth runs')"
-    )
 
 
 def find_light(state_home: Path, name: str) -> Application | None:

@@ -23,7 +23,7 @@ from hearth.report.terminal.light import show_light
 from hearth.report.terminal.profile import show_profile
 from hearth.report.terminal.screen import Screen
 from hearth.report.terminal.sources import Sources, read_sources
-from hearth.studies.listing import find_light, not_profiled
+from hearth.studies.listing import find_light
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -40,13 +40,13 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(options: Namespace) -> int:
     """Read the runs, then show or write them."""
-    light = {name: find_light(paths.state_home(), name) for name in options.runs}
-    known = [one for one in light.values() if one is not None]
-    names = [name for name, one in light.items() if one is None]
-    if known and (options.html or (options.json and len(light) > 1)):
-        raise not_profiled(known[0])
-    for one in known:
-        print_light(one, options.json)
+    names = []
+    for name in options.runs:
+        light = find_light(paths.state_home(), name)
+        if light is None or options.html or (options.json and len(options.runs) > 1):
+            names.append(name)
+        else:
+            print_light(light, options.json)
     if not names:
         return 0
     sources = read_sources(names, paths.state_home())

@@ -33,7 +33,7 @@ def page(runs: Sequence[Analysis] = (), *documents: object) -> str:
     named = [*named, *(name for one in documents for name in names_of(one))]
     sections = [section for one in documents for section in _sections(blocks_of(one))]
     links = [(one.id, one.link) for one in sections if one.link]
-    executors, compares = executors_of(runs), any(run.engine for run in runs)
+    executors = executors_of(runs)
     return _with_whole_options(
         _templates()
         .get_template("page.html")
@@ -44,10 +44,7 @@ def page(runs: Sequence[Analysis] = (), *documents: object) -> str:
             script=_resource("charts.js"),
             links=[*links, *_links(runs)],
             sections=sections,
-            runs=[
-                run_view(run, number, executors, advise_engine=not compares)
-                for number, run in enumerate(runs)
-            ],
+            runs=[run_view(run, number, executors) for number, run in enumerate(runs)],
             side_by_side=side_by_side(runs),
             differences=differences(runs),
             threads=beside(runs, executors),
@@ -56,9 +53,7 @@ def page(runs: Sequence[Analysis] = (), *documents: object) -> str:
 
 
 #: A tag or an element without text of the page; or an option in its text.
-_OPTION = re.compile(
-    r"<(script|style|title|option)\b.*?</\1>|<[^>]*>|(?<![\w-])(--[a-z][\w-]*)", re.S
-)
+_OPTION = re.compile(r"<(script|style|title|option)\b.*?</\1>|<[^>]*>|\B(--[a-z][\w-]*)", re.S)
 
 
 def _with_whole_options(html: str) -> str:

@@ -64,24 +64,15 @@ _SHOWN_IN = {
 }
 #: As docs/glossary.md has them.
 WORDS = (
-    (
-        "idle task slots",
-        "the share of the task slots' time, from the first task to the last, in which no task ran "
-        "in them",
-    ),
-    (
-        "local memory",
-        "the share of a process's own memory that lies on the nodes on which its threads ran: each "
-        "node's share of its CPU time times that node's share of its memory, added up. Files' "
-        "pages do not count",
-    ),
-    (
-        "GC share",
-        "the share of the tasks' time in which their JVM collected garbage; GC pauses are those of "
-        "a whole process, also where it runs no task",
-    ),
+    ("idle task slots", "the share of the task slots' time, from the first task to the last, in "
+     "which no task ran in them"),
+    ("local memory", "the share of a process's own memory that lies on the nodes on which its "
+     "threads ran: each node's share of its CPU time times that node's share of its memory, added "
+     "up. Files' pages do not count"),
+    ("GC share", "the share of the tasks' time in which their JVM collected garbage; GC pauses are "
+     "of a whole process, also where it runs no task"),
     ("task slot", "room for one task at a time in an executor, usually one for each of its CPUs"),
-)
+)  # fmt: skip
 _SEVERITIES = {"error": "high", "warning": "", "note": "info"}
 _MOST_STAGES = 40
 _MOST_QUERIES = 50
@@ -97,9 +88,7 @@ def label(run: Analysis) -> str:
     return f"{run.record.application} on {run.record.arm or run.record.master}"
 
 
-def run_view(
-    run: Analysis, number: int, executors: list[str], *, advise_engine: bool = True
-) -> View:
+def run_view(run: Analysis, number: int, executors: list[str]) -> View:
     """Return the template's view. executors: of all runs of the page, in their colours' order."""
     record = run.record
     about = [record.id, record.application_id, record.started and show_moment(record.started)]
@@ -114,7 +103,7 @@ def run_view(
         "settings": [f"{name}={value}" for name, value in _telling(run)],
         "verdict": verdict(run),
         "facts": _facts(run),
-        "engine": engine_words(run) if run.engine or advise_engine else None,
+        "engine": (engine_words(run), bool(run.engine)),
         "words": WORDS,
         "findings": [_finding(finding) for finding in run.findings],
         "machine": _machine(run.machine, run.executors, executors),
@@ -204,14 +193,9 @@ def _facts(run: Analysis) -> list[tuple[str, str]]:
         ("executors", _count_of(run.executors)),
         ("tasks", "-" if isinstance(totals, Absent) else f"{totals.tasks:,}"),
         ("GC share", share(part(totals, lambda of: of.time.gc_share))),
-        ("idle task slots", share(idle(totals))),
+        ("idle task slots", share(part(totals, lambda of: of.idle_slot_share))),
         ("local memory", share(mean_local(run.executors))),
     ]
-
-
-def idle(totals: Measured[Totals]) -> float | None:
-    """Return the share of the slots' time without a task."""
-    return None if isinstance(totals, Absent) else totals.idle_slot_share
 
 
 def _count_of(executors: list[Executor]) -> str:
@@ -255,18 +239,12 @@ def _machine(
 ) -> View | Absent:
     if isinstance(machine, Absent):
         return machine
-    nodes = len(machine.nodes)
-    about = [
-        machine.architecture,
-        counted(machine.packages, "package"),
-        counted(nodes, "NUMA node"),
-    ]
+    about = [counted(machine.packages, "package"), counted(len(machine.nodes), "NUMA node")]
     return {
-        "words": ", ".join(words.removesuffix("s") if words[:2] == "1 " else words
-                           for words in about if words),
+        "words": ", ".join([*filter(None, [machine.architecture]), *about]),
         "nodes": [_node(node, executors, names) for node in machine.nodes],
         "settings": [[name, _setting(value)] for name, value in sorted(machine.settings.items())],
-    }  # fmt: skip
+    }
 
 
 def _setting(setting: Measured[Setting]) -> str:
@@ -292,14 +270,11 @@ def _node(node: Node, executors: list[Executor], names: list[str]) -> View:
         "caches": _drawn(node, dict(list(zip(cpus, colours, strict=True))[:_MOST_CPUS])),
         "hidden": max(0, len(cpus) - _MOST_CPUS),
         "executors": [
-            {
-                "name": executor_name(e.id),
-                "about": f"CPUs {e.cpus}",
-                "colour": names.index(e.id) % 8,
-            }
+            {"name": executor_name(e.id), "about": f"CPUs {e.cpus}",
+             "colour": names.index(e.id) % 8}
             for e in on_node
         ],
-    }
+    }  # fmt: skip
 
 
 #: A CPU, and the number of its colour.
@@ -393,9 +368,7 @@ def _stages(stages: Measured[list[Stage]], totals: Measured[Totals]) -> View | A
         "parts": [{"name": name, "parts": _parts(name, times, most)} for name, times in rows],
         "part_names": list(PARTS),
         "longest": seconds(most),
-        "cut": f"The {_MOST_STAGES} longest of {len(stages)} stages."
-        if len(stages) > len(shown)
-        else "",
+        "cut": f"The {_MOST_STAGES} longest of {len(stages)} stages." * (len(stages) > len(shown)),
         "head": _STAGE_HEAD,
         "rows": [_stage_row(stage) for stage in shown],
     }
@@ -415,15 +388,10 @@ def _parts(name: str, times: Times, most: float) -> list[View]:
     for number, (words, of) in enumerate(PARTS.items()):
         length = of(times) / 1000
         if length > 0:
-            parts.append(
-                {
-                    "start": start / most,
-                    "width": length / most,
-                    "colour": number,
-                    "thin": False,
-                    "words": f"{name}, {words}: {seconds(length)}",
-                }
-            )
+            parts.append({
+                "start": start / most, "width": length / most, "colour": number, "thin": False,
+                "words": f"{name}, {words}: {seconds(length)}",
+            })  # fmt: skip
         start += length
     return parts
 

@@ -183,6 +183,10 @@ def compared(
         replace(_arm(arm.name, arm.skipped, claims, trials), setting=arm.setting)
         for arm in head.arms
     ]
+    said = _verdict(arms, claims, trials, head.id)
+    if other_load:
+        hedge = "; other programs used the CPUs meanwhile: compare again."
+        said = replace(said, sentence=said.sentence.removesuffix(".") + hedge)
     return Compared(
         schema=SCHEMA,
         id=head.id,
@@ -193,21 +197,13 @@ def compared(
         confidence=confidence,
         confidence_each=claims.each,
         arms=arms,
-        verdict=_hedged(_verdict(arms, claims, trials, head.id), other_load),
+        verdict=said,
         warnings=[
             *other_load,
             *validity_warnings(_timed(trials), claims.baseline),
             *_other_plans(trials),
         ],
     )
-
-
-def _hedged(said: ComparisonVerdict, other_load: Sequence[object]) -> ComparisonVerdict:
-    """Return the verdict; where other programs used the CPUs, its sentence says so itself."""
-    if not other_load:
-        return said
-    hedge = "; other programs used the CPUs meanwhile: compare again."
-    return replace(said, sentence=said.sentence.removesuffix(".") + hedge)
 
 
 def _timed(trials: Sequence[Trial]) -> list[TimedRun]:
