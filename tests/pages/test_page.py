@@ -413,7 +413,7 @@ def test_the_first_screen_says_where_the_time_went_and_what_is_to_gain() -> None
     calm = "start 5.0 s, tasks 53.0 s, stop 2.0 s. Nothing exceeded the thresholds."
     assert calm in page([typed(run, Analysis)])
     run["record"] |= {"state": "running"}
-    so_far = "Running after 60.0 s: start 5.0 s, tasks 53.0 s, since the last task 2.0 s."
+    so_far = "Running after 60.0 s: start 5.0 s, tasks 53.0 s, since the last task on record 2.0 s."
     assert so_far in page([typed(run, Analysis)]), "its end is still to come"
 
 

@@ -70,7 +70,8 @@ def _head(analysis: Analysis, screen: Screen) -> list[str]:
     shares = {words: part(totals.time) / whole for words, part in PARTS.items() if whole}
     parts = [f"{words} {share:.0%}" for words, share in shares.items() if share >= 0.005]
     tasks = f"{counted(totals.tasks, 'task')} took {show_seconds(whole / 1000)}"
-    lines.append(screen.paragraph(f"{tasks}: {', '.join(parts)}", "  ", "    "))
+    told = ": ".join(filter(None, [tasks, ", ".join(parts)]))
+    lines.append(screen.paragraph(told, "  ", "    "))
     idle = totals.idle_slot_share
     if idle is not None:
         lines.append(f"  the {totals.slots} task slots were idle {idle:.0%} of the time")
@@ -86,7 +87,7 @@ def phase_words(phases: Phases, state: str) -> str:
 
 def parts_of(phases: Phases, state: str) -> dict[str, float]:
     """Return the parts of a run, which add up to it, by what they are called."""
-    last = "since the last task" if state == "running" else "stop"
+    last = "since the last task on record" if state == "running" else "stop"
     return {"start": phases.start, "tasks": phases.tasks, "between tasks": phases.idle,
             last: phases.stop}  # fmt: skip
 
