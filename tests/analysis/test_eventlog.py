@@ -460,6 +460,6 @@ def test_where_a_runs_time_went_adds_up_to_it(tmp_path: Path) -> None:
 def test_a_task_that_still_runs_is_no_time_without_a_task(tmp_path: Path) -> None:
     record, at = tmp_path / "20261121-090000-app-4711", 1_795_252_947_000
     make_record(record, owner={"pid": os.getpid(), "start_ticks": start_ticks(os.getpid())})
-    log = "\n".join([started(1, at + 2000), started(2, at + 3000), ""])
-    (record / "eventlog" / "log").write_text(log)
+    starts = f"{started(1, at + 2000)}\n{started(2, at + 3000)}\n"
+    (record / "eventlog" / "log").write_text(starts)
     assert analyse(record).phases == Phases(start=2, tasks=7, idle=0, stop=0)

@@ -296,6 +296,10 @@ def test_a_run_without_a_task_for_most_of_its_time_is_told_so_first_with_that_as
     assert first.id == "no-task" and first.seconds == 33.0
     assert first.sentence.startswith("No task ran for 33.0 s: 30.0 s before the first task")
     assert "before its first job" in first.next_step
+    one = analyse_event_log(ROOT / "fixtures/eventlogs/skew.jsonl").executors[0]
+    slots = [replace(one, cores=None, added_s=0.2), replace(one, cores=1, added_s=28.0)]
+    first, *_ = run_of(30.0, 16.0, 1.0, 2.0, executors=slots)
+    assert "after 28.0 s" in first.sentence, "a driver without slots is there at once"
     assert "between its jobs" in run_of(4.0, 16.0, 30.0, 2.0)[0].next_step
     assert "no-task" not in [one.id for one in run_of(2.0, 60.0, 0.0, 1.0)]
     assert "no-task" not in [one.id for one in run_of(30.0, 16.0, 1.0, 2.0, state="running")]

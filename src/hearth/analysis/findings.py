@@ -363,14 +363,13 @@ def _idle(analysis: Analysis) -> Iterator[Found]:
 def _no_task(analysis: Analysis) -> Iterator[Found]:
     """Yield the time without a task, with what its largest part is."""
     phases = analysis.phases
-    if isinstance(phases, Absent) or phases.without_task < LEAST_WITHOUT_TASK_S:
+    if isinstance(phases, Absent) or analysis.record.state == "running":  # it is not over
         return
-    if analysis.record.state == "running":  # how long it will be is not known
-        return
-    if phases.without_task <= WITHOUT_TASK_SHARE * analysis.record.wall_s:
+    least = max(LEAST_WITHOUT_TASK_S, WITHOUT_TASK_SHARE * analysis.record.wall_s)
+    if phases.without_task < least:
         return
     largest = max(("start", "idle", "stop"), key=lambda part: float(getattr(phases, part)))
-    known = [one.added_s for one in analysis.executors if one.added_s is not None]
+    known = [e.added_s for e in analysis.executors if e.cores and e.added_s is not None]
     ready_s = min(max(min(known, default=0.0), 0.0), phases.start)
     ready = f" (task slots were there after {ready_s:.1f} s)" if known else ""
     yield Found(
@@ -380,7 +379,7 @@ def _no_task(analysis: Analysis) -> Iterator[Found]:
         ["/phases"],
         (_WITHOUT_TASK["ready" if largest == "start" and 2 * ready_s > phases.start
                        else largest],),
-        round(phases.without_task, 2),
+        round(phases.without_task, 1),
     )  # fmt: skip
 
 

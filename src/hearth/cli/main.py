@@ -46,7 +46,6 @@ _MEANT = {
     **dict.fromkeys(("fleet", "lab fleet"), "plan --machine FILE"),
     "uninstall": "install --undo",
 }
-#: Argparse's words for an argument that is not there.
 _REQUIRED = "the following arguments are required"
 _NO_DIRECTORY = "the current directory has been deleted: change to another one (cd)"
 

@@ -436,8 +436,7 @@ def _queries(run: Analysis) -> View:
         row: list[Cell] = [
             query.id,
             plain(query.description),
-            seconds(end - query.submitted_s)
-            + (" (unfinished)" if query.completed_s is None else ""),
+            seconds(end - query.submitted_s) + " (unfinished)" * (query.completed_s is None),
             sum(stage.tasks for stage in of_query),
             seconds(sum(stage.time.run for stage in of_query) / 1000),
             show_bytes(sum(stage.spill.disk for stage in of_query)),
@@ -459,12 +458,8 @@ def _queries(run: Analysis) -> View:
 
 #: Of what an operator counted, what its line shows: rows and files as numbers, the rest in bytes.
 _NUMBERS = {"number of output rows": "rows", "number of files read": "files"}
-_SIZES = {
-    "size of files read": "read",
-    "data size": "in all",
-    "shuffle bytes written": "written",
-    "spill size": "spilled",
-}
+_SIZES = {"size of files read": "read", "data size": "in all", "shuffle bytes written": "written",
+          "spill size": "spilled"}  # fmt: skip
 
 
 def _plan_text(plan: list[PlanOperator]) -> str:

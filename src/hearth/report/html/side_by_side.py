@@ -8,6 +8,7 @@ from hearth.base.absent import Absent
 from hearth.report.blocks import Cell, View
 from hearth.report.html.run import label, mean_local
 from hearth.report.html.shown import part, share
+from hearth.report.html.threads import moves
 from hearth.report.terminal.profile import parts_of
 
 #: Stages shown of a difference: those that differ most.
@@ -23,7 +24,7 @@ def side_by_side(runs: Sequence[Analysis]) -> list[list[Cell]]:
             share(part(run.totals, lambda totals: totals.time.gc_share)),
             share(part(run.totals, lambda totals: totals.idle_slot_share)),
             share(mean_local(run.executors)),
-            "-" if isinstance(run.threads, Absent) else sum(run.threads.node_transitions.values()),
+            "-" if isinstance(run.threads, Absent) else moves(run.threads),
         ]
         for run in runs
     ]

@@ -70,8 +70,7 @@ def _head(analysis: Analysis, screen: Screen) -> list[str]:
     shares = {words: part(totals.time) / whole for words, part in PARTS.items() if whole}
     parts = [f"{words} {share:.0%}" for words, share in shares.items() if share >= 0.005]
     tasks = f"{counted(totals.tasks, 'task')} took {show_seconds(whole / 1000)}"
-    told = ": ".join(filter(None, [tasks, ", ".join(parts)]))
-    lines.append(screen.paragraph(told, "  ", "    "))
+    lines.append(screen.paragraph(f"{tasks}: {', '.join(parts)}".removesuffix(": "), "  ", "    "))
     idle = totals.idle_slot_share
     if idle is not None:
         lines.append(f"  the {totals.slots} task slots were idle {idle:.0%} of the time")
