@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from analysis.made_record import make_record
 from hearth.base.processes import CpuSeconds, start_ticks
 from hearth.cli.options import read_line
 from hearth.machine.applications import forget_oldest, read_applications
@@ -106,6 +107,11 @@ def test_an_ended_run_is_listed_reported_and_deleted(
     assert json.loads(hearth("report", "last", "--json").stdout)["end"]["wall_s"] == 42.0
     refused = hearth("report", "local-1", "--html", "x.html")
     assert refused.returncode == 2 and "was not profiled" in refused.stderr
+    (state / "records").mkdir()
+    make_record(state / "records" / "20200101-000000-app-0001")  # an earlier run, with its record
+    for line in ("runs export", "doctor", "lab predict --from", f"report --json {row['id']}"):
+        refused = hearth(*line.split(), "last")
+        assert f"'{row['id']}' was not profiled: run 'hearth profile job.py" in refused.stderr
     assert hearth("runs", "delete", "--yes", row["id"][-4:]).stdout.endswith("deleted 1\n")
     assert read_applications(state) == ([], [])
 

@@ -97,6 +97,16 @@ def test_a_command_reads_the_users_spark_settings_once(
     assert len(read) == (2 if command == "colocate" else 1)
 
 
+@pytest.mark.parametrize("line", ["report", "lab study", "lab affinity show", "runs export"])
+def test_a_line_that_lacks_a_word_is_told_what_to_type(
+    line: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(line.split()) == 2
+    assert f" is missing: type for example 'hearth {line} " in capsys.readouterr().err
+    assert main(["report", "last", "--html"]) == 2
+    assert "type for example 'hearth report last --html report.html'" in capsys.readouterr().err
+
+
 def test_options_come_back_from_their_words() -> None:
     from hearth.cli.options import read_line, read_planning_words
 

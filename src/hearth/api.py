@@ -25,9 +25,10 @@ from hearth.machine.applications import Application, read_applications
 from hearth.machine.placement import Placement
 from hearth.machine.plan import Plan, PlanRequest
 from hearth.machine.topology import Topology
-from hearth.record.store import LAST, Record, find_record
+from hearth.record.store import LAST, Record
 from hearth.spark.submit_args import SubmitOptions
 from hearth.studies.compare.result import Compared
+from hearth.studies.listing import find_run
 
 _USER_ERROR, _AN_ARM_FAILED = 2, 1
 Binding = Literal["none", "node", "package"]
@@ -127,7 +128,7 @@ class Run:
 
 def load_run(name: str = LAST) -> Run:
     """Return a run on record: by its id, the beginning or end of that, or `last`."""
-    return Run(find_record(paths.state_home(), name))
+    return Run(find_run(paths.state_home(), name))
 
 
 @dataclass(frozen=True)

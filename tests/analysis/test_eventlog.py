@@ -10,10 +10,11 @@ from typing import Any
 import lz4.block
 import pytest
 import zstandard
+from made_record import make_record
 
 from hearth.analysis import eventlog as eventlog_module
 from hearth.analysis import logfile, taskrows
-from hearth.analysis.analysis import analyse_event_log
+from hearth.analysis.analysis import analyse, analyse_event_log
 from hearth.analysis.document import Phases
 from hearth.analysis.eventlog import read_event_log
 from hearth.analysis.failure import cause_of
@@ -21,6 +22,7 @@ from hearth.analysis.stages import StageTally, TaskSums
 from hearth.base.absent import Absent
 from hearth.base.codec import to_json
 from hearth.base.errors import UserError
+from hearth.base.processes import start_ticks
 from hearth.machine.paths import hearth_jar, spark_home
 from support import ROOT, Command, confs, driver_settings, says
 
@@ -453,3 +455,11 @@ def test_where_a_runs_time_went_adds_up_to_it(tmp_path: Path) -> None:
     assert analyse_event_log(log).phases == Phases(start=5, tasks=14, idle=1, stop=0)
     log.write_text("\n".join([lines[0], lines[-1]]) + "\n")
     assert isinstance(analyse_event_log(log).phases, Absent)
+
+
+def test_a_task_that_still_runs_is_no_time_without_a_task(tmp_path: Path) -> None:
+    record, at = tmp_path / "20261121-090000-app-4711", 1_795_252_947_000
+    make_record(record, owner={"pid": os.getpid(), "start_ticks": start_ticks(os.getpid())})
+    starts = f"{started(1, at + 2000)}\n{started(2, at + 3000)}\n"
+    (record / "eventlog" / "log").write_text(starts)
+    assert analyse(record).phases == Phases(start=2, tasks=7, idle=0, stop=0)

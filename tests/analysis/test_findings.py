@@ -165,7 +165,7 @@ def test_more_memory_is_no_advice_for_a_heap_with_room(known: str) -> None:
     assert not isinstance(totals, Absent)
     time = replace(totals.time, gc=totals.time.run // 2)
     for used_gb, roomy in ((2, True), (12, False)):
-        left = Gc("G1", 9, 1.0, None, 0.0, used_gb << 10)
+        left = Gc("G1", 9, 1.0, 0.0, used_gb << 10)
         how = {"heap_peak_bytes": used_gb << 30} if known == "heap_peak_bytes" else {"gc": left}
         executors = [
             replace(one, **{"heap_setting": "13g", "heap_peak_bytes": None, **how})
@@ -285,7 +285,8 @@ def test_a_run_that_leaves_half_the_machine_idle_is_told_to_share_it(tmp_path: P
 def run_of(start: float, tasks: float, idle: float, stop: float, **more: Any) -> list[Finding]:
     """Findings of a run that is known by where its time went."""
     analysis = analyse_event_log(ROOT / "fixtures/eventlogs/skew.jsonl")
-    record = replace(analysis.record, wall_s=start + tasks + idle + stop)
+    state = more.pop("state", "finished")
+    record = replace(analysis.record, wall_s=start + tasks + idle + stop, state=state)
     phases = Phases(start, tasks, idle, stop)
     return findings(replace(analysis, record=record, phases=phases, findings=[], **more))
 
@@ -295,8 +296,13 @@ def test_a_run_without_a_task_for_most_of_its_time_is_told_so_first_with_that_as
     assert first.id == "no-task" and first.seconds == 33.0
     assert first.sentence.startswith("No task ran for 33.0 s: 30.0 s before the first task")
     assert "before its first job" in first.next_step
+    one = analyse_event_log(ROOT / "fixtures/eventlogs/skew.jsonl").executors[0]
+    slots = [replace(one, cores=None, added_s=0.2), replace(one, cores=1, added_s=28.0)]
+    first, *_ = run_of(30.0, 16.0, 1.0, 2.0, executors=slots)
+    assert "after 28.0 s" in first.sentence, "a driver without slots is there at once"
     assert "between its jobs" in run_of(4.0, 16.0, 30.0, 2.0)[0].next_step
     assert "no-task" not in [one.id for one in run_of(2.0, 60.0, 0.0, 1.0)]
+    assert "no-task" not in [one.id for one in run_of(30.0, 16.0, 1.0, 2.0, state="running")]
 
 
 def test_slots_are_called_idle_only_beside_tasks() -> None:
@@ -369,7 +375,7 @@ def generated(draw: random.Random) -> Analysis:
         replace(
             one, heap_setting="16g", heap_peak_bytes=often((1 << 30, 15 << 30)), tasks=9,
             reason=often((None, "exit code 137")), removed_s=9.0, failed=1,
-            gc=Gc("ZGC", 9, 1.0, None, often((0.0, 50.0)), 100),
+            gc=Gc("ZGC", 9, 1.0, often((0.0, 50.0)), 100),
         )
         for one in analysis.executors
     ]  # fmt: skip

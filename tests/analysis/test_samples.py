@@ -149,9 +149,7 @@ def test_a_killed_run_with_most_probes_absent_tells_what_is_known(tmp_path: Path
     assert document["record"]["state"] == "killed"
     assert document["record"]["wall_s"] == 9.0
     (executor,) = document["executors"]
-    gc = executor["gc"]
-    assert gc["collector"] == "G1" and gc["pauses"] == 10
-    assert gc["share"] == pytest.approx(gc["pause_ms"] / 1000 / (9.5 - 0.1), abs=1e-5)
+    assert executor["gc"]["collector"] == "G1" and executor["gc"]["pauses"] == 10
     assert (executor["id"], executor["nodes"], executor["removed_s"]) == ("0", ["8"], 9.5)
     assert executor["use"]["cpu_s"] == 9.0
     assert executor["local_share"] == {"absent": "no NUMA in this kernel"}

@@ -45,7 +45,7 @@ def analysis(
     return replace(
         _WHOLE,
         executors=executors,
-        totals=replace(totals, time=replace(totals.time, run=2000, gc=500)),
+        totals=replace(totals, time=replace(totals.time, duration=2000, gc=500)),
         counters=counters,
         record=replace(_WHOLE.record, wall_s=8.0),
         timeline=replace(_WHOLE.timeline, bandwidth=bandwidth),

@@ -94,11 +94,13 @@ def test_runs_beside_other_programs_are_warned_of_and_quiet_ones_are_not() -> No
         "more than 10% of the machine's CPUs during 5 of 10 runs (40% in one of them)"
         in (warning["sentence"])
     )
+    hedge = "; other programs used the CPUs meanwhile: compare again."
+    assert said["verdict"]["sentence"].endswith(f", five pairs){hedge}")
     for others in (0.02, {"absent": "the machine was not sampled"}):
         bound = runs("bound", _NATIVE, other_load=others)
-        assert "other-load" not in [
-            w["kind"] for w in compared(head("native", "bound"), [*quiet, *bound])["warnings"]
-        ]
+        said = compared(head("native", "bound"), [*quiet, *bound])
+        assert "other-load" not in [w["kind"] for w in said["warnings"]]
+        assert "other programs" not in said["verdict"]["sentence"]
 
 
 def _using(arm: str, seconds: list[float], cpu: list[float]) -> list[dict[str, Any]]:

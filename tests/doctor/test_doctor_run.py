@@ -99,7 +99,7 @@ def test_advice_about_what_the_run_had_none_of_comes_last_and_does_not_count(
     assert [one.name for one in found.telling] == ["adaptive-execution"]
     blocks = doctor_blocks(found, everything=False)
     shown = " ".join("\n".join(show_blocks(blocks, Screen(200))).split())
-    assert ": 1 of advice, 1 that do not affect it; " in shown
+    assert ": 1 piece of advice, 1 without effect on it; " in shown
     assert "changed since: smt: on then, off now" in shown
     assert "in this run: 3 queries" in shown
     assert f"overlay: does not affect this run: {NOTHING.text}" in shown

@@ -94,7 +94,7 @@ def document(tasks: int = 400, arm: str | None = None, seed: int = 1) -> dict[st
                 "severity": "error",
                 "sentence": "Executor 1 has 39 % of its memory on another node.",
                 "evidence": ["/executors/1/local_share"],
-                "next_step": "Bind its memory: hearth submit.",
+                "next_step": f"Bind its memory: hearth submit{' --bind node' * 30}.",
             }
         ],
     }
@@ -114,14 +114,14 @@ def _executor(name: str, node: str, cpus: str, local: float) -> dict[str, Any]:
         "role": "executor",
         **known,
         **dict.fromkeys((*unknown, "reason")),
-        "gc": {**_GC, "share": 0.08},
+        "gc": _GC,
         "local_share": local,
         "use": _USE,
     }
 
 
 _GC: dict[str, Any] = {
-    "collector": "G1", "pauses": 0, "pause_ms": 0.0, "allocation_stall_ms": 0.0,
+    "collector": "G1", "pauses": 20, "pause_ms": 4800.0, "allocation_stall_ms": 0.0,
     "heap_after_max_mb": None,
 }  # fmt: skip
 _USE: dict[str, Any] = {

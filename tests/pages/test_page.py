@@ -14,7 +14,7 @@ import constructed
 import pytest
 
 from doctor.cases import CASES
-from hearth.analysis.document import Analysis
+from hearth.analysis.document import Analysis, EngineUse
 from hearth.base.absent import Absent
 from hearth.base.codec import typed
 from hearth.doctor.examine import NotChecked, Sound, examine
@@ -22,6 +22,8 @@ from hearth.doctor.rules import RULES
 from hearth.report.html.axis import axis
 from hearth.report.html.page import page
 from hearth.report.html.run import WORDS
+from hearth.report.terminal.profile import show_profile
+from hearth.report.terminal.screen import Screen
 from hearth.studies.bench.result import BenchResult
 from hearth.studies.characterise.result import Characterised
 from hearth.studies.colocate.result import Colocated, Predicted
@@ -35,6 +37,16 @@ _NAMELESS = """[...document.querySelectorAll('[role=img],[role=region],figure[ta
     .filter(e => !e.getAttribute('aria-label')).length"""
 _LOST = """[...document.querySelectorAll('a[href^="#"]')].map(a => a.getAttribute('href').slice(1))
     .filter(id => !document.getElementById(id))"""
+#: Options of commands that do not stand in one line.
+_TORN = r"""(() => {
+  const texts = document.createTreeWalker(document.querySelector("main"), NodeFilter.SHOW_TEXT);
+  const torn = [], range = document.createRange();
+  while (texts.nextNode()) for (const { 0: option, index } of texts.currentNode.data.matchAll(/--[a-z-]+/g)) {
+    range.setStart(texts.currentNode, index), range.setEnd(texts.currentNode, index + option.length);
+    if (new Set([...range.getClientRects()].map(box => box.top)).size > 1) torn.push(option);
+  }
+  return torn;
+})()"""  # noqa: E501
 _TWICE = "(i => i.length - new Set(i).size)([...document.querySelectorAll('[id]')].map(e => e.id))"
 _LAPTOP = {"width": 1280, "height": 800}
 _PHONE = {"width": 390, "height": 844}
@@ -77,7 +89,8 @@ def assert_sound(shown: Any, complaints: list[str]) -> None:
     assert complaints == []
     width = shown.viewport_size["width"]
     assert shown.evaluate("document.documentElement.scrollWidth") <= width
-    assert [shown.evaluate(fault) for fault in (_SMALL, _NAMELESS, _LOST, _TWICE)] == [0, 0, [], 0]
+    faults = (_SMALL, _NAMELESS, _LOST, _TORN, _TWICE)
+    assert [shown.evaluate(fault) for fault in faults] == [0, 0, [], [], 0]
 
 
 def _only_file(url: str, complaints: list[str]) -> None:
@@ -133,7 +146,9 @@ def test_the_time_axis_stands_above_the_machine_and_takes_a_wide_screen(
 ) -> None:
     html = page([constructed.analysis()])
     shown, _ = opened(browser, tmp_path / "r.html", html, viewport={"width": 1900, "height": 900})
-    chart, machine = (shown.locator(f"#{name}0").bounding_box() for name in ("time", "machine"))
+    places = ("#time0 .chart", "#machine0")
+    chart, machine = (shown.locator(place).bounding_box() for place in places)
+    assert shown.locator("#time0 h2").bounding_box()["x"] == machine["x"], "as the other headings"
     assert chart["y"] + chart["height"] <= machine["y"]
     assert chart["width"] > 1.4 * machine["width"] and chart["x"] >= 0
     assert shown.evaluate("document.documentElement.scrollWidth") <= 1900
@@ -149,6 +164,13 @@ def test_evidence_is_named_as_it_is_seen_and_words_are_explained() -> None:
     for word, meaning in WORDS:
         assert f"<dt>{word}</dt>" in html
         assert f"- **{word}**: {meaning}." in glossary, "the same as in the documentation"
+
+
+def test_garbage_collection_has_one_share_on_a_page_and_in_the_terminal_and_pauses_are_seconds():
+    run = constructed.analysis()
+    html, lines = page([run, run]), "\n".join(show_profile(run, Screen()))
+    assert html.count("9.5%") == 4, "16.0 of 168.4 s: side by side, and in each run's own part"
+    assert "4.80 s" in html and "garbage collection 10%" in lines and "4.8 s" in lines
 
 
 #: The titles of lanes that are wider than their place: each ends in the air.
@@ -193,8 +215,9 @@ def test_on_a_phone_no_number_of_a_scale_lies_on_another_and_no_name_is_cut_off(
     questions = typed(json.loads(example.read_text()), Characterised)
     runs = [constructed.analysis(arm="unbound"), constructed.analysis(arm="bound", seed=2)]
     html = page(runs, constructed.comparison(), questions)
-    shown, _ = opened(browser, tmp_path / "r.html", html, viewport=_PHONE)
+    shown, complaints = opened(browser, tmp_path / "r.html", html, viewport=_PHONE)
     assert shown.evaluate(_CROWDED) == []
+    assert_sound(shown, complaints)
 
 
 def test_a_process_id_is_written_as_an_id() -> None:
@@ -221,14 +244,6 @@ def _luminance(colour: str) -> float:
     channels = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
     linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
-
-
-def test_every_picture_has_a_name_and_every_link_a_target(browser: Any, tmp_path: Path) -> None:
-    runs = [constructed.analysis(arm="unbound"), constructed.analysis(arm="bound", seed=2)]
-    html = page(runs, constructed.comparison())
-    shown, complaints = opened(browser, tmp_path / "r.html", html)
-    assert shown.evaluate("document.querySelectorAll('[role=img]').length") >= 8
-    assert_sound(shown, complaints)
 
 
 def test_all_lanes_are_moved_and_zoomed_by_keyboard(browser: Any, tmp_path: Path) -> None:
@@ -388,7 +403,7 @@ def test_a_processor_that_the_kernel_does_not_name_is_absent_with_the_reason() -
 def test_the_first_screen_says_where_the_time_went_and_what_is_to_gain() -> None:
     run = constructed.document()
     run["phases"] = {"start": 30.0, "tasks": 20.0, "idle": 8.0, "stop": 2.0}
-    went = "Finished after 60.0 s: start 30.0 s, tasks 20.0 s, no task ran for 8.0 s, stop 2.0 s."
+    went = "Finished after 60.0 s: start 30.0 s, tasks 20.0 s, between tasks 8.0 s, stop 2.0 s."
     unknown = f"{went} 1 finding; how much there is to gain is not known."
     assert unknown in page([typed(run, Analysis)])
     run["findings"].append({**run["findings"][0], "seconds": 15.0})
@@ -397,6 +412,9 @@ def test_the_first_screen_says_where_the_time_went_and_what_is_to_gain() -> None
     run["findings"], run["phases"] = [], {"start": 5.0, "tasks": 53.0, "idle": 0.0, "stop": 2.0}
     calm = "start 5.0 s, tasks 53.0 s, stop 2.0 s. Nothing exceeded the thresholds."
     assert calm in page([typed(run, Analysis)])
+    run["record"] |= {"state": "running"}
+    so_far = "Running after 60.0 s: start 5.0 s, tasks 53.0 s, since the last task on record 2.0 s."
+    assert so_far in page([typed(run, Analysis)]), "its end is still to come"
 
 
 def test_a_run_in_one_jvm_has_no_executors_and_its_page_says_so() -> None:
@@ -520,7 +538,7 @@ def test_threads_of_a_bound_and_an_unbound_run_share_their_axes_and_have_their_m
     # Four task threads of two executors in 60 s; what the garbage collector's do is not drawn.
     assert figure.get_attribute("data-drawn") == str(2 * 2 * 4 * 60)
     words = shown.locator("#side").inner_text()
-    assert "shop <window> & co on unbound: 1,014 moves between nodes" in words
+    assert words.count("1,014") == 2 and "co on unbound: 1,014 moves between nodes" in words
     assert "shop <window> & co on bound: 0 moves between nodes" in words
     assert shown.locator("#side .legend li").all_inner_texts() == ["executor 0", "executor 1"]
     shown.locator("#side details summary").first.click()
@@ -573,11 +591,33 @@ def test_a_flame_graph_that_was_asked_for_in_vain_says_why() -> None:
 
 def test_two_runs_show_by_stage_where_the_seconds_went(browser: Any, tmp_path: Path) -> None:
     slow, fast = constructed.document(arm="unbound"), constructed.document(arm="bound")
-    slow["stages"][2]["time"]["run"] += 12_000
+    slow["stages"][2]["time"]["duration"] += 12_000
     html = page([typed(run, Analysis) for run in (slow, fast)])
     shown, _ = opened(browser, tmp_path / "r.html", html)
     rows = shown.locator("#side .differences .row").all_inner_texts()
     assert re.sub(r"\s+", " ", rows[0]) == "map at Shop.scala:2 -12.00 s"
+    slow["phases"] = {"start": 30.0, "tasks": 16.0, "idle": 8.0, "stop": 6.0}
+    fast["phases"] = {"start": 6.0, "tasks": 20.0, "idle": 8.5, "stop": 1.5}
+    html = page([typed(run, Analysis) for run in (slow, fast)])
+    shown, _ = opened(browser, tmp_path / "r.html", html)
+    whole, stages = shown.locator("#side figure:has(.differences)").all()
+    parts = [re.sub(r"\s+", " ", row) for row in whole.locator(".row").all_inner_texts()]
+    assert parts == ["start -24.00 s", "tasks +4.00 s", "between tasks +0.50 s", "stop -4.50 s"]
+    assert "the difference of these two runs, -24.00 s." in whole.inner_text()
+    wide = [of.locator(".delta").first.bounding_box()["width"] for of in (whole, stages)]
+    assert wide[0] == pytest.approx(2 * wide[1], abs=1), "24 s and 12 s, on one scale"
+
+
+def test_what_a_native_engine_did_is_a_sentence_and_none_is_advised_beside_one() -> None:
+    run, scan = constructed.document(), {"depth": 0, "name": "Scan parquet", "length": 1}
+    run["record"]["spark_version"] = "4.1.1"
+    query = {"id": 3, "description": None, "submitted_s": 1.0, "completed_s": 2.0}
+    run["sql"] = [{**query, "plan": [{**scan, "metrics": {}}]}]
+    run["stages"] = [{**stage, "sql": 3} for stage in run["stages"]]
+    alone = typed(run, Analysis)
+    assert "<p>100% of the tasks&#39; time was SQL over Parquet; " in page([alone])
+    html = page([alone, replace(alone, engine=EngineUse("comet", 12, 15, {}))])
+    assert "<p>Comet ran 12 of 15 SQL operators.</p>" in html and "over Parquet" not in html
 
 
 def test_that_every_probe_ran_is_said_only_where_each_did() -> None:

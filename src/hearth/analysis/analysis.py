@@ -352,6 +352,8 @@ def _phases(evidence: Evidence) -> Measured[Phases]:
     start = min(max(evidence.seconds(log.first_task_ms), 0.0), whole)
     end = min(max(evidence.seconds(log.last_task_ms), start), whole)
     tasks = min(tasks, end - start)
+    if log.running and evidence.record is not None and evidence.record.running:
+        tasks, end = tasks + whole - end, whole
     parts = (start, tasks, end - start - tasks, whole - end)
     return Phases(*(round(part, 3) for part in parts))
 

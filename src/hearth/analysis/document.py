@@ -94,6 +94,11 @@ class Times:
     #: run less gc, shuffle_read_wait and shuffle_write, of each task, never below zero
     compute: Count
 
+    @property
+    def gc_share(self) -> float | None:
+        """The share of the tasks' time in garbage collection; None without tasks."""
+        return self.gc / self.duration if self.duration else None
+
 
 @dataclass(frozen=True)
 class Spill:
@@ -121,7 +126,6 @@ class Gc:
     collector: str | None
     pauses: Count
     pause_ms: float
-    share: float | None  #: pauses over the time that the process was seen
     allocation_stall_ms: float  #: ZGC: threads that waited for memory
     heap_after_max_mb: int | None
 

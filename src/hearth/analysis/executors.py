@@ -3,7 +3,6 @@
 from hearth.analysis.document import Executor, Gc, Use
 from hearth.analysis.eventlog import EventLog, LoggedExecutor
 from hearth.analysis.evidence import Evidence, Process
-from hearth.analysis.gclog import GcLog
 from hearth.base.absent import Absent, Measured
 from hearth.base.ids import parse_ids
 
@@ -69,17 +68,10 @@ def _gc(evidence: Evidence, process: Process | None, name: str) -> Measured[Gc]:
     log = logs.get(process.pid) if process else None
     if process is None or log is None:
         return Absent(f"there is no GC log of executor {name}")
-    # Not to the log's last line: a JVM that does not collect for long logs nothing.
-    gone_s = evidence.span_s if process.gone_s is None else process.gone_s
-    return _gc_sums(log, gone_s - (process.seen_s or 0.0))
-
-
-def _gc_sums(log: GcLog, life_s: float) -> Gc:
     return Gc(
         collector=log.collector,
         pauses=log.pauses,
         pause_ms=round(log.pause_ms, 3),
-        share=round(log.pause_ms / 1000 / life_s, 5) if life_s > 0 else None,
         allocation_stall_ms=round(log.allocation_stall_ms, 3),
         heap_after_max_mb=log.heap_after_max_mb,
     )

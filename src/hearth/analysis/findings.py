@@ -167,13 +167,13 @@ def _where_logged(analysis: Analysis) -> str:
 
 def _gc(analysis: Analysis) -> Iterator[Found]:
     totals = _totals(analysis)
-    share = totals.time.gc / totals.time.run if totals and totals.time.run else 0
+    share = (totals and totals.time.gc_share) or 0
     if share > GC_SHARE:
         yield Found(
             "gc-share", "warning",
-            f"Tasks were stopped for garbage collection for {share:.0%} of their run time"
+            f"Tasks were stopped for garbage collection for {share:.0%} of their time"
             f" (over {GC_SHARE:.0%}).",
-            ["/totals/time/gc", "/totals/time/run", "/timeline/gc"],
+            ["/totals/time/gc", "/totals/time/duration", "/timeline/gc"],
             _less_gc(analysis),
             _gain(analysis, totals.time.gc if totals else 0),
         )  # fmt: skip
@@ -363,12 +363,13 @@ def _idle(analysis: Analysis) -> Iterator[Found]:
 def _no_task(analysis: Analysis) -> Iterator[Found]:
     """Yield the time without a task, with what its largest part is."""
     phases = analysis.phases
-    if isinstance(phases, Absent) or phases.without_task < LEAST_WITHOUT_TASK_S:
+    if isinstance(phases, Absent) or analysis.record.state == "running":  # it is not over
         return
-    if phases.without_task <= WITHOUT_TASK_SHARE * analysis.record.wall_s:
+    least = max(LEAST_WITHOUT_TASK_S, WITHOUT_TASK_SHARE * analysis.record.wall_s)
+    if phases.without_task < least:
         return
     largest = max(("start", "idle", "stop"), key=lambda part: float(getattr(phases, part)))
-    known = [one.added_s for one in analysis.executors if one.added_s is not None]
+    known = [e.added_s for e in analysis.executors if e.cores and e.added_s is not None]
     ready_s = min(max(min(known, default=0.0), 0.0), phases.start)
     ready = f" (task slots were there after {ready_s:.1f} s)" if known else ""
     yield Found(
@@ -378,7 +379,7 @@ def _no_task(analysis: Analysis) -> Iterator[Found]:
         ["/phases"],
         (_WITHOUT_TASK["ready" if largest == "start" and 2 * ready_s > phases.start
                        else largest],),
-        round(phases.without_task, 2),
+        round(phases.without_task, 1),
     )  # fmt: skip
 
 

@@ -4,7 +4,7 @@ from argparse import ArgumentParser
 from collections.abc import Iterable, Iterator
 
 from hearth.base.errors import nearest
-from hearth.cli.commands import GROUPS, load
+from hearth.cli.commands import GROUPS, load, split_command
 
 #: Options that are gone, or that users guess, and what to type instead.
 REPLACED = {
@@ -48,6 +48,13 @@ def _options(parser: ArgumentParser, name: str) -> Iterator[tuple[str, str]]:
         if isinstance(action.choices, dict):
             for below, its in action.choices.items():
                 yield from _options(its, f"{name} {below}")
+
+
+def example(prog: str, option: str = "") -> str | None:
+    """Return the first example in the help of a command, or of an action, that has the option."""
+    lines = (load(split_command(prog.split()[1:])[0]).__doc__ or "").splitlines()
+    shown = (line.strip() for line in lines if not option or f" {option} " in line)
+    return next((line for line in shown if line.startswith(f"{prog} ")), None)
 
 
 def elsewhere(word: str, nearest_own: str | None) -> str | None:

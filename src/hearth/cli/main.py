@@ -7,6 +7,7 @@ when needed, so that starting is quick.
 import contextlib
 import errno
 import os
+import re
 import signal
 import sys
 from argparse import ArgumentParser, RawDescriptionHelpFormatter
@@ -20,7 +21,7 @@ from hearth.base.java import own_directory
 from hearth.base.terminal import beneath, escaping_output, one_line
 from hearth.cli.answer import Answer, tell
 from hearth.cli.commands import GROUPS, command_names, load, split_command, summary
-from hearth.cli.hints import elsewhere, options_of
+from hearth.cli.hints import elsewhere, example, options_of
 
 _USAGE_ERROR = 2
 _INTERNAL = 70
@@ -45,6 +46,7 @@ _MEANT = {
     **dict.fromkeys(("fleet", "lab fleet"), "plan --machine FILE"),
     "uninstall": "install --undo",
 }
+_REQUIRED = "the following arguments are required"
 _NO_DIRECTORY = "the current directory has been deleted: change to another one (cd)"
 
 
@@ -53,12 +55,14 @@ class Parser(ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         hint = self._hint(message) or f"see '{self.prog} --help'"
+        message = re.sub(f"^{_REQUIRED}: (.*)", r"\1 is missing", message)
         raise UserError(f"{message}: {hint}")
 
     def _hint(self, message: str) -> str | None:
         """Suggest what may be meant if argparse's message is about an option or a value."""
-        import re
-
+        missing = re.match(rf"{_REQUIRED}|argument (--[^\s/]+): expected", message)
+        if missing and (shown := example(self.prog, missing[1] or "")):
+            return f"type for example '{shown}'"
         known = self._option_string_actions
         if option := re.match(r"unrecognized arguments: (--[^\s=]+)", message):
             return elsewhere(option[1], nearest(option[1], known))

@@ -7,6 +7,7 @@ when it has ended (`end.json`), and what the driver writes (`run.json` and more)
 import contextlib
 import json
 import os
+import shlex
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -129,6 +130,12 @@ class Application:
             return self.ended.state
         state = str(self.record["state"])
         return "gone" if state in ("running", "starting") and not self.alive else state
+
+    @property
+    def profiled_by(self) -> str:
+        """The command that profiles it."""
+        words = shlex.join(self.submitted.application) if self.submitted else "APPLICATION"
+        return f"hearth profile {words}"
 
     @property
     def document(self) -> dict[str, Any]:

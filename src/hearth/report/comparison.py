@@ -9,7 +9,8 @@ from hearth.studies.compare.result import Compared, ComparedArm, PairedRatio
 from hearth.studies.compare.verdict import COUNTS
 from hearth.studies.engine.statistics import EQUAL_WITHIN, uses_ranks
 
-_HEAD = ["arm", "runs", "median s", "min-max", "ratio", "interval", "GC share", "remote", ""]
+_HEAD = ["arm", "runs", "median s", "min-max", "ratio", "interval", "median GC share",
+         "median remote", ""]  # fmt: skip
 _CPU_HEAD = ["CPU seconds", "median", "user", "system", "ratio", "interval"]
 _COUNT_HEAD = ["counted", "arm", "median", "ratio", "interval"]
 

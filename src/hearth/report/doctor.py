@@ -65,11 +65,12 @@ def _headline(examined: Examined) -> str:
         where = f"{examined.run.id} ({examined.run.application}) on {where}"
     less = len(examined.findings) - len(examined.telling)
     notes = sum(one.severity == "note" for one in examined.telling)
+    advice = len(examined.telling) - harm - notes
     counts = {
         counted(harm, "finding") + " of harm": harm,
-        f"{len(examined.telling) - harm - notes} of advice": len(examined.telling) - harm - notes,
+        counted(advice, "piece") + " of advice": advice,
         counted(notes, "note"): notes,
-        f"{less} that do not affect it": less,
+        f"{less} without effect on it": less,
         f"{len(examined.silenced)} silenced": len(examined.silenced),
     }
     said = ", ".join(text for text, number in counts.items() if number) or "nothing to change"
@@ -89,7 +90,8 @@ def _details(one: CheckFinding) -> Iterator[str]:
     if one.in_run:
         yield f"in this run: {one.in_run.text}"
     yield f"better: {one.better} [{one.source}]"
-    yield f"worth: {'unknown: ' if one.worth.kind == 'unknown' else ''}{one.worth.text}"
+    if one.worth.kind != "unknown":
+        yield f"worth: {one.worth.text}"
     yield f"to do: {one.how}{'; needs a reboot' if one.reboot else ''}"
     if one.command is not None and one.command not in one.how:
         yield f"which does: {one.command}"

@@ -7,7 +7,7 @@ from pathlib import Path
 from hearth.base.codec import raw_lines, read_typed
 from hearth.base.errors import UserError
 from hearth.machine.applications import Application, read_applications
-from hearth.record.store import LAST, find_record, list_records, record_ids, the_only
+from hearth.record.store import LAST, Record, find_record, list_records, record_ids, the_only
 from hearth.studies.engine.store import KINDS, STUDY, TRIALS, ListedHead, StudyKind
 
 _REMEDY = "delete its directory to remove it from the list"
@@ -32,15 +32,24 @@ def find_run_or_study(state_home: Path, name: str) -> tuple[StudyKind | None, Pa
     """Return the run or the study that a name stands for; no kind for a run.
 
     A name is an id, the beginning of one, its last four letters, or `last` for the latest run.
-    Raises UserError for one that stands for nothing, or for several.
+    Raises UserError for one that stands for nothing, or for several, or for a run without a record.
     """
     kinds = {p.name: k for k in KINDS for p in k.kept(state_home)}
     ids = [] if name == LAST else [*record_ids(state_home), *kinds]
     number = the_only(name, "runs and studies", ids)
     kind = None if number is None else kinds.get(number)
     if number is None or kind is None:
-        return None, find_record(state_home, name).directory
+        return None, find_run(state_home, name).directory
     return kind, kind.home(state_home) / number
+
+
+def find_run(state_home: Path, name: str) -> Record:
+    """Return the record of the run that a name stands for, as `find_run_or_study` takes names."""
+    light = find_light(state_home, name)
+    if light is not None:
+        remedy = f"run '{light.profiled_by}', or name one that was ('hearth runs')"
+        raise UserError(f"'{light.id}' was not profiled: {remedy}")
+    return find_record(state_home, name)
 
 
 def find_light(state_home: Path, name: str) -> Application | None:

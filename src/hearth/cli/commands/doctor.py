@@ -43,11 +43,12 @@ from hearth.machine import paths
 from hearth.machine.described import machine_source
 from hearth.machine.plan import KINDS, PlanRequest
 from hearth.machine.switch import Change, Switch, Switched
-from hearth.record.store import Record, find_record
+from hearth.record.store import Record
 from hearth.report.doctor import doctor_blocks, list_checks
 from hearth.report.terminal.blocks import show_blocks
 from hearth.report.terminal.screen import Screen
 from hearth.studies.engine.store import COMPARE
+from hearth.studies.listing import find_run
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -115,7 +116,7 @@ def run(options: Namespace) -> int:
         return _reported(f"{options.unsilence} is no longer silenced")
     if options.undo:
         return _undo(Switch.of(paths.state_home()), options.undo)
-    record = find_record(paths.state_home(), options.run) if options.run else None
+    record = find_run(paths.state_home(), options.run) if options.run else None
     request = PlanRequest(machine=options.machine, workload=options.workload or _planned(record))
     with read_machine(options.machine, request, options.debug) as machine:
         if options.fix:

@@ -11,10 +11,8 @@ examples:
   hearth report 20261121-101500-shop-1a2b --json
 """
 
-import shlex
 from argparse import ArgumentParser, Namespace
 
-from hearth.base.errors import UserError
 from hearth.cli.answer import print_document
 from hearth.cli.options import EXPLAIN_HELP, add_html_option, group, json_help, write_html
 from hearth.machine import paths
@@ -42,13 +40,13 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(options: Namespace) -> int:
     """Read the runs, then show or write them."""
-    light = {name: find_light(paths.state_home(), name) for name in options.runs}
-    known = [one for one in light.values() if one is not None]
-    names = [name for name, one in light.items() if one is None]
-    if known and (options.html or (options.json and len(light) > 1)):
-        raise not_profiled(known[0], "there is nothing to put into the report")
-    for one in known:
-        print_light(one, options.json)
+    names = []
+    for name in options.runs:
+        light = find_light(paths.state_home(), name)
+        if light is None or options.html or (options.json and len(options.runs) > 1):
+            names.append(name)
+        else:
+            print_light(light, options.json)
     if not names:
         return 0
     sources = read_sources(names, paths.state_home())
@@ -67,13 +65,6 @@ def print_light(application: Application, as_json: bool) -> None:
         print_document(application.document)
     else:
         print("\n".join(show_light(application, Screen.of())))
-
-
-def not_profiled(application: Application, why: str) -> UserError:
-    """Return the error of a command that needs more than a light record."""
-    submitted = application.submitted
-    words = shlex.join(submitted.application) if submitted else "APPLICATION"
-    return UserError(f"'{application.id}' was not profiled: {why}: run 'hearth profile {words}'")
 
 
 def show(sources: Sources, *, explain: bool = False) -> None:

@@ -28,10 +28,10 @@ from hearth.analysis.export import export
 from hearth.base.codec import to_json
 from hearth.base.errors import UserError
 from hearth.cli.answer import print_document
-from hearth.cli.commands.report import not_profiled, print_light, show
+from hearth.cli.commands.report import print_light, show
 from hearth.machine import paths
 from hearth.machine.applications import Application, forget
-from hearth.record.store import LAST, Record, delete_record, list_records, read_record
+from hearth.record.store import Record, delete_record, list_records, read_record
 from hearth.report.terminal.profile import show_profile
 from hearth.report.terminal.runs import show_runs
 from hearth.report.terminal.screen import Screen
@@ -186,9 +186,6 @@ def _show_study(directory: Path, as_json: bool) -> int:
 
 
 def _export(run: str, form: str, folder: str | None) -> int:
-    light = find_light(paths.state_home(), run) if run != LAST else None
-    if light is not None:
-        raise not_profiled(light, "there is nothing of it to export")
     kind, directory = find_run_or_study(paths.state_home(), run)
     if kind is not None:
         raise UserError(f"'{run}' is a {kind.name}: only runs can be exported")

@@ -4,6 +4,7 @@ Jinja2 fills the templates beside this file; what it fills in is text unless a t
 otherwise. The page contains its style, its script and the charting library, and loads nothing.
 """
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from importlib import resources
@@ -33,7 +34,7 @@ def page(runs: Sequence[Analysis] = (), *documents: object) -> str:
     sections = [section for one in documents for section in _sections(blocks_of(one))]
     links = [(one.id, one.link) for one in sections if one.link]
     executors = executors_of(runs)
-    return str(
+    return _with_whole_options(
         _templates()
         .get_template("page.html")
         .render(
@@ -49,6 +50,15 @@ def page(runs: Sequence[Analysis] = (), *documents: object) -> str:
             threads=beside(runs, executors),
         )
     )
+
+
+#: A tag or an element without text of the page; or an option in its text.
+_OPTION = re.compile(r"<(script|style|title|option)\b.*?</\1>|<[^>]*>|\B(--[a-z][\w-]*)", re.S)
+
+
+def _with_whole_options(html: str) -> str:
+    """Let no line end within an option: a browser breaks one at its dashes."""
+    return _OPTION.sub(lambda at: f'<span class="whole">{at[2]}</span>' if at[2] else at[0], html)
 
 
 @dataclass

@@ -64,23 +64,15 @@ _SHOWN_IN = {
 }
 #: As docs/glossary.md has them.
 WORDS = (
-    (
-        "idle task slots",
-        "the share of the task slots' time, from the first task to the last, in which no task ran "
-        "in them",
-    ),
-    (
-        "local memory",
-        "the share of a process's own memory that lies on the nodes on which its threads ran: each "
-        "node's share of its CPU time times that node's share of its memory, added up. Files' "
-        "pages do not count",
-    ),
-    (
-        "GC share",
-        "the share of the tasks' run time in which their JVM collected garbage",
-    ),
+    ("idle task slots", "the share of the task slots' time, from the first task to the last, in "
+     "which no task ran in them"),
+    ("local memory", "the share of a process's own memory that lies on the nodes on which its "
+     "threads ran: each node's share of its CPU time times that node's share of its memory, added "
+     "up. Files' pages do not count"),
+    ("GC share", "the share of the tasks' time in which their JVM collected garbage; GC pauses are "
+     "of a whole process, also where it runs no task"),
     ("task slot", "room for one task at a time in an executor, usually one for each of its CPUs"),
-)
+)  # fmt: skip
 _SEVERITIES = {"error": "high", "warning": "", "note": "info"}
 _MOST_STAGES = 40
 _MOST_QUERIES = 50
@@ -111,6 +103,7 @@ def run_view(run: Analysis, number: int, executors: list[str]) -> View:
         "settings": [f"{name}={value}" for name, value in _telling(run)],
         "verdict": verdict(run),
         "facts": _facts(run),
+        "engine": (engine_words(run), bool(run.engine)),
         "words": WORDS,
         "findings": [_finding(finding) for finding in run.findings],
         "machine": _machine(run.machine, run.executors, executors),
@@ -182,7 +175,7 @@ def verdict(run: Analysis) -> str:
     record, findings = run.record, run.findings
     ended = f"{record.state.capitalize()} after {seconds(record.wall_s)}"
     if not isinstance(run.phases, Absent):
-        ended += f": {phase_words(run.phases)}"
+        ended += f": {phase_words(run.phases, record.state)}"
     if not findings:
         return f"{ended}. Nothing exceeded the thresholds."
     counted = f"{len(findings)} finding{'s' if len(findings) > 1 else ''}"
@@ -195,28 +188,14 @@ def verdict(run: Analysis) -> str:
 
 def _facts(run: Analysis) -> list[tuple[str, str]]:
     record, totals = run.record, run.totals
-    engine = engine_words(run)
     return [
-        *([("native engine", engine)] if engine else []),
         ("master", record.master or "-"),
         ("executors", _count_of(run.executors)),
         ("tasks", "-" if isinstance(totals, Absent) else f"{totals.tasks:,}"),
-        ("GC share of task time", share(gc_share(totals))),
-        ("idle task slots", share(idle(totals))),
+        ("GC share", share(part(totals, lambda of: of.time.gc_share))),
+        ("idle task slots", share(part(totals, lambda of: of.idle_slot_share))),
         ("local memory", share(mean_local(run.executors))),
     ]
-
-
-def gc_share(totals: Measured[Totals]) -> float | None:
-    """Return the share of the tasks' run time in garbage collection; None without run time."""
-    if isinstance(totals, Absent) or not totals.time.run:
-        return None
-    return totals.time.gc / totals.time.run
-
-
-def idle(totals: Measured[Totals]) -> float | None:
-    """Return the share of the slots' time without a task."""
-    return None if isinstance(totals, Absent) else totals.idle_slot_share
 
 
 def _count_of(executors: list[Executor]) -> str:
@@ -260,18 +239,12 @@ def _machine(
 ) -> View | Absent:
     if isinstance(machine, Absent):
         return machine
-    nodes = len(machine.nodes)
-    about = [
-        machine.architecture,
-        counted(machine.packages, "package"),
-        counted(nodes, "NUMA node"),
-    ]
+    about = [counted(machine.packages, "package"), counted(len(machine.nodes), "NUMA node")]
     return {
-        "words": ", ".join(words.removesuffix("s") if words[:2] == "1 " else words
-                           for words in about if words),
+        "words": ", ".join([*filter(None, [machine.architecture]), *about]),
         "nodes": [_node(node, executors, names) for node in machine.nodes],
         "settings": [[name, _setting(value)] for name, value in sorted(machine.settings.items())],
-    }  # fmt: skip
+    }
 
 
 def _setting(setting: Measured[Setting]) -> str:
@@ -297,14 +270,11 @@ def _node(node: Node, executors: list[Executor], names: list[str]) -> View:
         "caches": _drawn(node, dict(list(zip(cpus, colours, strict=True))[:_MOST_CPUS])),
         "hidden": max(0, len(cpus) - _MOST_CPUS),
         "executors": [
-            {
-                "name": executor_name(e.id),
-                "about": f"CPUs {e.cpus}",
-                "colour": names.index(e.id) % 8,
-            }
+            {"name": executor_name(e.id), "about": f"CPUs {e.cpus}",
+             "colour": names.index(e.id) % 8}
             for e in on_node
         ],
-    }
+    }  # fmt: skip
 
 
 #: A CPU, and the number of its colour.
@@ -342,7 +312,7 @@ def _executors(executors: list[Executor]) -> list[list[Cell]]:
             plain(e.cpus),
             ",".join(_ids(e.nodes)) or "-",
             e.tasks,
-            share(part(e.gc, lambda gc: gc.share)),
+            plain(part(e.gc, lambda gc: seconds(gc.pause_ms / 1000))),
             share(e.local_share),
             plain(part(e.use, lambda use: show_mb(use.rss_max_mb))),
             plain(e.reason),
@@ -398,9 +368,7 @@ def _stages(stages: Measured[list[Stage]], totals: Measured[Totals]) -> View | A
         "parts": [{"name": name, "parts": _parts(name, times, most)} for name, times in rows],
         "part_names": list(PARTS),
         "longest": seconds(most),
-        "cut": f"The {_MOST_STAGES} longest of {len(stages)} stages."
-        if len(stages) > len(shown)
-        else "",
+        "cut": f"The {_MOST_STAGES} longest of {len(stages)} stages." * (len(stages) > len(shown)),
         "head": _STAGE_HEAD,
         "rows": [_stage_row(stage) for stage in shown],
     }
@@ -420,15 +388,10 @@ def _parts(name: str, times: Times, most: float) -> list[View]:
     for number, (words, of) in enumerate(PARTS.items()):
         length = of(times) / 1000
         if length > 0:
-            parts.append(
-                {
-                    "start": start / most,
-                    "width": length / most,
-                    "colour": number,
-                    "thin": False,
-                    "words": f"{name}, {words}: {seconds(length)}",
-                }
-            )
+            parts.append({
+                "start": start / most, "width": length / most, "colour": number, "thin": False,
+                "words": f"{name}, {words}: {seconds(length)}",
+            })  # fmt: skip
         start += length
     return parts
 
@@ -473,8 +436,7 @@ def _queries(run: Analysis) -> View:
         row: list[Cell] = [
             query.id,
             plain(query.description),
-            seconds(end - query.submitted_s)
-            + (" (unfinished)" if query.completed_s is None else ""),
+            seconds(end - query.submitted_s) + " (unfinished)" * (query.completed_s is None),
             sum(stage.tasks for stage in of_query),
             seconds(sum(stage.time.run for stage in of_query) / 1000),
             show_bytes(sum(stage.spill.disk for stage in of_query)),
@@ -496,12 +458,8 @@ def _queries(run: Analysis) -> View:
 
 #: Of what an operator counted, what its line shows: rows and files as numbers, the rest in bytes.
 _NUMBERS = {"number of output rows": "rows", "number of files read": "files"}
-_SIZES = {
-    "size of files read": "read",
-    "data size": "in all",
-    "shuffle bytes written": "written",
-    "spill size": "spilled",
-}
+_SIZES = {"size of files read": "read", "data size": "in all", "shuffle bytes written": "written",
+          "spill size": "spilled"}  # fmt: skip
 
 
 def _plan_text(plan: list[PlanOperator]) -> str:

@@ -1,14 +1,15 @@
-"""Several runs beside each other: their totals, and where the difference went, by stage."""
+"""Several runs beside each other: their totals, and where the difference went."""
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any
 
 from hearth.analysis.document import Analysis
 from hearth.base.absent import Absent
-from hearth.report.blocks import Cell
-from hearth.report.html.run import gc_share, idle, label, mean_local
-from hearth.report.html.shown import share
+from hearth.report.blocks import Cell, View
+from hearth.report.html.run import label, mean_local
+from hearth.report.html.shown import part, share
+from hearth.report.html.threads import moves
+from hearth.report.terminal.profile import parts_of
 
 #: Stages shown of a difference: those that differ most.
 _MOST_STAGES = 20
@@ -20,56 +21,50 @@ def side_by_side(runs: Sequence[Analysis]) -> list[list[Cell]]:
         [
             label(run),
             float(run.record.wall_s),
-            share(gc_share(run.totals)),
-            share(idle(run.totals)),
+            share(part(run.totals, lambda totals: totals.time.gc_share)),
+            share(part(run.totals, lambda totals: totals.idle_slot_share)),
             share(mean_local(run.executors)),
-            "-" if isinstance(run.threads, Absent) else sum(run.threads.node_transitions.values()),
+            "-" if isinstance(run.threads, Absent) else moves(run.threads),
         ]
         for run in runs
     ]
 
 
-def differences(runs: Sequence[Analysis]) -> list[dict[str, Any]]:
-    """Return each run against the first, by stage: seconds of task time more or less."""
-    return [view for run in runs[1:] if (view := _difference(runs[0], run)) is not None]
+def differences(runs: Sequence[Analysis]) -> list[View]:
+    """Return each run against the first: seconds more or less, by part of the run and by stage."""
+    return [_difference(runs[0], run) for run in runs[1:]]
 
 
-def _difference(base: Analysis, run: Analysis) -> dict[str, Any] | None:
-    times, base_times = _by_stage(run), _by_stage(base)
-    changes = {
-        key: times.get(key, 0.0) - base_times.get(key, 0.0) for key in {**base_times, **times}
+def _difference(base: Analysis, run: Analysis) -> View:
+    parts, stages = (_changes(of(base), of(run)) for of in (_by_part, _by_stage))
+    shown = sorted(stages, key=lambda each: -abs(each[2]))[:_MOST_STAGES]
+    cut = f"; the {len(shown)} of {len(stages)} that differ most" * (len(stages) > len(shown))
+    whole = sum(change for _, _, change in parts)
+    figures = {
+        f"Wall time: the parts add up to the difference of these two runs, {whole:+.2f} s": parts,
+        "Task time of each stage, over all its tasks, of which several run at a time; stages are "
+        f"aligned by name and order{cut}": shown,
     }
-    if not changes or not times or not base_times:
-        return None
-    shown = sorted(changes, key=lambda key: -abs(changes[key]))[:_MOST_STAGES]
-    most = max(abs(changes[key]) for key in shown) or 1.0
-    rows = []
-    for key in shown:
-        before, change = base_times.get(key, 0.0), changes[key]
-        name = key[0] + (f" ({key[1] + 1})" if key[1] else "")
-        width = abs(change) / most / 2
-        rows.append(
-            {
-                "name": name,
-                "seconds": change,
-                "left": 0.5 - width if change < 0 else 0.5,
-                "width": width,
-                "shown": f"{change:+.2f} s",
-                "words": f"{name}: {before:.2f} s, then {before + change:.2f} s",
-            }
-        )
-    cut = (
-        f"; the {len(rows)} of {len(changes)} that differ most" if len(changes) > len(rows) else ""
-    )
-    return {"name": label(run), "base": label(base), "rows": rows, "cut": cut}
+    most = max((abs(change) for _, _, change in [*parts, *shown]), default=0) or 1
+    return {"name": label(run), "base": label(base), "most": most, "figures": figures}
 
 
-def _by_stage(run: Analysis) -> dict[tuple[str, int], float]:
+def _changes(base: dict[str, float], run: dict[str, float]) -> list[tuple[str, float, float]]:
+    """Return what it is, seconds before and the change; nothing where one of them is not known."""
+    names = {**base, **run} if base and run else {}
+    return [(name, base.get(name, 0.0), run.get(name, 0.0) - base.get(name, 0.0)) for name in names]
+
+
+def _by_part(run: Analysis) -> dict[str, float]:
+    return {} if isinstance(run.phases, Absent) else parts_of(run.phases, run.record.state)
+
+
+def _by_stage(run: Analysis) -> dict[str, float]:
     """Return seconds of task time by the stage's name and its place among those of that name."""
     numbers: Counter[str] = Counter()
     times = {}
     for stage in [] if isinstance(run.stages, Absent) else run.stages:
         name = stage.label or stage.name or f"stage {stage.id}"
-        times[name, numbers[name]] = stage.time.run / 1000
         numbers[name] += 1
+        times[name + f" ({numbers[name]})" * (numbers[name] > 1)] = stage.time.duration / 1000
     return times

@@ -60,7 +60,8 @@ class _Drawn:
         self.t = [columns.t[i] for i in drawn]
         self.cpu = [columns.cpu[i] for i in drawn]
         self.who = [pids.get(columns.pid[i], len(executors)) for i in drawn]
-        self.label, self.moves = label(run), _moves(threads, of_tasks=bool(tasks))
+        self.label, number = label(run), moves(threads)
+        self.moves = f"{number:,} move{'' if number == 1 else 's'} between nodes"
 
     def document(self, row: dict[int, int], executors: list[str]) -> View:
         """Return what the script draws; series: the moments and rows of each executor in turn."""
@@ -87,8 +88,7 @@ class _Drawn:
         ]
 
 
-def _moves(threads: ThreadTrace, *, of_tasks: bool) -> str:
-    """Return `1,204 moves between nodes`, of the threads that are drawn."""
-    counts = threads.node_transitions
-    moves = counts.get(_TASK, 0) if of_tasks else sum(counts.values())
-    return f"{moves:,} move{'' if moves == 1 else 's'} between nodes"
+def moves(threads: ThreadTrace) -> int:
+    """Return how often the threads that are drawn changed their node."""
+    counts, of_tasks = threads.node_transitions, any(one.kind == _TASK for one in threads.names)
+    return counts.get(_TASK, 0) if of_tasks else sum(counts.values())

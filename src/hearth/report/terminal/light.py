@@ -1,6 +1,5 @@
 """Show the light record of an application: what is known of a run that was not profiled."""
 
-import shlex
 from datetime import datetime
 
 from hearth.base.durations import show_moment, show_seconds
@@ -32,7 +31,7 @@ def show_light(application: Application, screen: Screen) -> list[str]:
     return [
         *lines,
         "This run was not profiled; where the time goes says:",
-        f"  {_again(application)}",
+        f"  {application.profiled_by}",
     ]
 
 
@@ -100,9 +99,3 @@ def _killed(application: Application) -> str:
     lost = work.get("killed_executors", [])
     parts += [f"{'executor' if len(lost) == 1 else 'executors'} {', '.join(lost)}"] if lost else []
     return "; ".join(parts)
-
-
-def _again(application: Application) -> str:
-    """Return the command that profiles it, on a line of its own: it may be long."""
-    submitted = application.submitted
-    return f"hearth profile {shlex.join(submitted.application) if submitted else 'APPLICATION'}"

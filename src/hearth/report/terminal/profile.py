@@ -63,14 +63,14 @@ def _head(analysis: Analysis, screen: Screen) -> list[str]:
     title = screen.title(f"{record.application}  {record.state}")
     lines = [f"{title}  {show_seconds(record.wall_s)}  {record.master}"]
     if not isinstance(analysis.phases, Absent):
-        lines.append(f"  {phase_words(analysis.phases)}")
+        lines.append(f"  {phase_words(analysis.phases, record.state)}")
     if isinstance(totals, Absent):
         return [*lines, f"  its tasks are unknown: {totals.reason}"]
     whole = totals.time.duration
     shares = {words: part(totals.time) / whole for words, part in PARTS.items() if whole}
     parts = [f"{words} {share:.0%}" for words, share in shares.items() if share >= 0.005]
     tasks = f"{counted(totals.tasks, 'task')} took {show_seconds(whole / 1000)}"
-    lines.append(screen.paragraph(f"{tasks}: {', '.join(parts)}", "  ", "    "))
+    lines.append(screen.paragraph(f"{tasks}: {', '.join(parts)}".removesuffix(": "), "  ", "    "))
     idle = totals.idle_slot_share
     if idle is not None:
         lines.append(f"  the {totals.slots} task slots were idle {idle:.0%} of the time")
@@ -78,22 +78,27 @@ def _head(analysis: Analysis, screen: Screen) -> list[str]:
     return [*lines, *([screen.paragraph(engine, "  ", "    ")] if engine else [])]
 
 
-def phase_words(phases: Phases) -> str:
+def phase_words(phases: Phases, state: str) -> str:
     """Return where the run's time went: `start 30.1 s, tasks 16.2 s, stop 2.0 s`."""
-    parts = {"start": phases.start, "tasks": phases.tasks, "no task ran for": phases.idle,
-             "stop": phases.stop}  # fmt: skip
-    shown = {words: show_seconds(part) for words, part in parts.items()}
-    return ", ".join(f"{words} {part}" for words, part in shown.items()
-                     if words != "no task ran for" or phases.idle >= _SHOWN_S)  # fmt: skip
+    parts = parts_of(phases, state).items()
+    return ", ".join(f"{words} {show_seconds(part)}" for words, part in parts if part >= _SHOWN_S)
+
+
+def parts_of(phases: Phases, state: str) -> dict[str, float]:
+    """Return the parts of a run, which add up to it, by what they are called."""
+    last = "since the last task on record" if state == "running" else "stop"
+    return {"start": phases.start, "tasks": phases.tasks, "between tasks": phases.idle,
+            last: phases.stop}  # fmt: skip
 
 
 def _executors(executors: list[Executor], screen: Screen) -> list[str]:
     if not executors:
         return []
-    head = ("executor", "CPUs", "tasks", "CPU time", "GC", "memory", "local", "waited for CPU")
+    head = ("executor", "CPUs", "tasks", "CPU time", "GC pauses", "memory", "local",
+            "waited for CPU")  # fmt: skip
     shown = sorted(executors, key=lambda executor: -executor.tasks)[:_EXECUTORS]
     rows = [_executor(executor) for executor in shown]
-    lines = table(screen, head, rows, right="tasks GC memory local")
+    lines = table(screen, head, rows, right="tasks memory local")
     return [*lines, *_more(len(executors) - len(shown), "executors")]
 
 
@@ -103,7 +108,7 @@ def _executor(executor: Executor) -> tuple[str, ...]:
         "-" if executor.cpus is None else brief_ids(executor.cpus, 16),
         str(executor.tasks),
         _shown(executor.use, lambda use: show_seconds(use.cpu_s)),
-        _shown(executor.gc, lambda gc: None if gc.share is None else f"{gc.share:.1%}"),
+        _shown(executor.gc, lambda gc: show_seconds(gc.pause_ms / 1000)),
         _shown(executor.use, lambda use: show_mb(use.rss_max_mb)),
         _shown(executor.local_share, lambda share: f"{share:.0%}"),
         _shown(executor.use, lambda use: show_seconds(use.run_delay_s)),

@@ -179,10 +179,15 @@ def compared(
     confidence: of all that is claimed together.
     """
     claims = _Claims.of(head, confidence)
+    other_load = _other_load(trials)
     arms = [
         replace(_arm(arm.name, arm.skipped, claims, trials), setting=arm.setting)
         for arm in head.arms
     ]
+    said = _verdict(arms, claims, trials, head.id)
+    if other_load:
+        hedge = "; other programs used the CPUs meanwhile: compare again."
+        said = replace(said, sentence=said.sentence.removesuffix(".") + hedge)
     return Compared(
         schema=SCHEMA,
         id=head.id,
@@ -193,9 +198,9 @@ def compared(
         confidence=confidence,
         confidence_each=claims.each,
         arms=arms,
-        verdict=_verdict(arms, claims, trials, head.id),
+        verdict=said,
         warnings=[
-            *_other_load(trials),
+            *other_load,
             *validity_warnings(_timed(trials), claims.baseline),
             *_other_plans(trials),
         ],

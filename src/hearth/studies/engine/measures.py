@@ -147,10 +147,8 @@ def bandwidth_share(analysis: Analysis) -> Measured[float]:
 
 def _gc_share(analysis: Analysis) -> Measured[float]:
     """Return the share of tasks' time that was spent in GC."""
-    totals = analysis.totals
-    if isinstance(totals, Absent) or not totals.time.run:
-        return _NO_EVENT_LOG
-    return totals.time.gc / totals.time.run
+    share = None if isinstance(analysis.totals, Absent) else analysis.totals.time.gc_share
+    return _NO_EVENT_LOG if share is None else share
 
 
 def _gc_s(analysis: Analysis) -> Measured[float]:

@@ -4,7 +4,7 @@ import java.lang.reflect.Method
 import java.util.concurrent.atomic.AtomicReference
 
 import scala.util.control.NonFatal
-import scala.xml.Node
+import scala.xml.{Node, Text}
 
 import jakarta.servlet.http.HttpServletRequest
 
@@ -67,8 +67,8 @@ object HearthTab {
 
   /** What the tables say may be anybody's: XML's nodes escape it. */
   private[numa] def content(tables: Vector[UiTable]): Seq[Node] = tables.flatMap { table =>
-    val rows = table.rows.map(row => <tr>{row.map(cell => <td>{cell}</td>)}</tr>)
-    <h4>{table.title}</h4> ++ <p>{table.note}</p> ++
+    val rows = table.rows.map(row => <tr>{row.map(cell => <td>{withWholeOptions(cell)}</td>)}</tr>)
+    <h4>{table.title}</h4> ++ <p>{withWholeOptions(table.note)}</p> ++
       (if (rows.isEmpty) Seq.empty
        else <div style="overflow-x: auto">
           <table class="table table-bordered table-sm table-striped" style="width: auto">
@@ -77,6 +77,12 @@ object HearthTab {
           </table>
         </div>)
   }
+
+  /** A browser breaks lines at the dashes of an option, but not in these words. */
+  private def withWholeOptions(text: String): Seq[Node] =
+    text.split("(?= )|(?<= )").toSeq.map { word =>
+      if (word.contains("--")) <span style="white-space: nowrap">{word}</span> else Text(word)
+    }
 
   private def frame: Method = classOf[UIUtils.type].getMethods
     .find(_.getName == "headerSparkPage")

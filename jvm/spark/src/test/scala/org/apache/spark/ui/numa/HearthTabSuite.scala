@@ -16,8 +16,10 @@ class HearthTabSuite extends AnyFunSuite {
     assert(Vector("h4", "p", "th", "td").map(name => (read \\ name).text) == Vector.fill(4)(evil))
   }
 
-  test("a table without rows is its title and its note") {
-    val shown = HearthTab.content(Vector(UiTable("Loans", "None.", Vector("CPUs"), Vector.empty)))
-    assert(NodeSeq.fromSeq(shown).mkString == "<h4>Loans</h4><p>None.</p>")
+  test("a table without rows is its title and its note, in which no line ends within an option") {
+    val note = "'hearth status --leases' shows."
+    val shown = HearthTab.content(Vector(UiTable("Loans", note, Vector("CPUs"), Vector.empty)))
+    val whole = "<span style=\"white-space: nowrap\">--leases'</span>"
+    assert(NodeSeq.fromSeq(shown).mkString == s"<h4>Loans</h4><p>'hearth status $whole shows.</p>")
   }
 }
