@@ -136,6 +136,11 @@ def confs(settings: Mapping[str, object]) -> list[str]:
     return [word for key, value in settings.items() for word in ("--conf", f"{key}={value}")]
 
 
+def as_text(page: str) -> str:
+    """A page without the marks that keep an option in one line."""
+    return re.sub(r'<span class="whole">(.*?)</span>', r"\1", page)
+
+
 def says(text: str, pattern: str) -> bool:
     """Whether a message has the parts of a pattern, in this order: `…` stands for any words.
 

@@ -47,7 +47,7 @@ from hearth.studies.tune.study import Tune, TuneSettings, read_tune
 from hearth.studies.tune.verdict import tuned, winner
 from hearth.workloads import cases, runner
 from planned_machines import a_machine, a_plan
-from support import Command, says, validate
+from support import Command, as_text, says, validate
 
 MACHINE = MachineSize(threads=32, cores=16, memory_gb=128)
 TOPOLOGY = {
@@ -347,7 +347,7 @@ def test_the_best_is_shown_as_words_to_copy(tmp_path: Path) -> None:
     )
     assert copied.endswith(" quick.py --date today"), "with all that was typed"
     assert f"    {copied}" in show_document(found, Screen(40)), "in one line, however narrow"
-    assert f"<code>{copied}</code>" in page([], found)
+    assert f"<code>{copied}</code>" in as_text(page([], found))
 
 
 def test_a_forecast_that_goes_on_beyond_the_figure_says_how_far(tmp_path: Path) -> None:

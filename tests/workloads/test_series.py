@@ -23,7 +23,7 @@ from hearth.workloads.logs import reason
 from hearth.workloads.masters import check_master, split_masters
 from hearth.workloads.runner import RunError
 from hearth.workloads.suites import SuiteEntry, named, suite
-from support import ROOT, Command, validate
+from support import ROOT, Command, as_text, validate
 
 MACHINE = {"name": "box", "kernel": "6.1", "cpus": "0-1", "memory_nodes": "0", "nodes": 1}
 
@@ -138,7 +138,7 @@ def test_a_series_is_listed_shown_and_deleted_by_its_id(hearth: Command, tmp_pat
     assert done.returncode == 0, done.stderr
     page = (tmp_path / "page.html").read_text()
     assert "alpha: seconds of each run" in page and "alpha under" not in page
-    assert "beta --maps 4 under local[2]: not available: not run" in page
+    assert "beta --maps 4 under local[2]: not available: not run" in as_text(page)
     assert hearth("runs", "delete", "--yes", number).stdout == f"{number}  bench\ndeleted 1\n"
     assert not kept.directory.exists()
 

@@ -173,7 +173,7 @@ def _tune(options: TuneCommand) -> int:
             raise UserError("--dry-run: cannot be combined with --resume: leave one of them out")
         _list(_space(options, line, settings)[0], tune_settings)
         return 0
-    if is_application(line.application[0]):
+    if line.application and is_application(line.application[0]):
         make_ready(line, settings, options.debug)
     tune = _begun(options, line, target, settings, tune_settings)
     progress = StudyProgress(at_most=True, quiet=Quiet(options.wait_quiet_s))

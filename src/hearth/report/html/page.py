@@ -52,13 +52,22 @@ def page(runs: Sequence[Analysis] = (), *documents: object) -> str:
     )
 
 
-#: A tag or an element without text of the page; or an option in its text.
-_OPTION = re.compile(r"<(script|style|title|option)\b.*?</\1>|<[^>]*>|\B(--[a-z][\w-]*)", re.S)
+#: The begin of an element without text of the page, a tag, or an option in its text.
+_OPTION = re.compile(r"<(script|style|title|option)\b|<[^<>]*>|\B(--[a-z][\w-]*)")
 
 
 def _with_whole_options(html: str) -> str:
     """Let no line end within an option: a browser breaks one at its dashes."""
-    return _OPTION.sub(lambda at: f'<span class="whole">{at[2]}</span>' if at[2] else at[0], html)
+    done, at = [], 0
+    while found := _OPTION.search(html, at):
+        end = found.end()
+        if found[1]:
+            end = html.find(f"</{found[1]}>", end)
+            end = len(html) if end < 0 else end
+        shown = f'<span class="whole">{found[2]}</span>' if found[2] else html[found.start() : end]
+        done += [html[at : found.start()], shown]
+        at = end
+    return "".join([*done, html[at:]])
 
 
 @dataclass
