@@ -4,7 +4,8 @@
     .venv/bin/python benchmarks/one_setting.py second-compiler
     .venv/bin/python benchmarks/one_setting.py young-generation --cases word-count:256m,grep:2g
 
-`each`: one arm for each setting that was argued for and that plans do not have; `--arms` chooses.
+`each`: one arm for each setting that was argued for and that plans do not have; `--settings`
+chooses. All arms have a flag of the user's, as one with flags starts without an archive.
 `second-compiler`: C2 is asked for at HotSpot's own counts of calls and loops (`usual`), at three
 times these (`planned`), and at ten times. `young-generation`: that of a parallel collector may take
 a third of the heap (`usual`), or 1 GB (`planned`). Each job runs by `hearth lab run`, with heap,
@@ -27,6 +28,10 @@ def flags(*words: str) -> Settings:
     return dict.fromkeys(OPTIONS, " ".join(f"-XX:{word}" for word in words))
 
 
+#: What the JVM does anyway.
+NO_CHANGE = flags("-UseTransparentHugePages")
+
+
 def second_compiler(times: int) -> Settings:
     """Return C2's counts, so many times HotSpot's own."""
     counts = {"Invocation": 5000, "MinInvocation": 600, "Compile": 15000, "BackEdge": 40000}
@@ -42,7 +47,7 @@ QUESTIONS: dict[str, dict[str, Settings]] = {
     },
     "young-generation": {"usual": flags("NewRatio=2"), "planned": flags("MaxNewSize=1g")},
     "each": {
-        "usual": {},
+        "usual": NO_CHANGE,
         "huge pages": flags("+UseTransparentHugePages"),
         "pre-touch": flags("+AlwaysPreTouch"),
         "first compiler only": flags("TieredStopAtLevel=1"),
@@ -80,7 +85,8 @@ def main() -> None:
     def run(turn: Turn) -> Row:
         name, _, size = turn.case.partition(":")
         bytes_ = parse_bytes(size, "--cases")
-        case = cases.Case(offer.job(name), {}, bytes_, options.seed, arms[turn.arm])
+        given = {**NO_CHANGE, **arms[turn.arm]}
+        case = cases.Case(offer.job(name), {}, bytes_, options.seed, given)
         cpu_s = children_cpu_s()
         row = cases.measured(offer, case, options.master)
         return {**row, "cpu_s": round(children_cpu_s() - cpu_s, 2)}
