@@ -39,8 +39,10 @@ from hearth.spark.submission import (
     Submission,
     check_application,
     check_local_dirs,
+    make_ready,
     prepare,
 )
+from hearth.spark.submit_args import SubmitLine
 from planned_machines import a_plan
 from support import ROOT, Command, a_jar, check_golden, program, require
 
@@ -535,12 +537,16 @@ def test_the_flags_of_the_drivers_archive_stand_before_the_users_own() -> None:
     assert wanted in made.command
 
 
-def prepared(words: list[str], occasion: Occasion) -> Submission:
-    """What `hearth submit` makes of these words before it runs anything."""
+def parsed(words: list[str]) -> SubmitLine:
     parser = ArgumentParser()
     submit.add_arguments(parser)
     parser.add_argument("--debug", action="store_true")
-    line = submit.parse(parser, words).line
+    return submit.parse(parser, words).line
+
+
+def prepared(words: list[str], occasion: Occasion) -> Submission:
+    """What `hearth submit` makes of these words before it runs anything."""
+    line = parsed(words)
     return prepare(line, read_settings(line), lambda _: None, occasion)
 
 
@@ -550,6 +556,7 @@ def test_an_application_is_not_held_up_by_archives_that_are_missing(
 ) -> None:
     """Its executors write none at their end, it says when they come; a measured run has them."""
     monkeypatch.setenv("HEARTH_STATE", str(tmp_path))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))  # nobody has been told here
     monkeypatch.setattr(cds, "is_missing", lambda *_: True)
     made = []
     monkeypatch.setattr(cds, "driver_flags", lambda *_, make, **__: ["-Xarchive"] if make else made)
@@ -561,6 +568,19 @@ def test_an_application_is_not_held_up_by_archives_that_are_missing(
         assert (without in ready.launch.command) is not measured
         assert (ready.afterwards is None) is measured
         assert any("when this application is over" in n for n in ready.launch.notes) != measured
+
+
+@pytest.mark.command
+def test_what_is_made_ready_for_measured_runs_holds_no_lease_beside_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hearth.spark.submission.offer", lambda _: pytest.fail("it takes a lease"))
+    made: list[bool] = []
+    monkeypatch.setattr(cds, "driver_flags", lambda *_, make, **__: made.append(make) or [])
+    monkeypatch.chdir(tmp_path)
+    Path("a.py").touch()
+    make_ready(parsed(["a.py"]), {})
+    assert made == [True]
 
 
 @pytest.mark.parametrize(("words", "waits"), [([], False), (["--arm", "native"], True)])

@@ -111,9 +111,15 @@ def plan_of(line: SubmitLine, settings: Mapping[str, str], debug: bool = False) 
 
 def make_ready(line: SubmitLine, settings: Mapping[str, str], debug: bool = False) -> None:
     """Fetch and make what the first measured run of a line would: class-data archives, an engine's
-    jar.
+    jar. No lease is taken: the runs would share the machine with it.
     """
-    prepare(line, settings, lambda _: None, Occasion(measured=True, debug=debug))
+    plan = plan_of(line, settings, debug)
+    if plan is None:
+        return
+    check_application(line.application[0])
+    engines.with_jar(line, settings, paths.spark_home(), fetch=True)
+    theirs = command.users_class_path(line, settings)
+    _archives(Occasion(measured=True, debug=debug), theirs, settings, _first_jar(plan))
 
 
 def _checked(
@@ -149,15 +155,14 @@ def _planned(
     is_wired = settings.get("spark.shuffle.manager") == paths.WIRE_SHUFFLE_MANAGER
     wire = paths.wire_jar() if is_wired else None
     jar = paths.hearth_jar()
-    # `local[n]` starts from plain Spark's archive, which has the classes of tasks as well.
-    first = jar if plan.master.startswith("local-numa") else None
+    first = _first_jar(plan)
     theirs = command.users_class_path(line, settings)
     flags, afterwards = _archives(occasion, theirs, settings, first)
     if afterwards and first and "spark.hearth.classDataArchive" not in settings:
         # Its executors would write theirs before the application may end.
         additions["spark.hearth.classDataArchive"] = "false"
     before = cds.class_path(paths.spark_home(), first) if flags else theirs
-    path = command.class_path(before, None if flags and jar is first else jar, wire)
+    path = command.class_path(before, None if flags and jar == first else jar, wire)
     path = path or (before if flags else "")
     flags = [*flags, *log]
     launch = command.composed(_spark_submit(), line, settings, plan, additions, path, flags)
@@ -338,6 +343,13 @@ def _one_jvm(settings: Mapping[str, str], plan: Plan) -> dict[str, str]:
         return {}
     theirs = [name for name in settings.get(PLUGINS, "").split(",") if name.strip()]
     return {PLUGINS: ",".join([*theirs, _RECORDS])}
+
+
+def _first_jar(plan: Plan) -> Path | None:
+    """Return hearth's jar where an archive has it; `local[n]` starts from plain Spark's archive,
+    which has the classes of tasks as well.
+    """
+    return paths.hearth_jar() if plan.master.startswith("local-numa") else None
 
 
 def _archives(
