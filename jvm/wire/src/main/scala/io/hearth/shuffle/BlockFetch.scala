@@ -2,11 +2,11 @@ package io.hearth.shuffle
 
 import java.nio.ByteBuffer
 import java.util.concurrent.{ConcurrentSkipListMap, Executor}
-import java.util.concurrent.atomic.{AtomicBoolean, AtomicInteger}
+import java.util.concurrent.atomic.AtomicInteger
 
 import scala.jdk.CollectionConverters._
 
-import io.hearth.transport.{Connection, Message, Reply}
+import io.hearth.transport.{Connection, Message}
 
 /** Where fetched blocks go. Called by several threads; each block arrives once, or is among those that failed. */
 trait FetchSink {
@@ -30,7 +30,7 @@ trait FetchSink {
  * not arrived has failed: nobody waits for ever.
  *
  * @param retained the answers whose memory the blocks keep
- * @param workers take what comes, and copy what is not kept
+ * @param workers copy what is not kept
  */
 final private[shuffle] class BlockFetch(
     connection: Connection,
@@ -68,28 +68,19 @@ final private[shuffle] class BlockFetch(
         )
       val buffer = connection.buffer(request.bytes)
       request.write(buffer.data())
-      val reply = connection.request(buffer, limits.timeoutNs)
-      val taken = new AtomicBoolean(false)
-      val take: Runnable = () =>
-        if (taken.compareAndSet(false, true)) answered(from, touched, outcome(reply))
-      // Where the workers take nothing, whoever brings the answer does.
-      reply.whenCompleteAsync((_, _) => take.run(), workers).whenComplete((_, _) => take.run())
+      connection.request(buffer, limits.timeoutNs).whenComplete { (message, trouble) =>
+        if (trouble == null) land(message, from, touched) else ended(fail(trouble))
+      }
       ()
     } catch {
-      case trouble: Throwable => answered(from, touched, Left(trouble))
+      case trouble: Throwable => ended(fail(trouble))
     }
-
-  private def outcome(reply: Reply): Either[Throwable, Message] =
-    try Right(reply.join())
-    catch { case trouble: Throwable => Left(trouble) }
 
   private def maxBytes(blocks: Int): Int = limits.chunkBytes - FetchResponse.headBytes(blocks)
 
-  private def answered(from: Long, touched: Range, outcome: Either[Throwable, Message]): Unit = {
-    outcome match {
-      case Left(trouble) => fail(ExecutorConnections.cause(trouble))
-      case Right(message) => attempt(land(message, from, touched))
-    }
+  /** What an answer leads to; then the next is asked for. */
+  private def ended(work: => Unit): Unit = {
+    attempt(work)
     goOn()
   }
 
@@ -97,25 +88,37 @@ final private[shuffle] class BlockFetch(
     try work
     catch { case trouble: Throwable => fail(trouble) }
 
-  /** The message is handed over: closed here, or kept until the last of its pieces is freed. */
+  /**
+   * The message is handed over: closed here, or kept until the last of its pieces is freed. What is kept has arrived
+   * on the thread that brings the answer; only to copy the rest needs a worker.
+   */
   private def land(message: Message, from: Long, touched: Range): Unit = {
     val data = message.data()
-    val (parts, free) =
+    val known =
       try {
         val parts = checked(data, from, touched)
-        (parts, retained.keep(message, parts.size))
+        Right(parts -> retained.keep(message, parts.size))
       } catch {
         case trouble: Throwable =>
           message.close()
-          throw trouble
+          Left(trouble)
       }
-    free match {
-      case Some(free) => takeAll(parts, free)(block => Chunk(block.part(data, from), free), from)
-      case None =>
-        try takeAll(parts, () => ())(block => copied(block.part(data, from)), from)
-        finally message.close()
+    known match {
+      case Left(trouble) => ended(fail(trouble))
+      case Right((parts, Some(free))) =>
+        ended(takeAll(parts, free)(block => Chunk(block.part(data, from), free), from))
+      case Right((parts, None)) =>
+        handOver(ended {
+          try takeAll(parts, () => ())(block => copied(block.part(data, from)), from)
+          finally message.close()
+        })
     }
   }
+
+  /** Where the workers take nothing, whoever brings the answer does it. */
+  private def handOver(work: => Unit): Unit =
+    try workers.execute(() => work)
+    catch { case _: Throwable => work }
 
   /** Those that are not taken any more are freed; what was taken is its block's, or its reader's already. */
   private def takeAll(parts: Seq[Begun], free: () => Unit)(
@@ -171,7 +174,7 @@ final private[shuffle] class BlockFetch(
   private def total: Long = begun.lastOption.fold(0L)(_.end)
 
   private def fail(why: Throwable): Unit = synchronized {
-    if (failure.isEmpty) failure = Some(why)
+    if (failure.isEmpty) failure = Some(ExecutorConnections.cause(why))
   }
 
   /** After an answer: asks for what may be asked for now; the last one ends what has failed. */

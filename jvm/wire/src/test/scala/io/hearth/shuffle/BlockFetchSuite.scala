@@ -190,12 +190,21 @@ class BlockFetchSuite extends AnyFunSuite {
   }
 
   test(
-    "where no thread can be had for what comes, or asking for more ends in an Error, no block is forgotten"
+    "a worker is asked for copies alone; where there is none, or asking for more ends in an Error, no block is forgotten"
   ) {
     val limits = BlockFetch.Limits(20000, 2, 10 * Second)
-    val noThreads: Executor = _ => throw new OutOfMemoryError("unable to create native thread")
+    val asked = new AtomicInteger
+    val noThreads: Executor = _ => {
+      asked.incrementAndGet()
+      throw new OutOfMemoryError("unable to create native thread")
+    }
+    Using.resource(new Exchange(Vector(50000, 7), limits, keptBytes = 0)) { exchange =>
+      assertAll(exchange, exchange.fetch(workers = Some(noThreads)))
+      assert(asked.getAndSet(0) > 0)
+    }
     Using.resource(new Exchange(Vector(50000, 7), limits)) { exchange =>
       assertAll(exchange, exchange.fetch(workers = Some(noThreads)))
+      assert(asked.get == 0)
       val landed = exchange.fetch(new BlockFetchSuite.SlicedOnce(exchange.blocks))
       assert(
         landed.missing.size == 2 && landed.missing.values.asScala
