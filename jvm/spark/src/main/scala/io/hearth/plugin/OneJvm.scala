@@ -38,6 +38,7 @@ object OneJvm extends SparkLog("io.hearth.plugin.OneJvm") {
    * @param planned by this driver, as it may be shown; otherwise `hearth submit` has left its plan in the application's directory
    */
   def keep(sc: SparkContext, planned: Option[Leased]): Unit = guarded {
+    CompilerDirectives.add()
     val run = new OneJvmRun(sc, planned)
     sc.addSparkListener(new WorkListener(run.work, state => guarded(run.write(state))))
     HearthTab.show(sc, this)(() => run.tables)

@@ -63,6 +63,7 @@ object DerivedSettings {
     Engine.ShuffleManagerKey,
     ShuffleFiles.Key,
     GeneratedClasses.Key,
+    OperatorPages.Key,
     "spark.sql.shuffle.partitions"
   )
 

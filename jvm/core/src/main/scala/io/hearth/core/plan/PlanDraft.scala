@@ -124,7 +124,7 @@ final private[plan] class PlanDraft(
       minHeapMb,
       localDir.value,
       constraints
-    ) ++ ours ++ Engine.settings(
+    ) ++ OperatorPages.settings(heapMb, layout.narrowest, offHeapMb) ++ ours ++ Engine.settings(
       constraints,
       layout.slots,
       native

@@ -21,7 +21,8 @@ final private[plan] class Reasons(draft: PlanDraft) {
         localDir.reason,
         partitions.reason
       ) ++ ShuffleFiles.reason(constraints) ++
-      GeneratedClasses.reason(minHeapMb, constraints) ++ scheduling ++ users
+      GeneratedClasses.reason(minHeapMb, constraints) ++
+      OperatorPages.reason(heapMb, layout.narrowest, offHeapMb, constraints) ++ scheduling ++ users
 
   private def placement = Option.unless(native)(Locality.reason(usable, layout))
 

@@ -19,6 +19,7 @@ class DerivedSettingsTest extends AnyFunSuite with Planning {
   private def derivedFrom(key: String): (String, Map[String, String]) = key match {
     case DerivedSettings.DriverOptions => (small, Map.empty)
     case "spark.dynamicAllocation.maxExecutors" => (big, dynamic)
+    case OperatorPages.Key => (big, Map("spark.memory.offHeap.enabled" -> "false"))
     case Engine.ShuffleManagerKey =>
       (big, Map(Engine.PluginsKey -> "org.apache.spark.CometPlugin"))
     case _ => (big, Map.empty)

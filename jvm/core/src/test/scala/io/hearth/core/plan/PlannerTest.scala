@@ -437,6 +437,26 @@ class PlannerTest extends AnyFunSuite with Planning {
     assert(!plan(xeon, conf("spark.plugins" -> "org.apache.spark.CometPlugin")).conf.contains(key))
   }
 
+  test(
+    "a task's 8192 pages hold all of any heap; small heaps, heaps beside off-heap memory and users keep Spark's pages"
+  ) {
+    val key = "spark.buffer.pageSize"
+    def page(gb: Int, more: (String, String)*): Option[Long] = plan(
+      "1 node of 16 TB, 8 cores",
+      conf((more :+ ("spark.driver.memory" -> s"${gb}g")): _*)
+    ).conf.get(key).map(_.stripSuffix("m").toLong)
+    assert(page(12) == Some(4) && page(31) == Some(8) && page(1).isEmpty)
+    for (gb <- Seq(12, 31, 100, 300, 1000)) assert(page(gb).forall(_ * 8192 >= gb * 1024L), gb)
+    assert(
+      page(
+        31,
+        "spark.memory.offHeap.enabled" -> "true",
+        "spark.memory.offHeap.size" -> "1g"
+      ).isEmpty
+    )
+    assert(page(31, key -> "64m").isEmpty)
+  }
+
   test("one wait for locality that the user set holds at every level") {
     def waits(got: Plan) = got.conf.filter { case (key, _) => key.startsWith("spark.locality") }
     assert(waits(plan(power8))("spark.locality.wait.process") == "100ms")
