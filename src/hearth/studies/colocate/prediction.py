@@ -10,6 +10,7 @@ from pathlib import Path
 
 from hearth.analysis.analysis import analyse
 from hearth.analysis.document import Analysis
+from hearth.analysis.saturation import bandwidth_share
 from hearth.base.absent import Absent
 from hearth.base.errors import UserError
 from hearth.machine.topology import Topology
@@ -23,7 +24,6 @@ from hearth.studies.colocate.result import (
     predicted,
 )
 from hearth.studies.colocate.study import ALONE, Colocation, KnownCurve, PriorCurves
-from hearth.studies.engine.measures import bandwidth_share
 from hearth.studies.models.colocation import Estimate, Shared, candidates
 from hearth.studies.models.schedule_simulation import (
     RecordedWork,

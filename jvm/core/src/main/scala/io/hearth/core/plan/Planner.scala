@@ -31,7 +31,7 @@ object Planner {
     for {
       constraints <- UserConstraints.read(limits, asked)
       workload = constraints.engine.fold(asked)(_.workload(asked))
-      usable <- UsableMachine.of(topology, occupied, TasksPerCore.of(workload).most)
+      usable <- UsableMachine.of(topology, occupied, TasksPerCore.of(workload, topology).most)
       occupiedHere = occupied.cpus.intersects(topology.allowed.cpus)
       attempt = (wanted: UserConstraints) => new Attempt(usable, wanted, workload, occupiedHere)
       settled <- attempt(constraints).settled.left.map(

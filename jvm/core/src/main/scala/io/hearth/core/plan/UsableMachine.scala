@@ -3,7 +3,7 @@ package io.hearth.core.plan
 import scala.collection.mutable
 
 import io.hearth.core.Counted
-import io.hearth.core.topology.{Core, IdSet, NumaNode, Topology}
+import io.hearth.core.topology.{IdSet, NumaNode, Topology}
 
 /**
  * A core that the plan may use.
@@ -149,30 +149,17 @@ private[plan] object UsableMachine {
     math.max(1, tasks.sum)
   }
 
-  /** @param mostPerCore tasks that a core is worth at most */
-  def of(
-      topology: Topology,
-      occupied: Occupied,
-      mostPerCore: Int
-  ): Either[Unfit, UsableMachine] = {
+  /** @param most tasks that a core is worth at most */
+  def of(topology: Topology, occupied: Occupied, most: Int): Either[Unfit, UsableMachine] = {
     val allowed = allowedIn(topology)
     val cpus = allowed &~ occupied.cpus
     if (cpus.isEmpty) Left(nothingLeft(allowed, occupied.cpus))
     else {
-      val cores = usableCores(topology, cpus, mostPerCore)
-      val nodes = groundNodes(topology, allowed, cpus, occupied)
-      val (withCpus, without) = nodes.partition(_.cpus.nonEmpty)
-      Right(
-        UsableMachine(
-          topology,
-          allowed,
-          cpus,
-          cores,
-          withCpus.sortBy(_.cpus.head),
-          without,
-          occupied
-        )
-      )
+      val cores = usableCores(topology, cpus, most)
+      val (withCpus, without) =
+        groundNodes(topology, allowed, cpus, occupied).partition(_.cpus.nonEmpty)
+      val nodes = withCpus.sortBy(_.cpus.head)
+      Right(UsableMachine(topology, allowed, cpus, cores, nodes, without, occupied))
     }
   }
 
@@ -193,10 +180,21 @@ private[plan] object UsableMachine {
     val cacheOf = topology.caches.iterator.zipWithIndex.flatMap { case (group, index) =>
       group.cpus.iterator.map(_ -> index)
     }.toMap
-    val cores = topology.cores
-      .flatMap(core => usableCore(topology, core, core.cpus & cpus, cacheOf, most))
-      .sortBy(_.cpus.head)
-    if (cores.forall(_.efficient)) cores.map(_.copy(efficient = false)) else slower(cores)
+    val cores = for {
+      core <- topology.cores
+      threads = core.cpus & cpus
+      if threads.nonEmpty
+    } yield UsableCore(
+      threads.toVector,
+      math.min(threads.size, most),
+      core.packageId,
+      topology.nodeOf(threads.head).map(_.id),
+      cacheOf.getOrElse(threads.head, -1),
+      core.kind,
+      core.efficient
+    )
+    val ordered = cores.sortBy(_.cpus.head)
+    if (cores.forall(_.efficient)) ordered.map(_.copy(efficient = false)) else slower(ordered)
   }
 
   /** Of every four efficient cores beside faster ones, the last has no slot of its own. */
@@ -211,25 +209,6 @@ private[plan] object UsableMachine {
 
   /** That so many efficient cores are worth one slot less is hearth's judgement; they come in fours. */
   val EfficientOfSlots = 4
-
-  private def usableCore(
-      topology: Topology,
-      core: Core,
-      threads: IdSet,
-      cacheOf: Map[Int, Int],
-      most: Int
-  ) =
-    Option.when(threads.nonEmpty)(
-      UsableCore(
-        threads.toVector,
-        math.min(threads.size, most),
-        core.packageId,
-        topology.nodeOf(threads.head).map(_.id),
-        cacheOf.getOrElse(threads.head, -1),
-        core.kind,
-        core.efficient
-      )
-    )
 
   private def groundNodes(
       topology: Topology,

@@ -22,9 +22,7 @@ class PowerEightTest extends AnyFunSuite with Planning {
     input <- Vector(None, Some(17 * gigabyte), Some(24 * gigabyte), Some(47 * gigabyte))
   } yield Workload(kind, input)
 
-  test(
-    "on each node SQL gets 12 slots, which was its best, others 24, in executors of 8 where they need heap"
-  ) {
+  test("on each node SQL gets the 12 slots that were its best, others 24") {
     workloads.map(w => w -> plan(w)).foreach { case (workload, plan) =>
       val (master, tasks) = workload.kind match {
         case Some(Sql) => ("local-numa[4x12]", "2")
@@ -42,9 +40,7 @@ class PowerEightTest extends AnyFunSuite with Planning {
     (table, kind, input) <- Seq(("table4_svm.csv", Ml, 47), ("table6_pagerank.csv", Graph, 17));
     known <- Seq(Workload(Some(kind), Some(input * gigabyte)), Workload.unknown)
   )
-    test(
-      s"the plan lies within 10 % of the best published time of $table, its kind ${known.kind}"
-    ) {
+    test(s"the plan is within 10 % of the best published time of $table, kind ${known.kind}") {
       assert(toBest(table, plan(known)) <= 1.1)
     }
 
@@ -60,9 +56,7 @@ class PowerEightTest extends AnyFunSuite with Planning {
       ("table6_pagerank.csv", Graph, Seq(12), 1.24)
     )
   )
-    test(
-      s"tasks a core from $others a node, without those of $table, cost it at most $most times"
-    ) {
+    test(s"tasks a core from $others a node, without its own, cost $table at most $most times") {
       val mean = math.exp(others.map(n => math.log(n.toDouble)).sum / others.size)
       assert(toBest(table, plan(Workload(Some(kind), None), math.round(mean / 6))) <= most)
     }
