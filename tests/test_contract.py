@@ -14,7 +14,7 @@ from hearth.base.errors import UserError
 from hearth.cli.commands import schema as schema_command
 from hearth.cli.main import main
 from hearth.machine.jvm import plans
-from hearth.machine.plan import Plan, PlanRequest
+from hearth.machine.plan import Plan, PlanRequest, RecordedBandwidth
 from hearth.machine.topology import Topology
 from hearth.report.terminal.plan import show_plan
 from hearth.report.terminal.screen import Screen
@@ -64,7 +64,8 @@ def test_the_analysis_of_an_event_log_holds_to_its_contract(log: Path) -> None:
 
 def test_the_plan_request_holds_to_its_contract() -> None:
     fixed = PlanRequest(BIG, executors=2, cores=3, memory="4g", occupied="0-3,8")
-    full = replace(fixed, input="200g", workload="sql", conf={"spark.a": "b"})
+    run = RecordedBandwidth(2.5, 40.0)
+    full = replace(fixed, input="200g", workload="sql", conf={"spark.a": "b"}, bandwidth=run)
     validate("plan-request", full.document())
     validate("plan-request", PlanRequest().document())
 

@@ -1,5 +1,6 @@
 """Memory bandwidth, from constructed resctrl trees and perf output: known by arithmetic."""
 
+import json
 import re
 import shutil
 import sys
@@ -12,14 +13,17 @@ from made_record import make_record, write
 from hearth.analysis.analysis import analyse
 from hearth.analysis.bandwidth import read_bandwidth
 from hearth.analysis.document import Analysis
+from hearth.analysis.saturation import recorded_bandwidth
+from hearth.base.absent import known
 from hearth.base.codec import to_json, typed
+from hearth.machine.plan import RecordedBandwidth
 from hearth.record.counters import parse_perf_line
 from hearth.record.probes import survey
 from hearth.record.probes.bandwidth import BandwidthProbe, uncore_events
 from hearth.record.probes.base import Roots, SampledProcess
 from hearth.record.probes.perf import read_once
 from hearth.report.html.axis import axis
-from support import fake_perf, probed, program, require, validate
+from support import Command, fake_perf, probed, program, require, validate
 
 DRIVER = SampledProcess(1, 1, "driver")
 GB = 1_000_000_000
@@ -149,11 +153,12 @@ HEAD: dict[str, Any] = {
     }],
     "sustained_bandwidth": {"nodes": {"0": {"best_gb_s": 50.0, "median_gb_s": 48.0}}},
 }  # fmt: skip
+BOTH = {"nodes": {"0": {"best_gb_s": 50.0}, "8": {"best_gb_s": 30.0}}}
 
 
-def counted_run(directory: Path) -> dict[str, Any]:
+def counted_run(directory: Path, **more: Any) -> dict[str, Any]:
     """Three seconds each with 10, 30 and 45 GB/s on node 0, half of it from either cache."""
-    make_record(directory, **HEAD)
+    make_record(directory, **{**HEAD, **more})
     total, rows = 0, []
     for t in range(10):
         totals = {"L3:00": total // 2, "L3:01": total // 2, "L3:02": 20 * GB * t}
@@ -180,6 +185,33 @@ def test_use_is_told_by_node_as_a_share_of_what_the_node_sustains_with_the_study
     assert "33%" in finding["sentence"]
 
 
+def test_a_run_alone_tells_what_a_second_of_cpu_time_moves_and_what_a_node_sustains(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counted_run(tmp_path / "run", sustained_bandwidth=BOTH)
+    run, found = analyse(tmp_path / "run"), recorded_bandwidth(analyse(tmp_path / "run"))
+    assert isinstance(found, RecordedBandwidth) and found.node_gb_s == 40
+    cpu_s = sum(use.cpu_s or 0 for use in known(one.use for one in run.executors))
+    assert found.task_gb_s == pytest.approx((255 / 9 + 20) * run.record.wall_s / cpu_s, rel=0.01)
+    monkeypatch.setattr("hearth.analysis.saturation.other_load", lambda _: 0.2)
+    assert "other programs" in str(recorded_bandwidth(run))
+
+
+def test_a_plan_keeps_to_a_record_or_says_why_it_changes_nothing(
+    hearth: Command, tmp_path: Path
+) -> None:
+    (home := tmp_path / "state" / "records").mkdir(parents=True)
+    counted_run(home / "20261121-090000-app-00aa", sustained_bandwidth=BOTH)
+    machine = ["--machine", "4 nodes of 128 GB, 6 cores x 8 threads"]
+    plan = json.loads(hearth("plan", "--from", "last", *machine, "--json").stdout)
+    validate("plan", plan)
+    (threads,) = [one for one in plan["reasons"] if one["decision"] == "threads per core"]
+    assert threads["value"] == "1" and "in the recorded run" in threads["because"]
+    counted_run(home / "20261121-090001-app-00aa")
+    said = hearth("plan", "--from", "last", *machine).stderr
+    assert said.startswith("hearth: --from: it changes nothing: the sustained bandwidth of '8'")
+
+
 def test_a_node_of_which_one_cache_is_unknown_has_no_sum(tmp_path: Path) -> None:
     make_record(tmp_path / "run", **HEAD)
     known = {"L3:00": 0, "L3:01": 0}
@@ -201,8 +233,7 @@ def test_without_a_sustained_rate_there_are_gb_s_and_a_reason_and_no_share(tmp_p
 
 def test_a_domain_that_spans_two_nodes_is_held_against_both(tmp_path: Path) -> None:
     socket = {"probes": [{**HEAD["probes"][0], "source": "uncore", "domains": {"S0": "0-3"}}]}
-    both = {"nodes": {"0": {"best_gb_s": 50.0}, "8": {"best_gb_s": 30.0}}}
-    make_record(tmp_path / "run", **socket, sustained_bandwidth=both)
+    make_record(tmp_path / "run", **socket, sustained_bandwidth=BOTH)
     rows = [{"t": t, "total_bytes": {"S0": 40 * GB * t}} for t in range(10)]
     write(tmp_path / "run" / "samples" / "bandwidth.jsonl", rows)
     (name,) = (nodes := to_json(analyse(tmp_path / "run"))["timeline"]["bandwidth"]["nodes"])

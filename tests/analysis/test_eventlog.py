@@ -120,10 +120,7 @@ _PYTHON = "Traceback (most recent call last):\n  File\n"
 @pytest.mark.parametrize(
     ("failure", "cause"),
     [
-        (
-            f"{_LOST} 0.0 (TID 5) (numa executor 1): a.IO: disk\n\tat a.B.c(B.java:1)\n",
-            "a.IO: disk",
-        ),
+        (f"{_LOST} 0.0 (TID 5) (numa executor 1): a.IO: disk\n\tat a.B.c(B.java)\n", "a.IO: disk"),
         (
             f"{_LOST} 0.0 (TID 5) (numa executor 1): a.O: x\n\tat a\nCaused by: a.I: y\n\tat",
             "a.I: y",

@@ -137,11 +137,8 @@ def test_a_warm_up_and_a_round_in_which_one_failed_do_not_count() -> None:
 def test_the_best_way_is_named_with_what_is_certain_of_it() -> None:
     rounds = [line("split", -1, 90, 90), line("unbound", -1, 10, 10), serial(-1, 10, 20)]
     for r, scatter in enumerate((1.0, 1.02, 0.98, 1.01)):
-        rounds += [
-            line("split", r, 12 * scatter, 24),
-            line("unbound", r, 19, 38),
-            serial(r, 10, 20),
-        ]
+        rounds += [line("split", r, 12 * scatter, 24), line("unbound", r, 19, 38)]
+        rounds.append(serial(r, 10, 20))
     gain = said(*rounds)
     split, unbound, _ = gain.arms
     assert split.throughput and split.throughput.ends and split.throughput.ends[0] > 1.6

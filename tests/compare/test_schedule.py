@@ -193,11 +193,7 @@ def test_executors_that_change_between_the_runs_of_an_arm_are_a_reason_to_doubt(
     (tmp_path / "comparison.json").write_text(json.dumps(head))
     comparison = Comparison.read(tmp_path)
     for n in range(3):
-        plan = (
-            "partitioned; 2 on CPUs 0-1, 512 MiB"
-            if n < 2
-            else "partitioned; 2 on CPUs 2-3, 512 MiB"
-        )
+        plan = f"partitioned; 2 on CPUs {'0-1' if n < 2 else '2-3'}, 512 MiB"
         comparison.keep(Trial(Turn("a.py", "native", n), 1.0, plan="native"))
         comparison.keep(Trial(Turn("a.py", "bound", n), 1.0, plan=plan))
     found = Comparison.read(tmp_path)

@@ -155,15 +155,9 @@ def test_the_drivers_jvm_starts_with_what_is_last_on_the_line(
     settings = user_settings(read_line(words), folder, {})
     assert settings["spark.driver.memory"] == heap
     assert settings["spark.driver.extraJavaOptions"] == option
-    launcher = "org.apache.spark.launcher.Main"
-    home = spark_home()
-    command = [
-        str(java()),
-        "-cp",
-        f"{home}/jars/*",
-        launcher,
-        "org.apache.spark.deploy.SparkSubmit",
-    ]
+    home, spark = spark_home(), "org.apache.spark"
+    classes = [f"{spark}.launcher.Main", f"{spark}.deploy.SparkSubmit"]
+    command = [str(java()), "-cp", f"{home}/jars/*", *classes]
     environment = {**os.environ, "SPARK_HOME": str(home), "SPARK_CONF_DIR": str(folder / "no")}
     environment["SPARK_SCALA_VERSION"] = "2.13"  # as bin/load-spark-env.sh has it
     for name in ("SPARK_DRIVER_MEMORY", "SPARK_MEM", "SPARK_SUBMIT_OPTS"):

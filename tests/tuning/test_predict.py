@@ -1,6 +1,7 @@
 """`hearth lab predict`: a run's time under other partitionings."""
 
 import json
+import math
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -77,13 +78,31 @@ def test_a_run_of_sleeping_tasks_with_one_long_one_is_foretold() -> None:
 
 def test_more_slots_than_tasks_bring_nothing_and_fewer_cost() -> None:
     work = RecordedWork((stage(*[10.0] * 8, lag=2.0),), Cell(1, 8, 32), 12.0)
-    few, same, many = (
-        one.value
-        for one in predict(work, MACHINE, [Cell(1, 4, 32), Cell(1, 8, 32), Cell(2, 8, 16)])
-    )
+    cells = [Cell(1, 4, 32), Cell(1, 8, 32), Cell(2, 8, 16)]
+    few, same, many = (one.value for one in predict(work, MACHINE, cells))
     assert same == pytest.approx(12)
     assert 1.5 * same < few < 2.0 * same, "half the slots, and each task has more of the machine"
     assert many >= same
+
+
+def test_of_a_machine_with_a_known_limit_of_memory_counted_bandwidth_foretells_more() -> None:
+    """Imagined: tasks take ten seconds each, or longer where more of them run than saturate it."""
+    off: dict[bool, list[float]] = {False: [], True: []}
+    for saturated in (3, 5, 8, 12, 20, 40):
+
+        def seconds(slots: int, limit: int = saturated) -> float:
+            return 2400 / min(slots, limit)
+
+        tasks = stage(*[seconds(8) / 30] * 240)
+        plain = RecordedWork((tasks,), Cell(1, 8, 32), seconds(8), other_load=0.0)
+        counted = replace(plain, bandwidth=min(8 / saturated, 1.0))
+        for work in (plain, counted):
+            for one in predict(work, MACHINE, [Cell(1, 2, 32), Cell(1, 4, 32), Cell(1, 16, 32)]):
+                off[work is counted].append(abs(math.log(one.value / seconds(one.cell.slots))))
+                least = 0.0 if work is plain else 2400 / saturated
+                assert one.low >= least * (1 - 1e-9), "no faster than memory"
+    means = {counted: sum(each) / len(each) for counted, each in off.items()}
+    assert means[True] < 0.8 * means[False], means
 
 
 def test_a_run_that_collects_garbage_wants_heap() -> None:
@@ -107,10 +126,8 @@ def test_other_programs_during_the_run_widen_the_interval_and_are_named() -> Non
     quiet, loaded = (predict(one, MACHINE, [Cell(1, 4, 32)])[0] for one in (work, busy))
     assert loaded.value == pytest.approx(quiet.value)
     assert loaded.high / loaded.low > 1.5 * quiet.high / quiet.low
-    assert (
-        prediction_warnings(work) == []
-        and "other programs used 60%" in prediction_warnings(busy)[0]
-    )
+    assert prediction_warnings(work) == []
+    assert "other programs used 60%" in prediction_warnings(busy)[0]
 
 
 def test_an_event_log_that_hearth_never_saw_is_enough(hearth: Command) -> None:
@@ -162,10 +179,7 @@ def test_no_change_has_no_sign_of_a_loss_or_gain(capsys: pytest.CaptureFixture[s
     [
         (["--from", "nowhere"], "no run 'nowhere' is recorded"),
         (["--from", "x", "--cores", "0"], "--cores: 0 is not between 1 and"),
-        (
-            ["--from", str(LOGS / "skew.jsonl"), "--executors", "99"],
-            "--executors, --cores: 99 x any",
-        ),
+        ([*EIGHT, "--executors", "99"], "--executors, --cores: 99 x any"),
         (
             [*EIGHT, "--executors", "4", "--memory", "20g"],
             "--memory: 4 x 20g is more than the machine's 64 GB: use at most 16.0 GB each",

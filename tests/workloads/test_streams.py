@@ -420,16 +420,9 @@ def test_a_run_tells_the_figures_of_its_batches(hearth: Command, tmp_path: Path)
 def test_a_taken_port_ends_a_run_in_one_line(hearth: Command, tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        words = [
-            "lab",
-            "run",
-            "streaming-network-grep",
-            "--master",
-            "local[2]",
-            "--port",
-            str(port),
-        ]
-        done = hearth(*words, environment={"HEARTH_DATA": str(tmp_path)})
+        words = ["--master", "local[2]", "--port", str(port)]
+        job = ["lab", "run", "streaming-network-grep", *words]
+        done = hearth(*job, environment={"HEARTH_DATA": str(tmp_path)})
     assert done.returncode == 2
     assert f"--port: {port}: Address already in use: choose another" in done.stderr
     assert len(done.stderr.splitlines()) == 1

@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from hearth.base.codec import LEFT_OUT
+from hearth.base.codec import LEFT_OUT, to_json
 from hearth.base.errors import UserError
 from hearth.base.java import OPTION_VARIABLES, SUBMIT_OPTIONS
-from hearth.base.limits import Count, IdList, NonEmpty, Positive, Text
+from hearth.base.limits import AboveZero, Count, IdList, NonEmpty, Positive, Text
 from hearth.base.redaction import REDACTED, Redaction
 from hearth.base.rows import html_table
 from hearth.base.sizes import parse_bytes, parse_mb, parse_setting_mb
@@ -32,11 +32,20 @@ PLUGINS = "spark.plugins"
 
 
 @dataclass(frozen=True)
+class RecordedBandwidth:
+    """The memory traffic of a recorded run, in 10^9 bytes: more tasks than saturate it wait."""
+
+    task_gb_s: AboveZero  #: from and to memory in a second of CPU time
+    node_gb_s: AboveZero  #: what a NUMA node sustains
+
+
+@dataclass(frozen=True)
 class PlanRequest:
     """The known facts about an application, the user's constraints, and the machine to plan for.
 
     machine: a capture or a description; None for this machine. input, memory: sizes as typed.
     python: whether the program is in Python. occupied: CPUs to leave alone. conf: Spark settings.
+    bandwidth: of a recorded run on that machine.
     """
 
     machine: str | None = None
@@ -50,6 +59,7 @@ class PlanRequest:
     python: bool = False
     occupied: str | None = None
     conf: Mapping[str, str] = field(default_factory=dict)
+    bandwidth: RecordedBandwidth | None = None
 
     @property
     def settings(self) -> dict[str, str]:
@@ -66,7 +76,8 @@ class PlanRequest:
         size = parse_bytes(self.input, "--input") if self.input is not None else None
         memory = parse_mb(self.memory, "--memory") if self.memory is not None else None
         _check_memory(self.memory, memory, self.conf.get("spark.executor.memory"))
-        workload = {"kind": self.workload, "input_bytes": size, "python": self.python or None}
+        known = {"kind": self.workload, "input_bytes": size, "python": self.python or None}
+        workload = {**known, "bandwidth": self.bandwidth and to_json(self.bandwidth)}
         limits = {
             "executors": self.executors,
             "cores": self.cores,
@@ -218,6 +229,7 @@ class PlannedWork:
     input_bytes: Count | None = field(default=None, metadata=LEFT_OUT)
     #: whether it is a Python program, which may run Python workers
     python: bool | None = field(default=None, metadata=LEFT_OUT)
+    bandwidth: RecordedBandwidth | None = field(default=None, metadata=LEFT_OUT)
 
 
 @dataclass(frozen=True)

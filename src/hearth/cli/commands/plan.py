@@ -8,7 +8,7 @@ examples:
   hearth plan --input 200g --workload sql
   hearth plan --executors 4 --memory 20g --conf spark.sql.shuffle.partitions=64
   hearth plan --machine "2 sockets, 4 nodes of 128 GB, 6 cores x 8 threads"
-  hearth plan --explain
+  hearth plan --from last --explain
   hearth plan --explain heap
   hearth plan --format spark-submit
   hearth plan --format kubernetes --machine big-box.tar.gz
@@ -20,6 +20,9 @@ import sys
 from argparse import ArgumentParser, Namespace
 from typing import Any
 
+from hearth.analysis.analysis import analyse
+from hearth.analysis.saturation import recorded_bandwidth
+from hearth.base.absent import Absent
 from hearth.base.codec import typed
 from hearth.base.redaction import KEY_PATTERN, REDACTED, Redaction, is_redacted
 from hearth.cli.answer import print_document
@@ -32,9 +35,10 @@ from hearth.cli.options import (
 )
 from hearth.machine import jvm, paths
 from hearth.machine.described import machine_source
-from hearth.machine.plan import BINDING, Plan, PlanRequest, parse_conf
+from hearth.machine.plan import BINDING, Plan, PlanRequest, RecordedBandwidth, parse_conf
 from hearth.machine.topology import Topology
 from hearth.record.machine_settings import spark_version
+from hearth.record.store import find_record
 from hearth.report.terminal.plan import explained, show_plan
 from hearth.report.terminal.screen import Screen
 from hearth.spark import engines
@@ -51,6 +55,8 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--occupied", metavar="CPUS", help="CPUs that the plan must not use, e.g. 0-3,8"
     )
+    words = "a record of the application on this machine: no more tasks than saturate its memory"
+    parser.add_argument("--from", dest="run", metavar="RUN", help=words)
     form = parser.add_mutually_exclusive_group()
     form.add_argument(
         "--explain",
@@ -78,7 +84,8 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(options: Namespace) -> int:
     """Plan and show the plan."""
-    plan_request = from_namespace(PlanRequest, options, conf=parse_conf(options.conf))
+    more = {"conf": parse_conf(options.conf), "bandwidth": _bandwidth(options.run)}
+    plan_request = from_namespace(PlanRequest, options, **more)
     engine = _engine_advice(plan_request)
     if options.format in (*CLUSTERS, *JOBS):
         files_of = cluster_text if options.format in CLUSTERS else job_text
@@ -100,6 +107,17 @@ def run(options: Namespace) -> int:
     if options.bind == "none" and plan["mode"] != "native":
         print("hearth: --bind none: executors have these sizes and run anywhere", file=sys.stderr)
     return 0
+
+
+def _bandwidth(run: str | None) -> RecordedBandwidth | None:
+    """Return what a recorded run says of memory; say why where it says nothing."""
+    if run is None:
+        return None
+    found = recorded_bandwidth(analyse(find_record(paths.state_home(), run).directory))
+    if isinstance(found, Absent):
+        print(f"hearth: --from: it changes nothing: {found.reason}", file=sys.stderr)
+        return None
+    return found
 
 
 def _engine_advice(request: PlanRequest) -> str | None:

@@ -10,7 +10,8 @@ from pathlib import Path
 
 from hearth.analysis.analysis import analyse
 from hearth.analysis.document import Analysis
-from hearth.base.absent import Absent
+from hearth.analysis.saturation import own_bandwidth_share
+from hearth.base.absent import Absent, Measured, known
 from hearth.base.errors import UserError
 from hearth.machine.topology import Topology
 from hearth.record.store import records_home
@@ -23,7 +24,6 @@ from hearth.studies.colocate.result import (
     predicted,
 )
 from hearth.studies.colocate.study import ALONE, Colocation, KnownCurve, PriorCurves
-from hearth.studies.engine.measures import bandwidth_share
 from hearth.studies.models.colocation import Estimate, Shared, candidates
 from hearth.studies.models.schedule_simulation import (
     RecordedWork,
@@ -59,19 +59,18 @@ def from_runs(
     source = "a recorded run of each, scheduled on the slots of a share"
     if units.kind == "core":
         return PriorCurves(source, curves, [*notes, *shared.notes], shared.stretch)
-    used, why = _used(analyses)
-    notes.append(why or "memory bandwidth stretches a slowdown's upper end only, and as far as an "
-                 "application does nothing but read memory")  # fmt: skip
+    used = _used(analyses)
+    if isinstance(used, Absent):  # each run's own note says so
+        return PriorCurves(source, curves, [*notes, *shared.notes], nodes=number)
+    notes.append("each takes at least as long as its nodes' memory needs for what its run moved")
     return PriorCurves(source, curves, [*notes, *shared.notes], used=used, nodes=number)
 
 
-def _used(analyses: Sequence[Analysis]) -> tuple[list[float] | None, str | None]:
+def _used(analyses: Sequence[Analysis]) -> Measured[list[float]]:
     """Return the share of the machine's memory bandwidth that each run used, or why not."""
-    shares = [bandwidth_share(analysis) for analysis in analyses]
-    unknown = next((one for one in shares if isinstance(one, Absent)), None)
-    if unknown is not None:
-        return None, f"a share's smaller memory bandwidth is not in it: {unknown.reason}"
-    return [one for one in shares if not isinstance(one, Absent)], None
+    shares = [own_bandwidth_share(analysis) for analysis in analyses]
+    unknown = [one for one in shares if isinstance(one, Absent)]
+    return unknown[0] if unknown else known(shares)
 
 
 def _curve(name: str, work: RecordedWork, machine: MachineSize, units: int) -> KnownCurve:
@@ -127,10 +126,8 @@ def shared_of(kind: str, analyses: Sequence[Analysis]) -> Shared:
     """
     if kind == "node":
         return Shared(notes=(_ALWAYS.format("links between nodes"),))
-    used = [bandwidth_share(analysis) for analysis in analyses]
+    used = _used(analyses)
     cache = _ALWAYS.format("the last-level cache")
-    unknown = next((one for one in used if isinstance(one, Absent)), None)
-    if unknown is not None:
-        return Shared(notes=(cache, f"nor is memory bandwidth: {unknown.reason}"))
-    shares = [one for one in used if not isinstance(one, Absent)]
-    return Shared(max(1.0, sum(shares)), (cache,))
+    if isinstance(used, Absent):
+        return Shared(notes=(cache, f"nor is memory bandwidth: {used.reason}"))
+    return Shared(max(1.0, sum(used)), (cache,))

@@ -5,8 +5,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeVar
 
 from hearth.analysis.analysis import analyse, analyse_counted_after
-from hearth.analysis.document import Analysis, Bandwidth, Counted, Executor, Metrics, Use
+from hearth.analysis.document import Analysis, Counted, Executor, Metrics, Use
 from hearth.analysis.findings import other_load
+from hearth.analysis.saturation import bandwidth_share, mean_gb_s
 from hearth.base.absent import Absent, Measured
 from hearth.base.ids import parse_ids
 from hearth.record.counters import share_of
@@ -15,7 +16,6 @@ from hearth.record.store import Record
 
 Group = TypeVar("Group")
 _NO_EVENT_LOG = Absent("no event log")
-_NO_SAMPLE = Absent("no sample of the bandwidth")
 
 
 def measures(record: Record, counted_after_ms: int | None = None) -> dict[str, Measured[float]]:
@@ -69,7 +69,7 @@ def whole_cpu(end: End | None, cpus: int | None) -> dict[str, Measured[float]]:
 def measured(analysis: Analysis, cpus: int | None) -> dict[str, Measured[float]]:
     """Return the same, of an analysis; cpus: how many the run was allowed to use, if known."""
     executors = analysis.executors
-    others, cpu_s = other_load(analysis), _cpu_s(executors)
+    others, cpu_s = other_load(analysis), _total(executors, lambda use: use.cpu_s)
     return {
         "gc_share": _gc_share(analysis),
         "gc_s": _gc_s(analysis),
@@ -86,7 +86,7 @@ def measured(analysis: Analysis, cpus: int | None) -> dict[str, Measured[float]]
         "tlb_misses": _per(analysis.counters, "dTLB-load-misses", "instructions", 1000),
         "remote_loads": _metric(analysis.metrics, "remote_loads"),
         "front_end": _metric(analysis.metrics, "front_end_bound"),
-        "bandwidth_gb_s": _bandwidth(analysis.timeline.bandwidth),
+        "bandwidth_gb_s": mean_gb_s(analysis.timeline.bandwidth),
         "other_load": Absent("the machine was not sampled") if others is None else others,
         "spilled_mb": _spilled_mb(analysis),
         "sql_shuffle_mb": _sql_shuffle_mb(analysis),
@@ -128,23 +128,6 @@ def _sql_shuffle_mb(analysis: Analysis) -> Measured[float]:
     return sum(stage.bytes.shuffle_write for stage in queries) / (1 << 20)
 
 
-def bandwidth_share(analysis: Analysis) -> Measured[float]:
-    """Return the share of the sustained memory bandwidth that a run used on average."""
-    bandwidth = analysis.timeline.bandwidth
-    if isinstance(bandwidth, Absent):
-        return bandwidth
-    rates, most = [], []
-    for node in bandwidth.nodes.values():
-        if isinstance(node.sustained_gb_s, Absent):
-            return node.sustained_gb_s
-        known = [rate for rate in node.gb_s if rate is not None]
-        if not known:
-            return _NO_SAMPLE
-        rates.append(statistics.fmean(known))
-        most.append(node.sustained_gb_s)
-    return sum(rates) / sum(most) if most else Absent("no node's bandwidth was counted")
-
-
 def _gc_share(analysis: Analysis) -> Measured[float]:
     """Return the share of tasks' time that was spent in GC."""
     share = None if isinstance(analysis.totals, Absent) else analysis.totals.time.gc_share
@@ -166,10 +149,6 @@ def _memory_gb(executors: Sequence[Executor]) -> Measured[float]:
     """Return the sum of what each JVM held at most, at whatever time that was."""
     most = _total(executors, lambda use: use.rss_max_mb)
     return most if isinstance(most, Absent) else most / 1024
-
-
-def _cpu_s(executors: Sequence[Executor]) -> Measured[float]:
-    return _total(executors, lambda use: use.cpu_s)
 
 
 def _cpu_use(cpu_s: Measured[float], wall_s: float, cpus: int | None) -> Measured[float]:
@@ -217,11 +196,3 @@ def _metric(metrics: Measured[Metrics], name: str) -> Measured[float]:
         return metrics
     metric = metrics.total.get(name, Absent(f"{name} was not counted"))
     return metric if isinstance(metric, Absent) else metric.value
-
-
-def _bandwidth(bandwidth: Measured[Bandwidth]) -> Measured[float]:
-    """Return GB/s of the whole machine, mean over the run."""
-    if isinstance(bandwidth, Absent):
-        return bandwidth
-    known = [[rate for rate in node.gb_s if rate is not None] for node in bandwidth.nodes.values()]
-    return sum(map(statistics.fmean, known)) if all(known) else _NO_SAMPLE

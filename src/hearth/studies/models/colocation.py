@@ -67,19 +67,19 @@ class Shared:
     notes: tuple[str, ...] = ()
     used: tuple[float, ...] | None = None
 
-    def stretches(self, curves: Sequence["Curve"], way: tuple[int, ...]) -> list[float | None]:
-        """Return how many times as long each application may take on its share.
+    def slowdown(self, at: int, curve: "Curve", units: int) -> Estimate:
+        """Return what an application, by its place, may lose on its share.
 
-        Slowed down as predicted it asks the memory of its nodes for its share of what the whole
-        machine sustains; where that is more than they have, for so many times as much.
+        It moves as many bytes there, so it takes at least as long as the memory of its nodes needs
+        for them. Of memory that all share it is not known how much time waits for it.
         """
-        if self.used is None:
-            return [self.stretch] * len(way)
-        stretches: list[float | None] = []
-        for curve, units, used in zip(curves, way, self.used, strict=True):
-            whole = max(curve.slowdown)
-            stretches.append(max(1.0, used * whole / (units * curve.slowdown[units].value)))
-        return stretches
+        slow = curve.slowdown[units]
+        if self.used is not None:
+            least = self.used[at] * max(curve.slowdown) / units
+            return _mapped(slow, lambda value: max(value, least))
+        low, high = slow.ends or (slow.value, slow.value)
+        more = self.stretch or 1
+        return slow if more <= 1 else Estimate(slow.value, low, high * more)
 
 
 @dataclass(frozen=True)
@@ -174,7 +174,8 @@ def predict(
 
 def _expected(curves: Sequence[Curve], way: tuple[int, ...], shared: Shared) -> Split:
     each = tuple(
-        _application(*of) for of in zip(curves, way, shared.stretches(curves, way), strict=True)
+        _application(curve, units, shared.slowdown(at, curve, units))
+        for at, (curve, units) in enumerate(zip(curves, way, strict=True))
     )
     return Split(way, each, *judged([one.slowdown for one in each]))
 
@@ -202,19 +203,10 @@ def unbound(split: Split, nodes: int) -> Split:
     return Split(split.units, each, *judged([one.slowdown for one in each]))
 
 
-def _application(curve: Curve, units: int, stretch: float | None) -> Expected:
-    slow = _stretched(curve.slowdown[units], stretch)
+def _application(curve: Curve, units: int, slow: Estimate) -> Expected:
     alone = curve.alone_s
     seconds = None if alone is None else _mapped(slow, lambda value: value * alone)
     return Expected(curve.application, units, slow, seconds)
-
-
-def _stretched(slow: Estimate, stretch: float | None) -> Estimate:
-    """Raise the high end for memory at its limit: how much time waits for memory is not known."""
-    if stretch is None or stretch <= 1:
-        return slow
-    low, high = slow.ends or (slow.value, slow.value)
-    return Estimate(slow.value, low, high * stretch)
 
 
 def _mapped(one: Estimate, by: Callable[[float], float]) -> Estimate:

@@ -17,7 +17,8 @@ import numpy as np
 
 from hearth.analysis.document import Analysis, Stage, TasksSample
 from hearth.analysis.findings import OTHER_LOAD_SHARE, other_load
-from hearth.base.absent import Absent
+from hearth.analysis.saturation import own_bandwidth_share
+from hearth.base.absent import Absent, Measured
 from hearth.base.errors import UserError
 from hearth.base.sizes import parse_mb
 from hearth.studies.models import performance_model
@@ -59,7 +60,8 @@ class RecordedWork:
 
     wall_s: as measured. tail_s: from the end of its last stage. error_s: what the scheduling of its
     own partitioning is short of what was measured. other_load: the share of the machine's CPUs that
-    other programs used meanwhile; None where it was not sampled.
+    other programs used meanwhile; None where it was not sampled. bandwidth: of what memory sustains
+    the share that was used.
     """
 
     stages: tuple[StageWork, ...]
@@ -68,6 +70,7 @@ class RecordedWork:
     tail_s: float = 0.0
     error_s: float = 0.0
     other_load: float | None = None
+    bandwidth: Measured[float] | None = None
 
 
 @dataclass(frozen=True)
@@ -97,19 +100,23 @@ def work_of(analysis: Analysis, machine: MachineSize) -> RecordedWork:
     wall = analysis.record.wall_s
     stages = tuple(ran)
     error_s = end_s - scheduled(stages, cell.slots)
-    return RecordedWork(stages, cell, wall, wall - end_s, error_s, other_load(analysis))
+    load, bandwidth = other_load(analysis), own_bandwidth_share(analysis)
+    return RecordedWork(stages, cell, wall, wall - end_s, error_s, load, bandwidth)
 
 
 def prediction_warnings(work: RecordedWork) -> list[str]:
     """Return what makes a prediction from this run doubtful."""
+    warnings = []
+    if isinstance(work.bandwidth, Absent):
+        warnings.append(f"how near memory was to its limit is not in it: {work.bandwidth.reason}")
     if work.other_load is None:
-        return ["it is not known what other programs used meanwhile"]
-    if work.other_load <= OTHER_LOAD_SHARE:
-        return []
-    return [
-        f"other programs used {work.other_load:.0%} of the CPUs meanwhile, which widens the "
-        "interval: record a run on a machine that does nothing else"
-    ]
+        warnings.append("it is not known what other programs used meanwhile")
+    elif work.other_load > OTHER_LOAD_SHARE:
+        warnings.append(
+            f"other programs used {work.other_load:.0%} of the CPUs meanwhile, which widens the "
+            "interval: record a run on a machine that does nothing else"
+        )
+    return warnings
 
 
 def _cell(analysis: Analysis, machine: MachineSize) -> Cell:
@@ -206,8 +213,7 @@ class Move:
 def predict(
     work: RecordedWork, machine: MachineSize, cells: Sequence[Cell], move: Move | None = None
 ) -> list[Prediction]:
-    """Return the time of the run under each partitioning, on all of the machine or where it moves
-    to.
+    """Return the time of the run under each partitioning, on all of the machine or where it moves.
 
     How much slower tasks get on more of the machine is the move's; how much slower in another
     partitioning there, the mechanism's.
@@ -216,15 +222,17 @@ def predict(
     tasks = sum(len(stage.tasks) for stage in work.stages) * len(cells)
     draws = max(16, min(_DRAWS, 1 << (max(_MOST_SCHEDULED // max(tasks, 1), 1).bit_length() - 1)))
     drawn = performance_model.draw(draws, 1)
-    weights = performance_model.agreeing(
-        drawn, machine, {work.cell: ModelEvidence(_collecting(work))}
-    )
+    used = None if isinstance(work.bandwidth, Absent) else work.bandwidth
+    # As many bytes as the run moved, at all that memory sustains there.
+    least_s = (used or 0.0) * work.wall_s * machine.cores / to.machine.cores
+    evidence = ModelEvidence(_collecting(work), bandwidth=used)
+    weights = performance_model.agreeing(drawn, machine, {work.cell: evidence})
     slot_work = performance_model.slot_work(drawn, to.machine, [part(work.cell, to.share), *cells])
     # Live data is the application's, wherever it runs.
     collected = performance_model.collecting(drawn, machine, [work.cell, *cells])
     return [
         _of_cell(work, cell, weights, slot_work[:, at] / slot_work[:, 0],
-                 collected[:, at] / collected[:, 0], to)
+                 collected[:, at] / collected[:, 0], to, least_s)
         for at, cell in enumerate(cells, start=1)
     ]  # fmt: skip
 
@@ -251,11 +259,11 @@ def _of_cell(
     slower: Array,
     collected: Array,
     to: Move,
+    least_s: float,
 ) -> Prediction:
     logs = []
-    for slow, gc in zip(
-        (slower * math.exp(to.slower[0])).tolist(), collected.tolist(), strict=True
-    ):
+    slower = slower * math.exp(to.slower[0])
+    for slow, gc in zip(slower.tolist(), collected.tolist(), strict=True):
         factors = {
             number: stage.waiting
             + (1 - stage.waiting - stage.collecting) * slow
@@ -271,5 +279,5 @@ def _of_cell(
     )
     spread = math.sqrt(float(weights @ (times - middle) ** 2) + error**2)
     middle += to.nearer[0]
-    low, high = middle - _REACH * spread, middle + _REACH * spread
-    return Prediction(cell, math.exp(low), math.exp(middle), math.exp(high))
+    ends = (middle - _REACH * spread, middle, middle + _REACH * spread)
+    return Prediction(cell, *(max(math.exp(one), least_s) for one in ends))

@@ -85,13 +85,8 @@ object SustainedBandwidth {
     val elements = (wanted.min(memoryBytes / Arrays) / cpus.size / BytesOfElement).toInt
     val seconds = run(node.id, cpus, elements, repetitions + WarmUps).drop(WarmUps)
     val arrayBytes = elements.toLong * BytesOfElement * cpus.size
-    NodeBandwidth(
-      node.id,
-      seconds.map(gbPerSecond(arrayBytes, _)),
-      cpus.size,
-      arrayBytes,
-      cacheBytes
-    )
+    val rates = seconds.map(gbPerSecond(arrayBytes, _))
+    NodeBandwidth(node.id, rates, cpus.size, arrayBytes, cacheBytes)
   }
 
   /** A triad reads two arrays and writes one: 24 bytes an element. */

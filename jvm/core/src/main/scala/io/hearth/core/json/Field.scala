@@ -38,6 +38,9 @@ final class Field private (val value: JsonNode, holder: String, name: String, sc
 
   def number: Double = typed("is not a number", _.isNumber).asDouble
 
+  /** A number above zero. */
+  def rate: Double = if (number > 0) number else refuse("is not above 0")
+
   def items: Vector[Field] = typed("is not a list", _.isArray).iterator.asScala.zipWithIndex.map {
     case (item, at) => new Field(item, holder, s"$name[$at]", schema)
   }.toVector

@@ -7,11 +7,13 @@ import io.hearth.core.topology.IdSet
  * What is known of the application.
  *
  * @param python whether it is a Python program, whose functions run in Python workers
+ * @param bandwidth of a recorded run of it
  */
 final case class Workload(
     kind: Option[WorkloadKind],
     inputBytes: Option[Long],
-    python: Boolean = false
+    python: Boolean = false,
+    bandwidth: Option[RecordedBandwidth] = None
 )
 
 object Workload {

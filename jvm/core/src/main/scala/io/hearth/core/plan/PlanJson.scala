@@ -35,7 +35,10 @@ object PlanJson {
     "workload" -> Json.obj(
       "kind" -> plan.workload.kind.map(_.name),
       "input_bytes" -> plan.workload.inputBytes,
-      "python" -> Option.when(plan.workload.python)(true)
+      "python" -> Option.when(plan.workload.python)(true),
+      "bandwidth" -> plan.workload.bandwidth.map(run =>
+        Json.obj("task_gb_s" -> run.taskGbS, "node_gb_s" -> run.nodeGbS)
+      )
     ),
     "asked" -> Json.obj(
       "executors" -> plan.asked.executors,

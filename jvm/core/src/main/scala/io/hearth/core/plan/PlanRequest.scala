@@ -67,29 +67,27 @@ object PlanRequest {
 
   private def occupied(text: String): IdSet = IdSet
     .parse(text)
-    .fold(
-      problem => throw new UserError(s"--occupied: $problem; give CPUs such as 0-3,8"),
-      identity
-    )
+    .fold(why => throw new UserError(s"--occupied: $why; give CPUs such as 0-3,8"), identity)
 
   private[plan] def readWorkload(field: Field): Workload = {
-    field.only("kind", "input_bytes", "python")
+    field.only("kind", "input_bytes", "python", "bandwidth")
+    val run = field.get("bandwidth")
     Workload(
       field.get("kind").map(_.oneOf(WorkloadKind.all)(_.name)),
       field.get("input_bytes").map(_.atLeast(0)),
-      field.get("python").exists(_.flag)
+      field.get("python").exists(_.flag),
+      run.map(of => RecordedBandwidth(of("task_gb_s").rate, of("node_gb_s").rate))
     )
   }
 
   /** What the workload leaves open may be set by hearth's keys; wrong values are refused later. */
-  private def settled(said: Workload, conf: Map[String, String]): Workload = Workload(
-    said.kind.orElse(
+  private def settled(said: Workload, conf: Map[String, String]): Workload = said.copy(
+    kind = said.kind.orElse(
       conf.get(HearthKeys.WorkloadKind.name).flatMap(HearthKeys.WorkloadKind.form.read)
     ),
-    said.inputBytes.orElse(
+    inputBytes = said.inputBytes.orElse(
       conf.get(HearthKeys.InputSize.name).flatMap(HearthKeys.InputSize.form.read)
-    ),
-    said.python
+    )
   )
 
   private[plan] def readLimits(field: Field): Limits = {

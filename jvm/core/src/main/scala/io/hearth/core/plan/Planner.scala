@@ -31,7 +31,7 @@ object Planner {
     for {
       constraints <- UserConstraints.read(limits, asked)
       workload = constraints.engine.fold(asked)(_.workload(asked))
-      usable <- UsableMachine.of(topology, occupied)
+      usable <- UsableMachine.of(topology, occupied, TasksPerCore.of(workload, topology).most)
       occupiedHere = occupied.cpus.intersects(topology.allowed.cpus)
       attempt = (wanted: UserConstraints) => new Attempt(usable, wanted, workload, occupiedHere)
       settled <- attempt(constraints).settled.left.map(
@@ -47,22 +47,14 @@ object Planner {
       _ <- new Tasks(draft).unfit.toLeft(())
     } yield draft.plan
 
-  /** The same where other applications hold CPUs, and of their nodes' memory as much in proportion. */
-  def plan(
-      topology: Topology,
-      workload: Workload,
-      limits: Limits,
-      occupied: IdSet,
-      scratch: Option[Scratch]
-  ): Either[Unfit, Plan] = plan(topology, workload, limits, Occupied(occupied), scratch)
-
-  /** The same with the `Scratch` that the topology lets one assume. */
+  /** The same where others hold CPUs alone, with the `Scratch` that the topology lets one assume. */
   def plan(
       topology: Topology,
       workload: Workload,
       limits: Limits,
       occupied: IdSet
-  ): Either[Unfit, Plan] = plan(topology, workload, limits, occupied, Scratch.assumed(topology))
+  ): Either[Unfit, Plan] =
+    plan(topology, workload, limits, Occupied(occupied), Scratch.assumed(topology))
 }
 
 /**

@@ -13,7 +13,7 @@ final private[plan] class Reasons(draft: PlanDraft) {
       choice.reason,
       choice.expected,
       usable.cpusReason,
-      usable.threadsReason(constraints)
+      TasksPerCore.of(workload, usable.topology).reason(usable, constraints)
     ) ++ layout.reason ++ Engine.reason(constraints) ++ bounds.all ++ placement ++ memory ++
       jvm.reasons ++ Vector(
         driver.reason,

@@ -41,8 +41,7 @@ object ShufflePartitions {
       case (None, None) if waves > Sparks =>
         set(
           waves,
-          s"two for each of the $tasksAtOnce: Spark's own number of $Sparks is " +
-            s"less; $Fewer"
+          s"two for each of the $tasksAtOnce: Spark's own number of $Sparks is less; $Fewer"
         )
       case (None, None) =>
         val because =

@@ -36,7 +36,7 @@ final private[plan] class Tasks(draft: PlanDraft) {
   /** Where they can start and may not be able to work. */
   def reason: Option[Reason] = tightest.filter(_.left < likely).map { limit =>
     Reason(
-      Tasks.Decision,
+      BoundReasons.Threads,
       s"about $likely at work",
       s"${limit.name} allows ${limit.max}: ${used(limit)}$needs more than are left, and an executor that cannot " +
         s"start a thread dies; ${remedy(limit)}",
@@ -57,8 +57,6 @@ final private[plan] class Tasks(draft: PlanDraft) {
 }
 
 private[plan] object Tasks {
-  val Decision: String = BoundReasons.Threads
-
   // Threads of an executor besides those of its collector, and of a driver.
   private val IdleExecutor = 27
   private val BusyExecutor = 30

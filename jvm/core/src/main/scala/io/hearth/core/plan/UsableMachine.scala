@@ -3,7 +3,7 @@ package io.hearth.core.plan
 import scala.collection.mutable
 
 import io.hearth.core.Counted
-import io.hearth.core.topology.{Core, IdSet, NumaNode, Topology}
+import io.hearth.core.topology.{IdSet, NumaNode, Topology}
 
 /**
  * A core that the plan may use.
@@ -95,41 +95,6 @@ final private[plan] case class UsableMachine(
     )
   }
 
-  /** How many tasks a core is worth. */
-  def threadsReason(constraints: UserConstraints): Reason = {
-    val max = cores.iterator.map(_.cpus.size).max
-    val kinds = cores.flatMap(_.kind).distinct
-    val slower = cores.count(_.efficient)
-    val hybrid =
-      if (slower > 0)
-        s"; $slower slower cores count as ${cores.filter(_.efficient).map(_.slots).sum} (three for four is " +
-          "hearth's judgement), and no executor has cores of both kinds unless it is the only one"
-      else if (kinds.sizeIs > 1) s"; all core kinds (${kinds.mkString(", ")}) are used"
-      else ""
-    def reason(value: String, because: String, source: String) =
-      Reason("threads per core", value, because + hybrid, source)
-    constraints.cores match {
-      case Some(asked) => reason("as asked", s"${asked.name} fixes the tasks", "user")
-      case None if max > UsableMachine.MaxTasksPerCore =>
-        reason(
-          s"${UsableMachine.MaxTasksPerCore}",
-          s"of $max hardware threads ${UsableMachine.MaxTasksPerCore} are worth a task: memory bandwidth " +
-            "saturates before threads run out; the others are for the collector and the compiler (the " +
-            "number was chosen after seeing two of Baig's tables of times)",
-          "Baig 2018; hearth"
-        )
-      case None if max > 1 =>
-        reason(
-          s"$max",
-          "every hardware thread is worth a task: a second thread made two cores 39.5 % faster, and gains less beyond four",
-          "Awan 2016"
-        )
-      case None if topology.cores.exists(_.cpus.size > 1) =>
-        reason("1", "one hardware thread of each core may be used", "kernel: sched_getaffinity(2)")
-      case None => reason("1", "cores have one hardware thread", "kernel: topology")
-    }
-  }
-
   /** One executor over all of it. */
   def placement: Placement = Placement(cpus.toVector, slots)
 
@@ -165,21 +130,9 @@ final private[plan] case class UsableNode(
 
 private[plan] object UsableMachine {
 
-  /**
-   * Hardware threads of a core that are worth a task each, at most. Up to SMT4 every thread: a second
-   * thread made two cores 39.5 % faster, and more than four cores by less (Awan 2016). Of eight
-   * threads, four: two of three workloads in Baig 2018 want far fewer tasks than an SMT8 machine has
-   * threads, because memory bandwidth saturates first. Four, rather than two or six, was chosen
-   * knowing Baig's times of two workloads, so agreement with those times is no evidence for it
-   * (docs/sources.md).
-   */
-  val MaxTasksPerCore = 4
-
   /** From a node with these distances; the farthest that the kernel's table holds where it is not told. */
   private def distance(of: Option[Map[Int, Int]], to: Option[Int]): Int =
     to.flatMap(id => of.flatMap(_.get(id))).getOrElse(255)
-
-  def worthwhile(threads: Int): Int = math.min(threads, MaxTasksPerCore)
 
   /** Tasks worth running on these CPUs; a part of a core counts in proportion, at least 1 in all. */
   def slotsOn(coreOf: Int => UsableCore, cpus: Iterable[Int]): Int = {
@@ -196,25 +149,17 @@ private[plan] object UsableMachine {
     math.max(1, tasks.sum)
   }
 
-  def of(topology: Topology, occupied: Occupied): Either[Unfit, UsableMachine] = {
+  /** @param most tasks that a core is worth at most */
+  def of(topology: Topology, occupied: Occupied, most: Int): Either[Unfit, UsableMachine] = {
     val allowed = allowedIn(topology)
     val cpus = allowed &~ occupied.cpus
     if (cpus.isEmpty) Left(nothingLeft(allowed, occupied.cpus))
     else {
-      val cores = usableCores(topology, cpus)
-      val nodes = groundNodes(topology, allowed, cpus, occupied)
-      val (withCpus, without) = nodes.partition(_.cpus.nonEmpty)
-      Right(
-        UsableMachine(
-          topology,
-          allowed,
-          cpus,
-          cores,
-          withCpus.sortBy(_.cpus.head),
-          without,
-          occupied
-        )
-      )
+      val cores = usableCores(topology, cpus, most)
+      val (withCpus, without) =
+        groundNodes(topology, allowed, cpus, occupied).partition(_.cpus.nonEmpty)
+      val nodes = withCpus.sortBy(_.cpus.head)
+      Right(UsableMachine(topology, allowed, cpus, cores, nodes, without, occupied))
     }
   }
 
@@ -231,14 +176,25 @@ private[plan] object UsableMachine {
     "wait until one is free, or widen this process's cpuset"
   )
 
-  private def usableCores(topology: Topology, cpus: IdSet): Vector[UsableCore] = {
+  private def usableCores(topology: Topology, cpus: IdSet, most: Int): Vector[UsableCore] = {
     val cacheOf = topology.caches.iterator.zipWithIndex.flatMap { case (group, index) =>
       group.cpus.iterator.map(_ -> index)
     }.toMap
-    val cores = topology.cores
-      .flatMap(core => usableCore(topology, core, core.cpus & cpus, cacheOf))
-      .sortBy(_.cpus.head)
-    if (cores.forall(_.efficient)) cores.map(_.copy(efficient = false)) else slower(cores)
+    val cores = for {
+      core <- topology.cores
+      threads = core.cpus & cpus
+      if threads.nonEmpty
+    } yield UsableCore(
+      threads.toVector,
+      math.min(threads.size, most),
+      core.packageId,
+      topology.nodeOf(threads.head).map(_.id),
+      cacheOf.getOrElse(threads.head, -1),
+      core.kind,
+      core.efficient
+    )
+    val ordered = cores.sortBy(_.cpus.head)
+    if (cores.forall(_.efficient)) ordered.map(_.copy(efficient = false)) else slower(ordered)
   }
 
   /** Of every four efficient cores beside faster ones, the last has no slot of its own. */
@@ -253,19 +209,6 @@ private[plan] object UsableMachine {
 
   /** That so many efficient cores are worth one slot less is hearth's judgement; they come in fours. */
   val EfficientOfSlots = 4
-
-  private def usableCore(topology: Topology, core: Core, threads: IdSet, cacheOf: Map[Int, Int]) =
-    Option.when(threads.nonEmpty)(
-      UsableCore(
-        threads.toVector,
-        worthwhile(threads.size),
-        core.packageId,
-        topology.nodeOf(threads.head).map(_.id),
-        cacheOf.getOrElse(threads.head, -1),
-        core.kind,
-        core.efficient
-      )
-    )
 
   private def groundNodes(
       topology: Topology,

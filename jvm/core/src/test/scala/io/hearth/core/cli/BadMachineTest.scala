@@ -70,15 +70,8 @@ class BadMachineTest extends AnyFunSuite {
   }
 
   test("a name that is neither a file nor a description") {
-    for (
-      name <- Seq(
-        "no/such/machine.tar.gz",
-        "big-box",
-        "/tmp/no such box 3",
-        "box 2.tgz",
-        "box2.json"
-      )
-    ) {
+    val names = Seq("no/such/box.tar.gz", "big-box", "/tmp/no box 3", "box 2.tgz", "box2.json")
+    for (name <- names) {
       refused(name, s"no file or directory is named '$name'")
       assert(!Child.verb("topology", "--machine", name).err.contains("memory-only"), name)
     }

@@ -14,13 +14,8 @@ class BoundsTest extends AnyFunSuite with Planning {
       .copy(cpuQuota = Some(CpuQuota(cpus)), memoryLimitBytes = limitGb.map(_ << 30))
   )
 
-  private def tasks(
-      machine: Topology,
-      max: Long,
-      current: Option[Long],
-      name: String = "pids.max"
-  ) =
-    machine.copy(allowed = machine.allowed.copy(taskLimits = Vector(TaskLimit(name, max, current))))
+  private def tasks(on: Topology, max: Long, current: Option[Long], name: String = "pids.max") =
+    on.copy(allowed = on.allowed.copy(taskLimits = Vector(TaskLimit(name, max, current))))
 
   private def limits(executors: Option[Int], cores: Option[Int], conf: (String, String)*) =
     Limits(executors, cores, None, conf.toMap)

@@ -30,14 +30,14 @@ class DamagedDocumentsTest extends AnyFunSuite {
     val topology = TopologyReader.load(Some("2 packages, 4 nodes of 64 GB, 6 cores x 2 threads"))
     check("plan-request") { document =>
       val request = PlanRequest.read(document)
-      Planner.plan(topology, request.workload, request.limits, request.occupied, None)
+      Planner.plan(topology, request.workload, request.limits, Occupied(request.occupied), None)
     }
   }
 
   test("a damaged topology document is planned for or refused in words") {
     check("topology") { document =>
       val topology = TopologyJson.read(document)
-      Planner.plan(topology, Workload.unknown, Limits.none, IdSet.empty, None)
+      Planner.plan(topology, Workload.unknown, Limits.none, Occupied(IdSet.empty), None)
     }
   }
 

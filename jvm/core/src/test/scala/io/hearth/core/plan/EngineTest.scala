@@ -2,8 +2,6 @@ package io.hearth.core.plan
 
 import org.scalatest.funsuite.AnyFunSuite
 
-import io.hearth.core.topology.IdSet
-
 /** What a user gets who runs Spark SQL on a native engine. */
 class EngineTest extends AnyFunSuite with Planning {
   private val server = "2 packages, 2 nodes of 128 GB, 12 cores x 2 threads"
@@ -13,11 +11,10 @@ class EngineTest extends AnyFunSuite with Planning {
   private val rapids = Engine.PluginsKey -> "com.nvidia.spark.SQLPlugin"
 
   private def tried(machine: String, memoryMb: Option[Long], settings: (String, String)*) =
-    Planner.plan(
+    planning(
       described(machine),
-      Workload(Some(WorkloadKind.Sql), None),
       Limits(None, None, memoryMb, settings.toMap),
-      IdSet.empty
+      Workload(Some(WorkloadKind.Sql), None)
     )
 
   private def plan(machine: String, settings: (String, String)*): Plan =

@@ -92,21 +92,15 @@ object GeneratedMachines {
       perPackage <- Gen.choose(1, 4)
       alike <- Gen.oneOf(true, false)
       first <- node
-      nodes <- Gen.listOfN(packages, Gen.listOfN(perPackage, if (alike) Gen.const(first) else node))
+      each = if (alike) Gen.const(first) else node
+      nodes <- Gen.listOfN(packages, Gen.listOfN(perPackage, each).map(_.toVector))
       threads <- Gen.oneOf(1, 2, 4, 8)
       step <- Gen.oneOf(1, 8)
       cache <- maybe(Gen.choose(1, 8))
       memoryOnly <- Gen.frequency(3 -> Gen.const(0), 1 -> Gen.choose(1, 2))
       onlyMb <- Gen.listOfN(memoryOnly, memory)
       limit <- maybe(Gen.choose(500L, 600000L))
-    } yield MachineForm(
-      nodes.map(_.toVector).toVector,
-      threads,
-      step,
-      cache,
-      onlyMb.toVector,
-      limit
-    )
+    } yield MachineForm(nodes.toVector, threads, step, cache, onlyMb.toVector, limit)
 
   /** A machine whose process may use a part of it only, and CPUs of that part which are occupied. */
   val restricted: Gen[(Topology, IdSet)] =

@@ -20,10 +20,7 @@ object Golden extends Assertions {
       Files.write(file, text.getBytes(UTF_8))
     }
     assert(Files.exists(file), s"$file is missing: HEARTH_UPDATE_GOLDEN=1 writes it")
-    assert(
-      Files.readString(file) == text,
-      s"$file: HEARTH_UPDATE_GOLDEN=1 writes what is given now"
-    )
+    assert(Files.readString(file) == text, s"$file: HEARTH_UPDATE_GOLDEN=1 writes what is now")
     ()
   }
 

@@ -175,11 +175,8 @@ class GoldenPlansTest extends AnyFunSuite with Planning {
             .map(r => s"${r.value} [${r.source}]")
           s"  expected of ${kind.name}: ${gain.mkString}\n"
         }
-        shaped(
-          name,
-          machine,
-          WorkloadKind.all
-        ) + s"  any, 4 GB of input: ${small.master}\n" + gains.mkString
+        val shape = shaped(name, machine, WorkloadKind.all)
+        s"$shape  any, 4 GB of input: ${small.master}\n${gains.mkString}"
       }
       .mkString("\n")
     Golden.check(Project.file("fixtures/plans-of-studies.txt"), text)

@@ -3,17 +3,13 @@ package io.hearth.core.plan
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.hearth.core.UserError
-import io.hearth.core.topology.{IdSet, MachineSpec}
+import io.hearth.core.topology.MachineSpec
 
-class HearthKeysTest extends AnyFunSuite {
+class HearthKeysTest extends AnyFunSuite with Planning {
   private val machine = MachineSpec.parse("2 nodes of 64 GB, 8 cores")
 
-  private def planned(key: String, value: String) = Planner.plan(
-    machine,
-    Workload.unknown,
-    Limits.none.copy(conf = Map(key -> value)),
-    IdSet.empty
-  )
+  private def planned(key: String, value: String) =
+    planning(machine, Limits.none.copy(conf = Map(key -> value)))
 
   /** Values of each key that its rule refuses. */
   private val wrong = Map[Key[_], Seq[String]](

@@ -21,15 +21,8 @@ class NearNodesTest extends AnyFunSuite with Seeded with Planning {
   test(
     "with nodes 0 and 2 near, and 1 and 3, two executors have those, asked for by count or by width"
   ) {
-    val near = machine(
-      Vector(
-        Vector(10, 30, 20, 30),
-        Vector(30, 10, 30, 20),
-        Vector(20, 30, 10, 30),
-        Vector(30, 20, 30, 10)
-      ),
-      4
-    )
+    val distances = "10 30 20 30 / 30 10 30 20 / 20 30 10 30 / 30 20 30 10"
+    val near = described(s"4 nodes of 64 GB, 4 cores, distances $distances")
     for (cores <- Seq(None, Some(8)))
       assert(nodesOf(near, planned(near, 2, cores)) == Set(Set(0, 2), Set(1, 3)), cores)
   }

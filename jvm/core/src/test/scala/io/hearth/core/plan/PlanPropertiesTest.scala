@@ -175,11 +175,8 @@ class PlanPropertiesTest extends AnyFunSuite with Seeded {
           limits.executors.foreach(n => assert(plan.executors.size == n))
           limits.cores.foreach(m => assert(plan.executors.forall(_.taskSlots == m)))
           limits.memoryMb.foreach(mb => assert(plan.executors.forall(_.heapMb == mb)))
-          assert(
-            limits.conf.keySet
-              .intersect(plan.conf.keySet)
-              .forall(_ == DerivedSettings.DriverOptions)
-          )
+          val both = limits.conf.keySet & plan.conf.keySet
+          assert(both.forall(_ == DerivedSettings.DriverOptions))
           val max = limits.conf.get("spark.cores.max").map(_.toInt)
           max.foreach(m => assert(plan.executors.map(_.taskSlots).sum <= m))
           val most = limits.conf.get("spark.dynamicAllocation.maxExecutors").map(_.toInt)

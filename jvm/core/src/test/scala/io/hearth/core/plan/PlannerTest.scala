@@ -330,13 +330,7 @@ class PlannerTest extends AnyFunSuite with Planning {
     assert(!ofDriver(plan(xeon)) && ofExecutors(plan(xeon)) == 0)
     val beside = plan("1 node of 16 GB, 8 cores", shape(2, 3))
     assert(beside.driver.bound && beside.driver.cpus.size == 2 && !ofDriver(beside))
-    for (
-      mine <- Seq(
-        "-XX:TieredStopAtLevel=1",
-        "-XX:-TieredCompilation",
-        "-XX:Tier4BackEdgeThreshold=9"
-      )
-    ) {
+    for (mine <- Seq("-XX:TieredStopAtLevel=1", "-XX:-TieredCompilation", "-XX:Tier0Delay=9")) {
       val users = conf("spark.driver.extraJavaOptions" -> mine)
       assert(!ofDriver(plan("1 node of 16 GB, 2 cores", users)), mine)
     }
@@ -507,13 +501,8 @@ class PlannerTest extends AnyFunSuite with Planning {
   }
 
   test("the settings read back give the same executors") {
-    for (
-      machine <- Seq(
-        power8,
-        xeon,
-        "2 nodes of 100 GB, 10 cores x 2 threads, 1 memory-only node of 9 GB"
-      )
-    ) {
+    val tiered = "2 nodes of 100 GB, 10 cores x 2 threads, 1 memory-only node of 9 GB"
+    for (machine <- Seq(power8, xeon, tiered)) {
       val first = plan(machine)
       val again = plan(machine, Limits.none.copy(conf = first.conf))
       if (slots(first).distinct.size == 1)

@@ -24,39 +24,16 @@ class WidthsTest extends AnyFunSuite with Planning {
   }
 
   test("an executor is a cache, else a node, of 12 to 32 slots, else an even division near 16") {
+    val sixteen = "2 nodes of 128 GB, 16 cores x 2 threads"
     for (
       (machine, master, rule) <- Seq(
-        ("2 nodes of 128 GB, 16 cores x 2 threads", "local-numa[2x32]", "a node with 12 to 32"),
-        (
-          "2 nodes of 128 GB, 16 cores x 2 threads, l3 of 8 cores",
-          "local-numa[4x16]",
-          "a last-level cache"
-        ),
-        (
-          "2 nodes of 128 GB, 16 cores x 2 threads, l3 of 4 cores",
-          "local-numa[2x32]",
-          "a node with 12 to 32"
-        ),
-        (
-          "2 nodes of 256 GB, 24 cores x 2 threads",
-          "local-numa[6x16]",
-          "the even division nearest 16"
-        ),
-        (
-          "2 nodes of 256 GB, 26 cores x 2 threads",
-          "local-numa[4x26]",
-          "the even division nearest 16"
-        ),
-        (
-          "2 nodes of 512 GB, 64 cores x 2 threads",
-          "local-numa[8x32]",
-          "the even division into 24 to 32"
-        ),
-        (
-          "8 nodes of 512 GB, 28 cores x 2 threads",
-          "local-numa[16x28]",
-          "the even division into 24 to 32"
-        ),
+        (sixteen, "local-numa[2x32]", "a node with 12 to 32"),
+        (s"$sixteen, l3 of 8 cores", "local-numa[4x16]", "a last-level cache"),
+        (s"$sixteen, l3 of 4 cores", "local-numa[2x32]", "a node with 12 to 32"),
+        ("2 nodes of 256 GB, 24 cores x 2 threads", "local-numa[6x16]", "division nearest 16"),
+        ("2 nodes of 256 GB, 26 cores x 2 threads", "local-numa[4x26]", "division nearest 16"),
+        ("2 nodes of 512 GB, 64 cores x 2 threads", "local-numa[8x32]", "division into 24 to 32"),
+        ("8 nodes of 512 GB, 28 cores x 2 threads", "local-numa[16x28]", "division into 24 to 32"),
         ("2 nodes of 64 GB, 8 cores", "local-numa[2x8]", "a node with 8 to 11"),
         ("16 nodes of 16 GB, 2 cores", "local-numa[2x16]", "fewer than 8 task slots are joined")
       )

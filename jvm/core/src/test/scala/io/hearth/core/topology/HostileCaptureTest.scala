@@ -280,16 +280,12 @@ class HostileCaptureTest extends AnyFunSuite {
         "9" * 30,
         "1e9",
         "max",
-        "\u0000\u00ff"
-      ) ++
-      Vector(
+        "\u0000\u00ff",
         "10 20",
         "20 10",
         "10 1000000",
         "Node 0 MemTotal: -5 kB",
-        "MemTotal: 99999999999999999999 kB"
-      ) ++
-      Vector(
+        "MemTotal: 99999999999999999999 kB",
         "0::/../..",
         "cgroup2 / cgroup2 rw",
         "1 2 3 / / - cgroup2 x rw",
