@@ -337,6 +337,8 @@ BLOCKS = {
     "programs": Block(programs),
     "startup": page_of("startup", STARTUP),
     "warm": page_of("warm", *WARM),
+    "cpu-parts": page_of("cpu_parts", "cpu-parts-2026-11-30-2322"),
+    "one-setting": page_of("one_setting", "one-setting-2026-11-30-2258"),
     "second-compiler": page_of("one_setting", "second-compiler-2026-11-28-1309"),
     "young-generation": page_of("one_setting", "young-generation-2026-11-25-2322"),
     "batch": page_of("plans", *BATCH),

@@ -7,9 +7,8 @@ Every run is an application of its own: the 22 queries, all of them `--passes` t
 `defaults`, `spark-submit --master local[*]`; `careful`, the same with a heap of half of the memory
 (at most 31 GB), ParallelGC, Kryo and four shuffle partitions for each CPU; `submit`, `hearth
 submit`; `few-classes`, the same with spark.sql.codegen.cache.maxEntries=100, Spark's own;
-`usual-compiler`, whose second compiler (C2) keeps the JVM's own counts; `large-young`, whose young
-generation may take a third of the heap. One application before these warms page cache and
-class-data archives, and is dropped.
+`large-pages`, the same with pages of 64 MB for operators, which Spark takes of such a heap. One
+application before these warms page cache and class-data archives, and is dropped.
 
 Answers must be equal in all arms, but for the order of their rows. Told apart: start to end of the
 whole command, the queries' first pass and the later ones; CPU seconds, which other work on the
@@ -30,7 +29,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import one_setting
 from harness import Benchmark, answer, settings
 from results import Row, names, question_table, runs, spread, table, values
 
@@ -44,6 +42,7 @@ QUESTIONS = (
     ("submit", "defaults"),
     ("submit", "careful"),
     ("submit", "few-classes"),
+    ("submit", "large-pages"),
     ("submit", "usual-compiler"),
     ("submit", "large-young"),
     ("usual-compiler", "careful"),
@@ -57,7 +56,7 @@ MEASURES = {
     "later_s": "later passes",
     "wall_cpu_s": "CPU, start to end",
 }
-ARMS = ("defaults", "careful", "submit", "few-classes", "usual-compiler", "large-young")
+ARMS = ("defaults", "careful", "submit", "few-classes", "large-pages")
 
 APPLICATION = """
 import hashlib, json, os, sys, time
@@ -67,7 +66,6 @@ spark = SparkSession.builder.appName("tpch").getOrCreate()
 spark.sparkContext.setLogLevel("WARN")
 for table in tables:
     spark.read.parquet(f"{folder}/{table}").createOrReplaceTempView(table)
-exec(functions)
 
 def cpu_s():
     "Of the driver's JVM, which started this."
@@ -79,8 +77,12 @@ metrics = spark._jvm.org.apache.spark.metrics.source.CodegenMetrics
 def generated():
     return metrics.METRIC_COMPILATION_TIME().getCount()
 
+def ended(number):
+    "Of a pass; functions may have another."
+
+exec(functions)
 seconds, answers, cpu, classes = [], [], [], []
-for _ in range(passes):
+for number in range(passes):
     seconds.append([])
     before, so_far = cpu_s(), generated()
     for query in queries:
@@ -91,7 +93,12 @@ for _ in range(passes):
         answers.append(hashlib.sha256(json.dumps(sorted(cells)).encode()).hexdigest()[:12])
     cpu.append(round(cpu_s() - before, 2))
     classes.append(generated() - so_far)
+    ended(number)
+beans = spark._jvm.java.lang.management.ManagementFactory.getGarbageCollectorMXBeans()
 found = {"seconds": seconds, "answers": answers, "cpu_s": cpu, "classes": classes}
+found["gc_s"] = sum(bean.getCollectionTime() for bean in beans) / 1e3
+status = open(f"/proc/{os.getppid()}/status").read()
+found["peak_mb"] = int(status.partition("VmHWM:")[2].split()[0]) >> 10
 print("RESULT", json.dumps(found), flush=True)
 spark.stop()
 """
@@ -186,8 +193,6 @@ def arms(folder: Path, application: Sequence[str]) -> dict[str, list[str]]:
     quiet = {"spark.ui.enabled": "false", "spark.local.dir": folder / "local"}
     plain = [str(spark_home() / "bin" / "spark-submit"), "--master", "local[*]"]
     hearth = [sys.executable, "-m", "hearth", "submit"]
-    usual = one_setting.second_compiler(1)[one_setting.OPTIONS[0]]
-    large = one_setting.flags("NewRatio=2")[one_setting.OPTIONS[0]]
 
     def command(words: list[str], conf: dict[str, Any]) -> list[str]:
         return [*words, *settings({**quiet, **conf}), *application]
@@ -197,8 +202,7 @@ def arms(folder: Path, application: Sequence[str]) -> dict[str, list[str]]:
         "careful": command(plain, careful),
         "submit": command(hearth, {}),
         "few-classes": command(hearth, {"spark.sql.codegen.cache.maxEntries": "100"}),
-        "usual-compiler": command(hearth, {"spark.driver.extraJavaOptions": usual}),
-        "large-young": command(hearth, {"spark.driver.extraJavaOptions": large}),
+        "large-pages": command(hearth, {"spark.buffer.pageSize": "64m"}),
     }
 
 
@@ -211,7 +215,8 @@ def one(command: Sequence[str]) -> Row:
     if later:
         row |= {"later_s": round(sum(later), 3), "later_cpu_s": round(sum(result["cpu_s"][1:]), 2)}
     digest = hashlib.sha256("".join(result["answers"]).encode()).hexdigest()[:12]
-    return {**row, "classes": result["classes"], "answers": digest}
+    kept = {key: result[key] for key in ("classes", "gc_s", "peak_mb")}
+    return {**row, **kept, "answers": digest}
 
 
 def await_archives() -> None:

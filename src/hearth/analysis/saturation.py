@@ -1,5 +1,6 @@
 """How near a run came to the memory bandwidth that its machine sustains."""
 
+import re
 import statistics
 
 from hearth.analysis.document import Analysis, Bandwidth
@@ -39,6 +40,9 @@ def recorded_bandwidth(analysis: Analysis) -> Measured[RecordedBandwidth]:
     share, sustained = own_bandwidth_share(analysis), _sustained(analysis)
     if isinstance(share, Absent):
         return share
+    stages = [] if isinstance(analysis.stages, Absent) else analysis.stages
+    if any(re.search("Python|Pandas|Arrow", " ".join(one.operators)) for one in stages):
+        return Absent("Python workers ran, whose CPU time is not told apart")
     cpu_s = sum(use.cpu_s or 0.0 for use in known(one.use for one in analysis.executors))
     if isinstance(sustained, Absent) or not share or not cpu_s:
         return Absent("no CPU time of its JVMs, or no traffic of memory, was sampled")

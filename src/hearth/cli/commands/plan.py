@@ -55,7 +55,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--occupied", metavar="CPUS", help="CPUs that the plan must not use, e.g. 0-3,8"
     )
-    words = "a record of the application on this machine: no more tasks than saturate its memory"
+    words = "a record from the machine planned for: no more tasks than saturate its memory"
     parser.add_argument("--from", dest="run", metavar="RUN", help=words)
     form = parser.add_mutually_exclusive_group()
     form.add_argument(
