@@ -1,4 +1,4 @@
-"""How many runs `hearth tune` needs where a table of measured times answers, and a random order.
+"""How many runs `hearth tune` needs where a table of measured times answers, and plain searches.
 
     .venv/bin/python benchmarks/replay.py times.csv --machine "2 packages, 4 nodes of 256 GB, 6 cores x 8 threads"
     .venv/bin/python benchmarks/replay.py a.csv b.csv --machine big.tar.gz --drop 0.3 --seeds 50
@@ -10,7 +10,8 @@ workload,workers,cores_per_worker,total_cores,memory_per_worker_gb,seconds.
 The first trial is the executors x cores nearest to the plan's. The user's own configuration, which
 is the second trial of a tune, is in no table and is left out; everything else is `search.next_step`
 with the defaults of `hearth tune`: the budget, when it stops, the repeats at the end, and trials
-that are stopped because they cannot be the best.
+that are stopped because they cannot be the best. The plain searches begin there too: `neighbours`
+tries those of the fastest so far in a random order, `random` all.
 
 A configuration counts as found when its time in the table is within 10 % (5 %) of the table's best;
 runs are counted from the first. A search that did not find one is counted on with no limit to its
@@ -174,13 +175,31 @@ def _known(table: Table, machine: MachineSize) -> PriorRuns:
     return PriorRuns(machine, tuple(way.cell for way in ways), np.log(table.seconds), choices)
 
 
-def random_search(table: Table, seed: int) -> Iterator[Run]:
-    """Yield the configurations in a random order; the fastest so far is recommended."""
+def plain_search(table: Table, first: int, seed: int, *, near: bool) -> Iterator[Run]:
+    """Yield the first configuration, then others at random; the fastest so far is recommended.
+
+    near: neighbours of the fastest so far alone, while one is left.
+    """
     order = np.random.default_rng(seed).permutation(len(table.cells)).tolist()
-    best = order[0]
-    for at in order:
+    at = best = first
+    while True:
+        order.remove(at)
         best = min(best, at, key=lambda one: table.seconds[one])
         yield at, best
+        if not order:
+            return
+        close = _neighbours(table.cells, best) if near else order
+        at = next((one for one in order if one in close), order[0])
+
+
+def _neighbours(cells: Sequence[Cell], of: int) -> set[int]:
+    """Return the cells at most one step from one of them, among the executors and cores there."""
+    near = set(range(len(cells)))
+    for values in ([one.workers for one in cells], [one.cores_per_worker for one in cells]):
+        steps = sorted(set(values))
+        at = steps.index(values[of])
+        near &= {each for each in near if values[each] in steps[max(at - 1, 0) : at + 2]}
+    return near
 
 
 def shown_rows(table: Table, drop: float, seed: int) -> Table:
@@ -226,9 +245,13 @@ def replay(
             searched(_shown(table, settings, seed), related, site, settings.noise, seed)
             for seed in seeds
         ]
-        tell(f"{table.workload}: random")
-        chance = [_by_chance(_shown(table, settings, seed), seed) for seed in range(settings.seeds)]
-        results = {"hearth": _summary(own), "random": _summary(chance)}
+        results = {"hearth": _summary(own)}
+        for name, near in (("neighbours", True), ("random", False)):
+            tell(f"{table.workload}: {name}")
+            results[name] = _summary(
+                [plainly(_shown(table, settings, seed), site, seed, near=near)
+                 for seed in range(settings.seeds)]
+            )  # fmt: skip
         documents.append(
             {
                 "workload": table.workload,
@@ -251,10 +274,10 @@ def replay(
     }  # fmt: skip
 
 
-def _by_chance(table: Table, seed: int) -> Score:
-    """Return how a random order does."""
+def plainly(table: Table, site: Site, seed: int, *, near: bool) -> Score:
+    """Return how a plain search does."""
     runs: list[Run] = []
-    for run in random_search(table, seed):
+    for run in plain_search(table, site.proposal(table), seed, near=near):
         runs.append(run)
         if len(runs) >= REGRET_AFTER[-1] and is_found(table, runs):
             break

@@ -4,8 +4,9 @@ A pure function of the trials so far, so that a search that was cut short goes o
 
 The order: the plan's proposal, the user's own configuration, then the untried configuration that
 is most likely to save `_WORTHWHILE` or more (Kushner 1964), or the one of the most expected
-improvement where the likeliest is not worth a trial. The last trials of the budget repeat the best
-and the user's own: without repeats neither the scatter of the times nor the gain is known.
+improvement where the likeliest is not worth a trial. The last trial of the budget repeats the best,
+and the user's own is repeated where no other is worth a trial: without repeats neither the scatter
+of the times nor the gain is known.
 
 A trial is worth its time when its expected improvement, over the runs that the application will
 have with the result, is more than the trial takes.
@@ -33,7 +34,7 @@ _SCATTER, _WORTH_PAIRS = 0.05, 2
 TOO_LARGE = 0.2
 #: Of the intervals (one side is half of the rest); Student's t with the pairs behind the scatter.
 CONFIDENCE = 0.9
-#: From this budget on the best, and from one more on the user's own, is repeated at the end.
+#: From this budget on the best is repeated at the end.
 _REPEATS_FROM = 5
 
 
@@ -196,8 +197,8 @@ def next_step(task: Task, trials: Sequence[SearchTrial]) -> SearchStep | Stop:
     left = [at for at in range(len(task.configurations)) if at not in tried]
     left = [at for at in left if not _ruled_out(task, trials, at)]
     repeats = _repeats(task, trials, now)
-    reserved = min(len(repeats), max(0, task.budget - _REPEATS_FROM + 1))
-    if task.budget - len(trials) <= reserved:
+    is_last = task.budget - len(trials) == 1 and task.budget >= _REPEATS_FROM
+    if is_last and now.best in repeats:
         return SearchStep(repeats[0], "repeat", before=now)
     worth = _worth(task, now, left)
     if worth is not None:
