@@ -64,7 +64,8 @@ def test_java_removes_what_it_has_begun_when_the_command_is_interrupted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     part = tmp_path / "part"
-    wait = "kill -INT $PPID; while :; do sleep 1; done"
+    # Not before its parent has taken note of it; a Ctrl-C then reaches both.
+    wait = "sleep 0.5; kill -INT $PPID; while :; do sleep 1; done"
     script = f"trap 'rm {part}; exit 1' TERM; touch {part}; {wait}"
     monkeypatch.setattr(jvm, "command", lambda *_, **__: ["sh", "-c", script])
     with pytest.raises(KeyboardInterrupt):
