@@ -20,8 +20,6 @@ import sys
 from argparse import ArgumentParser, Namespace
 from typing import Any
 
-from hearth.analysis.analysis import analyse
-from hearth.analysis.saturation import recorded_bandwidth
 from hearth.base.absent import Absent
 from hearth.base.codec import typed
 from hearth.base.redaction import KEY_PATTERN, REDACTED, Redaction, is_redacted
@@ -113,6 +111,9 @@ def _bandwidth(run: str | None) -> RecordedBandwidth | None:
     """Return what a recorded run says of memory; say why where it says nothing."""
     if run is None:
         return None
+    from hearth.analysis.analysis import analyse
+    from hearth.analysis.saturation import recorded_bandwidth
+
     found = recorded_bandwidth(analyse(find_record(paths.state_home(), run).directory))
     if isinstance(found, Absent):
         print(f"hearth: --from: it changes nothing: {found.reason}", file=sys.stderr)

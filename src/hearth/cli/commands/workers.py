@@ -82,7 +82,7 @@ def run(options: Namespace) -> int:
         _restart(options.name, options.drain)
     else:
         master = workers.check_master(options.master)
-        plan = from_namespace(PlanRequest, options, conf=parse_conf(options.conf))
+        plan = from_namespace(PlanRequest, options, conf=parse_conf(options.conf), bandwidth=None)
         if options.action == "plan":
             _plan(master, plan, options.format, options.debug)
         else:
