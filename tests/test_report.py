@@ -188,19 +188,22 @@ def test_the_output_in_a_pipe_is_plain(hearth: Command) -> None:
     assert "\x1b" not in hearth("topology", environment={"NO_COLOR": ""}).stdout
 
 
-def test_a_huge_machine_is_planned_for_in_about_a_second_of_cpu_time(hearth: Command) -> None:
-    """The least of five, and CPU time: wall time would measure this machine's other work.
+def test_a_huge_machine_is_planned_for_in_little_more_cpu_time_than_a_small_one(
+    hearth: Command,
+) -> None:
+    """The least of three: a limit in seconds would measure the machine and its other work.
 
-    It takes 1.0 to 1.2 s on two cores; the limit is for what would grow faster than the machine.
+    It takes twice as much; the limit is for what would grow faster than the machine.
     """
-    spent = []
-    for _ in range(5):
+    spent: dict[str, list[float]] = {HUGE: [], "1 node of 16 GB, 4 cores": []}
+    for machine in [*spent] * 3:
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        done = hearth("plan", "--machine", HUGE)
+        done = hearth("plan", "--machine", machine)
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        assert "4,096 CPUs" in done.stdout
-        spent.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
-    assert min(spent) < 2.0
+        assert ("4,096 CPUs" in done.stdout) == (machine == HUGE)
+        spent[machine].append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+    huge, small = map(min, spent.values())
+    assert huge < 4 * small
 
 
 def test_a_machine_is_shown_in_time_in_proportion_to_its_cpus() -> None:
