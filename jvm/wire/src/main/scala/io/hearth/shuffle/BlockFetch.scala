@@ -2,7 +2,7 @@ package io.hearth.shuffle
 
 import java.nio.ByteBuffer
 import java.util.concurrent.{ConcurrentSkipListMap, Executor}
-import java.util.concurrent.atomic.AtomicInteger
+import java.util.concurrent.atomic.{AtomicBoolean, AtomicInteger}
 
 import scala.jdk.CollectionConverters._
 
@@ -115,10 +115,13 @@ final private[shuffle] class BlockFetch(
     }
   }
 
-  /** Where the workers take nothing, whoever brings the answer does it. */
-  private def handOver(work: => Unit): Unit =
-    try workers.execute(() => work)
-    catch { case _: Throwable => work }
+  /** Once: where the workers take nothing, by whoever brings the answer. A pool that finds no thread may keep it too. */
+  private def handOver(work: => Unit): Unit = {
+    val begun = new AtomicBoolean(false)
+    val once: Runnable = () => if (begun.compareAndSet(false, true)) work
+    try workers.execute(once)
+    catch { case _: Throwable => once.run() }
+  }
 
   /** Those that are not taken any more are freed; what was taken is its block's, or its reader's already. */
   private def takeAll(parts: Seq[Begun], free: () => Unit)(

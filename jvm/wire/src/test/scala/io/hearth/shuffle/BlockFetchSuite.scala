@@ -194,13 +194,18 @@ class BlockFetchSuite extends AnyFunSuite {
   ) {
     val limits = BlockFetch.Limits(20000, 2, 10 * Second)
     val asked = new AtomicInteger
-    val noThreads: Executor = _ => {
+    val queued = new ConcurrentLinkedQueue[Runnable]
+    val noThreads: Executor = work => {
       asked.incrementAndGet()
+      queued.add(work)
       throw new OutOfMemoryError("unable to create native thread")
     }
     Using.resource(new Exchange(Vector(50000, 7), limits, keptBytes = 0)) { exchange =>
       assertAll(exchange, exchange.fetch(workers = Some(noThreads)))
       assert(asked.getAndSet(0) > 0)
+      queued.forEach(_.run())
+      assertAll(exchange, exchange.fetch())
+      exchange.allMemoryIsBack()
     }
     Using.resource(new Exchange(Vector(50000, 7), limits)) { exchange =>
       assertAll(exchange, exchange.fetch(workers = Some(noThreads)))
