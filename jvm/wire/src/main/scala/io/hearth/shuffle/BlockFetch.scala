@@ -115,7 +115,7 @@ final private[shuffle] class BlockFetch(
     }
   }
 
-  /** Once: where the workers take nothing, by whoever brings the answer. A pool that finds no thread may keep it too. */
+  /** Once: where the workers take nothing, by whoever brings the answer; a pool that throws may keep it. */
   private def handOver(work: => Unit): Unit = {
     val begun = new AtomicBoolean(false)
     val once: Runnable = () => if (begun.compareAndSet(false, true)) work
