@@ -8,6 +8,7 @@ from __future__ import annotations
 import signal
 import subprocess
 import time
+from contextlib import suppress
 from pathlib import Path
 
 from numalab.guest.capture import capture_process
@@ -16,8 +17,9 @@ POLICIES = ("near-threads:1", "near-all", "near-core", "o2acs", "o2ntc:1", "o2oc
 CLASSES = Path("/numalab/classes")
 DEVICE = Path("/sys/class/net/eth0/device")  # virtio; the PCI function is above it
 LIMIT_SECONDS = 240.0
-#: From the agent's line to its threads' CPUs takes 100 ms; emulation is some 25 times slower.
-SETTLE_SECONDS = 4.0
+#: From the agent's line to its threads' CPUs takes 100 ms; emulation is some 25 times slower, and a
+#: busy host slower still. A policy may also leave all threads everywhere.
+SETTLE_SECONDS, SETTLE_LIMIT_SECONDS = 4.0, 30.0
 DUMP_SECONDS = 10.0
 
 
@@ -38,13 +40,34 @@ def collect(job: dict[str, object], evidence: Path) -> None:
             running.append((process, directory))
         for process, directory in running:
             _await_ready(process, directory)
-        time.sleep(SETTLE_SECONDS)
+        _await_placed([process.pid for process, _ in running])
         for process, directory in running:
             capture_process(process.pid, directory)
     finally:
         for process, _ in running:
             process.kill()
             process.wait()
+
+
+def _await_placed(pids: list[int]) -> None:
+    """Waits until some thread of each is elsewhere than its main one, and then no thread moves."""
+    end = time.monotonic() + SETTLE_LIMIT_SECONDS
+    seen = [_places(pid) for pid in pids]
+    while time.monotonic() < end:
+        time.sleep(SETTLE_SECONDS)
+        now = [_places(pid) for pid in pids]
+        if now == seen and all(len(set(places)) > 1 for places in now):
+            return
+        seen = now
+
+
+def _places(pid: int) -> list[str]:
+    """Returns the CPUs that each thread may use."""
+    places = []
+    for file in sorted(Path(f"/proc/{pid}/task").glob("*/status")):
+        with suppress(FileNotFoundError, ProcessLookupError):
+            places.append(file.read_text().partition("Cpus_allowed_list:")[2].split()[0])
+    return places
 
 
 def _await_ready(process: subprocess.Popen[bytes], directory: Path) -> None:

@@ -20,6 +20,7 @@ import sys
 from argparse import ArgumentParser, Namespace
 from typing import Any
 
+from hearth.analysis.saturation import recorded_bandwidth
 from hearth.base.absent import Absent
 from hearth.base.codec import typed
 from hearth.base.redaction import KEY_PATTERN, REDACTED, Redaction, is_redacted
@@ -112,7 +113,6 @@ def _bandwidth(run: str | None) -> RecordedBandwidth | None:
     if run is None:
         return None
     from hearth.analysis.analysis import analyse
-    from hearth.analysis.saturation import recorded_bandwidth
 
     found = recorded_bandwidth(analyse(find_record(paths.state_home(), run).directory))
     if isinstance(found, Absent):
