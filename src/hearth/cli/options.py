@@ -64,6 +64,10 @@ _PLANNING: dict[str, dict[str, Any]] = {
         "help": "what Spark treats as a host: each NUMA node (default) or the whole machine",
     },
     "--docker": {"action": "store_true", "help": "run each executor in a Docker container"},
+    "--width": {
+        "choices": ("fixed", "adaptive"),
+        "help": "tasks of a stage at once: as planned (default), or found while it runs",
+    },
     "--when-full": {
         "choices": ("share", "wait", "refuse"),
         "help": "if other applications hold the needed CPUs or memory: share them, unbound "

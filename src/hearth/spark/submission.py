@@ -35,6 +35,7 @@ from hearth.spark.submit_args import Option, SubmitLine, SubmitOptions, late_opt
 _NO_FILES = ("pyspark-shell", "spark-internal", "spark-shell", "sparkr-shell")
 _RECORDS = "io.hearth.plugin.OneJvm"
 _WHEN_FULL = "spark.hearth.lease.whenFull"
+_WIDTH = "spark.hearth.width"
 _LATER = (
     "Spark will start faster next time: hearth makes class-data archives when this application is "
     "over, on idle CPU time"
@@ -273,6 +274,8 @@ def _plan(
         conf["spark.local.dir"] = os.environ["SPARK_LOCAL_DIRS"]
     if line.planning.when_full is not None:
         conf[_WHEN_FULL] = line.planning.when_full
+    if line.planning.width is not None:
+        conf[_WIDTH] = line.planning.width
     line, named = _with_named_files(line, conf)
     request = line.planning.plan_request(conf, python=line.is_python).document()
     if occasion.dry_run:
@@ -314,10 +317,11 @@ def _idle(options: SubmitOptions, plan: Plan) -> list[str]:
 
 def _additions(options: SubmitOptions, settings: Mapping[str, str], plan: Plan) -> dict[str, str]:
     """Return hearth's own settings: the planner's, and those of the user's options."""
+    width = {} if options.width is None else {_WIDTH: options.width}
     if plan.is_native:
-        return {**_one_jvm(settings, plan), **(plan.launch or {})}
+        return {**_one_jvm(settings, plan), **width, **(plan.launch or {})}
     file = write_plan(to_json(plan), paths.state_home())
-    additions = {"spark.hearth.plan": str(file), **(plan.launch or {})}
+    additions = {"spark.hearth.plan": str(file), **width, **(plan.launch or {})}
     if options.hosts is not None:
         additions["spark.hearth.hosts"] = options.hosts
     if options.bind == "none":

@@ -77,6 +77,7 @@ class SubmitOptions:
     hosts: str | None = None
     docker: bool = False
     when_full: str | None = None
+    width: str | None = None
     reserve_cpus: str | None = None
 
     @property

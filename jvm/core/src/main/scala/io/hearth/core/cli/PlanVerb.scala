@@ -108,7 +108,8 @@ private[cli] object PlanVerb {
       LeaseRegistry.here(sys.env.get).exclusively(offer.say) { registry =>
         val fitted = accepted(fitting.beside(registry.leases), request)
         val waits = fitted.full.nonEmpty && request.whenFull.contains("wait")
-        if (fitted.plan.mode == PlanMode.Native && !waits)
+        val own = LaunchSettings.own(fitted.plan, request.limits.conf)
+        if (fitted.plan.mode == PlanMode.Native && !waits && !own)
           registry.takeFor(offer.lease(fitted), offer.file, offer.fd)
         fitted
       }
@@ -146,7 +147,7 @@ private[cli] object PlanVerb {
 
   private def written(plan: Plan, request: PlanRequest, topology: Topology): JsonNode = {
     val document = PlanJson.write(plan)
-    if (LaunchSettings.waits(plan)) document.put("master", "local-numa")
+    if (LaunchSettings.own(plan, request.limits.conf)) document.put("master", "local-numa")
     val launch = LaunchSettings.of(plan, request.limits.conf)
     if (launch.nonEmpty) document.setAll[JsonNode](Json.obj("launch" -> launch))
     val redaction = Redaction.of(request.limits.conf.get)

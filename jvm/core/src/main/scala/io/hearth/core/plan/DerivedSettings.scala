@@ -39,6 +39,7 @@ object DerivedSettings {
     HearthKeys.BindingScope.name,
     HearthKeys.HandOver.name,
     HearthKeys.ShuffleMemory.name,
+    HearthKeys.Width.name,
     "spark.locality.wait",
     "spark.task.cpus",
     "spark.yarn.driver.memoryOverhead"

@@ -198,6 +198,18 @@ object HearthKeys {
       "its own back as soon as it has tasks. `all`: both. `off`: each executor keeps to its own CPUs."
   )
 
+  /** Of `spark.hearth.width`. */
+  val Adaptive = "adaptive"
+
+  val Width: Key[String] = new Key(
+    "spark.hearth.width",
+    words("fixed", Adaptive),
+    Some("fixed"),
+    "How many tasks of a stage run at once in an executor. `fixed`: as many as planned. `adaptive`: from a " +
+      "quarter of that to four times as many, found while the stage runs: more where its tasks wait and CPUs are " +
+      "idle, fewer where that brings more work. Without effect beside a native engine."
+  )
+
   val Affinity: Key[String] = new Key(
     "spark.hearth.affinity",
     checked("settings such as policy=o2nts:4,device=eth0")(text =>
@@ -296,6 +308,7 @@ object HearthKeys {
     PlanFile,
     PlacementInterval,
     HandOver,
+    Width,
     Affinity,
     ShuffleTransports,
     ShuffleMemory,

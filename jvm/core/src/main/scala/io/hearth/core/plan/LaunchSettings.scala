@@ -11,6 +11,12 @@ object LaunchSettings {
     else if (plan.mode == PlanMode.Native) sizedByQuery(plan, users)
     else beforeAnEngine(users)
 
+  /** Whether hearth's own scheduler is needed though the plan is one JVM: it takes the lease then, as for any other plan. */
+  def own(plan: Plan, users: Map[String, String]): Boolean =
+    waits(plan) || (plan.mode == PlanMode.Native && HearthKeys.Width.in(
+      users.get
+    ) == HearthKeys.Adaptive)
+
   /** Whether one JVM is to wait until others have given back what it needs: its driver then plans again. */
   def waits(plan: Plan): Boolean =
     plan.mode == PlanMode.Native && plan.reasons.exists(_.decision == Coexistence.Waiting)

@@ -22,6 +22,7 @@ import org.apache.spark.scheduler.cluster.CoarseGrainedSchedulerBackend
 import org.apache.spark.util.ShutdownHookManager
 
 import io.hearth.driver._
+import io.hearth.width.HeapUse
 
 /**
  * Between Spark's scheduler and the parts of an application: passes on what Spark asks for and what is to
@@ -31,7 +32,8 @@ import io.hearth.driver._
 private[spark] class LocalNumaBackend(
     scheduler: TaskSchedulerImpl,
     sc: SparkContext,
-    parts: Wiring
+    parts: Wiring,
+    heapOf: (String, HeapUse) => Unit
 ) extends CoarseGrainedSchedulerBackend(scheduler, sc.env.rpcEnv) {
   import parts.{appId, application, archive, pool, placement}
 
@@ -172,7 +174,7 @@ private[spark] class LocalNumaBackend(
         awaited.countDown()
         if (sufficientResourcesRegistered()) reviveOffers()
       }
-      launched.orElse(sparks)
+      launched.orElse[Any, Unit] { case HeapReport(id, heap) => heapOf(id, heap) }.orElse(sparks)
     }
 
     override def receiveAndReply(context: RpcCallContext): PartialFunction[Any, Unit] =

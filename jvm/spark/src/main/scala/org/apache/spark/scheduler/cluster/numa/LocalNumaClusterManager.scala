@@ -1,15 +1,18 @@
 package org.apache.spark.scheduler.cluster.numa
 
 import java.util.UUID
+import java.util.concurrent.ConcurrentHashMap
 
 import org.apache.spark.{SparkConf, SparkContext, SPARK_VERSION}
 import org.apache.spark.internal.Logging
 import org.apache.spark.internal.config.{DYN_ALLOCATION_MAX_EXECUTORS, EXECUTOR_INSTANCES}
 import org.apache.spark.scheduler.{ExternalClusterManager, SchedulerBackend, TaskScheduler}
+import org.apache.spark.scheduler.{TaskDescription, WorkerOffer}
 import org.apache.spark.scheduler.TaskSchedulerImpl
 import org.apache.spark.scheduler.local.LocalSchedulerBackend
 import org.apache.spark.util.Utils
 
+import io.hearth.core.affinity.LinuxScheduling
 import io.hearth.core.{Redaction, Terminal, UserError}
 import io.hearth.core.plan.{
   BoundReasons,
@@ -23,6 +26,7 @@ import io.hearth.core.plan.{
   Reason
 }
 import io.hearth.core.plan.ShufflePartitions
+import io.hearth.core.topology.IdSet
 import io.hearth.logging.LocalCheckpoints
 import io.hearth.driver.{
   ApplicationId,
@@ -31,10 +35,12 @@ import io.hearth.driver.{
   HostAddresses,
   Leased,
   MasterUrl,
+  RunningExecutor,
   SupportedSpark
 }
 import io.hearth.plugin.OneJvm
 import io.hearth.sql.QuerySizedShuffles
+import io.hearth.width.HeapUse
 
 /**
  * The masters `local-numa`, `local-numa[N]` and `local-numa[NxM]`: one executor for each part of the plan,
@@ -103,24 +109,53 @@ private[spark] trait CreatesBackend {
 /** One JVM, as `local[n]` runs it: a failed task is not tried again. */
 private[spark] class NativeScheduler(sc: SparkContext, leased: Leased)
     extends TaskSchedulerImpl(sc, 1, isLocal = true)
-    with CreatesBackend {
+    with CreatesBackend
+    with WideStages {
+  private val slots = leased.plan.executors.head.taskSlots
+  override private[numa] lazy val widths =
+    StageWidths.of(sc, leased.plan, LinuxScheduling.cpusOfThread())(
+      () => Vector((ProcessHandle.current.pid, Some(HeapUse.now()))),
+      () => backend.reviveOffers()
+    )
+  override private[numa] def slotsOf(executorId: String): Option[Int] = Some(slots)
+
+  override def resourceOffers(
+      offers: IndexedSeq[WorkerOffer],
+      isAllFreeResources: Boolean
+  ): Seq[Seq[TaskDescription]] = synchronized {
+    val more = Option.when(widths.nonEmpty)(wider(offers))
+    super.resourceOffers(LocalNumaScheduler.widened(offers, more), isAllFreeResources)
+  }
+
   override def createBackend(sc: SparkContext): SchedulerBackend = {
+    widths
     val plan = PlanJson.shown(leased.plan, Redaction.of(sc.conf.getOption))
     OneJvm.keep(sc, Some(leased.copy(plan = plan)))
-    new LocalSchedulerBackend(sc.conf, this, plan.executors.head.taskSlots)
+    new LocalSchedulerBackend(sc.conf, this, slots)
   }
 }
 
 private[spark] class PlannedScheduler(sc: SparkContext, leased: Leased, appId: String)
     extends LocalNumaScheduler(sc, leased.plan.executors.map(_.host).toSet)
     with CreatesBackend {
+  private var running = () => Vector.empty[RunningExecutor]
+  private val heaps = new ConcurrentHashMap[String, HeapUse]
+  override private[numa] val widths =
+    StageWidths.of(sc, leased.plan, IdSet.union(leased.plan.executors.map(_.cpus)))(
+      () => running().map(e => (e.process.pid, Option(heaps.get(e.id)))),
+      () => backend.reviveOffers()
+    )
+  override private[numa] def slotsOf(executorId: String): Option[Int] =
+    running().find(_.id == executorId).map(_.place.taskSlots)
+
   override def createBackend(sc: SparkContext): SchedulerBackend = {
     // Before there is an endpoint: it answers every executor with the settings of its first answer.
     sc.conf.set(ApplicationToken.Key, UUID.randomUUID.toString)
     val jvm = DriverJvm.here()
     val launch = DriversLaunch.describe(sc, appId, jvm, leased.lease.map(_.file))
     val parts = new Wiring(sc, leased, appId, jvm, launch, lentSlots.set(_))
-    new LocalNumaBackend(this, sc, parts)
+    running = () => parts.pool.running
+    new LocalNumaBackend(this, sc, parts, heaps.put(_, _))
   }
 }
 

@@ -16,7 +16,8 @@ import io.hearth.core.plan.HearthKeys
  * @param hosts names of the plan's places
  */
 private[spark] class LocalNumaScheduler(sc: SparkContext, hosts: Set[String])
-    extends TaskSchedulerImpl(sc) {
+    extends TaskSchedulerImpl(sc)
+    with WideStages {
 
   /** For how many more tasks executors have CPUs of other applications. */
   val lentSlots: AtomicReference[Map[String, Int]] = new AtomicReference(Map.empty)
@@ -58,8 +59,11 @@ private[spark] class LocalNumaScheduler(sc: SparkContext, hosts: Set[String])
   ): Seq[Seq[TaskDescription]] = synchronized {
     if (!hasStarted) Seq.empty
     else {
-      val lent = Option.when(lends)(if (barrier) Map.empty[String, Int] else lentSlots.get)
-      super.resourceOffers(LocalNumaScheduler.widened(offers, lent), isAllFreeResources)
+      val lent = if (lends && !barrier) lentSlots.get else Map.empty[String, Int]
+      val more = Option.when(lends || widths.nonEmpty)(wider(offers).foldLeft(lent) {
+        case (all, (id, slots)) => all.updated(id, all.getOrElse(id, 0) + slots)
+      })
+      super.resourceOffers(LocalNumaScheduler.widened(offers, more), isAllFreeResources)
     }
   }
 
@@ -69,14 +73,47 @@ private[spark] class LocalNumaScheduler(sc: SparkContext, hosts: Set[String])
   )
 }
 
+/** A scheduler whose offers are as wide as the stage that is next is to be (`spark.hearth.width`). */
+private[spark] trait WideStages extends TaskSchedulerImpl {
+
+  /** None where stages run as many tasks at once as planned. */
+  private[numa] def widths: Option[StageWidths] = None
+
+  /** Slots by the plan; none of an executor that is not known yet. */
+  private[numa] def slotsOf(executorId: String): Option[Int] = None
+
+  private lazy val slotsPerTask = StageWidths.slotsPerTask(conf)
+
+  /**
+   * How many more slots each executor has now; fewer, if negative. What a stage of tasks that must all run at once gets
+   * is the plan's.
+   */
+  private[numa] def wider(offers: IndexedSeq[WorkerOffer]): Map[String, Int] = {
+    val next = for {
+      of <- widths
+      tasks <- rootPool.getSortedTaskSetQueue.find(t =>
+        !t.isZombie && t.runningTasks + t.tasksSuccessful < t.numTasks
+      ) if !tasks.isBarrier
+    } yield (of, tasks.stageId)
+    next.fold(Map.empty[String, Int]) { case (of, stage) =>
+      val more =
+        for (offer <- offers; slots <- slotsOf(offer.executorId))
+          yield offer.executorId -> math
+            .ceil(of.more(stage, (slots / slotsPerTask).toInt) * slotsPerTask)
+            .toInt
+      more.toMap
+    }
+  }
+}
+
 private[spark] object LocalNumaScheduler {
 
-  /** @param lent slots by executor; absent where none are ever lent, and the offers are passed on themselves */
+  /** @param more slots by executor; absent where none ever has more, and the offers are passed on themselves */
   private[numa] def widened(
       offers: IndexedSeq[WorkerOffer],
-      lent: Option[Map[String, Int]]
+      more: Option[Map[String, Int]]
   ): IndexedSeq[WorkerOffer] =
-    lent.fold(offers)(slots => offers.map(o => widened(o, slots.getOrElse(o.executorId, 0))))
+    more.fold(offers)(slots => offers.map(o => widened(o, slots.getOrElse(o.executorId, 0))))
 
   /** The slots of an offer are an Int up to Spark 4.2 and a BigDecimal from 4.3 on (SPARK-58192), so it is copied by its parts. */
   private[numa] def widened(offer: WorkerOffer, slots: Int): WorkerOffer = {

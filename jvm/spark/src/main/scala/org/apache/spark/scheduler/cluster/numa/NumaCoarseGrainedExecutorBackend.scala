@@ -1,11 +1,20 @@
 package org.apache.spark.scheduler.cluster.numa
 
-import org.apache.spark.{SparkConf, SparkEnv}
+import java.nio.ByteBuffer
+import java.util.concurrent.atomic.AtomicLong
+
+import org.apache.spark.{SparkConf, SparkEnv, TaskState}
+import org.apache.spark.TaskState.TaskState
 import org.apache.spark.executor.CoarseGrainedExecutorBackend
 import org.apache.spark.resource.ResourceProfile
 import org.apache.spark.rpc.RpcEnv
 
+import io.hearth.core.plan.HearthKeys
 import io.hearth.driver.{ApplicationToken, ExecutorLaunch, ExecutorLease}
+import io.hearth.width.HeapUse
+
+/** How full an executor's heap is. */
+private[numa] case class HeapReport(executorId: String, heap: HeapUse)
 
 /**
  * The executor's main program: Spark's own, after a look at whose driver it is that answers.
@@ -36,6 +45,7 @@ private[spark] object NumaCoarseGrainedExecutorBackend {
     }
     // It starts in the driver's directory: what the application sends is not to land there (SparkFiles).
     env.driverTmpDir = sys.env.get(ExecutorLaunch.FilesVariable)
+    val reports = HearthKeys.Width.in(env.conf.getOption) == HearthKeys.Adaptive
     new CoarseGrainedExecutorBackend(
       rpcEnv,
       arguments.driverUrl,
@@ -46,7 +56,21 @@ private[spark] object NumaCoarseGrainedExecutorBackend {
       env,
       arguments.resourcesFileOpt,
       profile
-    )
+    ) {
+      private val next = new AtomicLong(System.nanoTime)
+
+      /** How full its heap is, where that decides how many tasks run: at most once a second. */
+      override def statusUpdate(taskId: Long, state: TaskState, data: ByteBuffer): Unit = {
+        val now = System.nanoTime
+        val due = next.get
+        if (
+          reports && TaskState
+            .isFinished(state) && now - due >= 0 && next.compareAndSet(due, now + 1000000000L)
+        )
+          driver.foreach(_.send(HeapReport(arguments.executorId, HeapUse.now())))
+        super.statusUpdate(taskId, state, data)
+      }
+    }
   }
 
   /** @return why this executor must not register; absent where the driver is its own */

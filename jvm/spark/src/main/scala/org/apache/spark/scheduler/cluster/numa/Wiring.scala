@@ -8,7 +8,6 @@ import com.fasterxml.jackson.databind.JsonNode
 import org.apache.spark.{SparkConf, SparkContext, SPARK_VERSION}
 import org.apache.spark.executor.ExecutorExitCode
 import org.apache.spark.internal.config.{
-  CPUS_PER_TASK,
   EXECUTOR_ATTEMPT_FAILURE_VALIDITY_INTERVAL_MS,
   MAX_EXECUTOR_FAILURES,
   SHUFFLE_MANAGER,
@@ -269,7 +268,7 @@ private[numa] class Wiring(
             .of(appId, "tasks on borrowed CPUs", jvm.pid, jvm.startTicks)
             .copy(state = LeaseState.Shares, memoryBytes = bytes),
         whole = handOver.within,
-        slotsPerTask = conf.getOption(CPUS_PER_TASK.key).flatMap(_.toDoubleOption).getOrElse(1.0),
+        slotsPerTask = StageWidths.slotsPerTask(conf),
         grants,
         slots = lentSlots,
         new BestEffort("CPUs are not lent to other applications, nor borrowed", log.warn),
