@@ -7,8 +7,8 @@ Every run is an application of its own: the 22 queries, all of them `--passes` t
 `defaults`, `spark-submit --master local[*]`; `careful`, the same with a heap of half of the memory
 (at most 31 GB), ParallelGC, Kryo and four shuffle partitions for each CPU; `submit`, `hearth
 submit`; `few-classes`, the same with spark.sql.codegen.cache.maxEntries=100, Spark's own;
-`large-pages`, the same with pages of 64 MB for operators, which Spark takes of such a heap. One
-application before these warms page cache and class-data archives, and is dropped.
+`large-pages`, the same with pages of 64 MB for operators, which Spark takes of such a heap;
+`adaptive`, the same with --width adaptive. One application before these warms page cache and class-data archives, and is dropped.
 
 Answers must be equal in all arms, but for the order of their rows. Told apart: start to end of the
 whole command, the queries' first pass and the later ones; CPU seconds, which other work on the
@@ -43,6 +43,7 @@ QUESTIONS = (
     ("submit", "careful"),
     ("submit", "few-classes"),
     ("submit", "large-pages"),
+    ("adaptive", "submit"),
     ("submit", "usual-compiler"),
     ("submit", "large-young"),
     ("usual-compiler", "careful"),
@@ -56,7 +57,7 @@ MEASURES = {
     "later_s": "later passes",
     "wall_cpu_s": "CPU, start to end",
 }
-ARMS = ("defaults", "careful", "submit", "few-classes", "large-pages")
+ARMS = ("defaults", "careful", "submit", "few-classes", "large-pages", "adaptive")
 
 APPLICATION = """
 import hashlib, json, os, sys, time
@@ -203,6 +204,7 @@ def arms(folder: Path, application: Sequence[str]) -> dict[str, list[str]]:
         "submit": command(hearth, {}),
         "few-classes": command(hearth, {"spark.sql.codegen.cache.maxEntries": "100"}),
         "large-pages": command(hearth, {"spark.buffer.pageSize": "64m"}),
+        "adaptive": command(hearth, {"spark.hearth.width": "adaptive"}),
     }
 
 

@@ -184,6 +184,13 @@ _STAGES = {
     "large-partition": (_stage(64, 9000, 9000, 6 << 30, 0), "read a partition of 6.0 GB"),
     "one-task": (_stage(1, 9000, 9000, 900 * _MB, 0), "a single task did all the work, 9.0 s"),
     "small-tasks": (_stage(4000, 60, 12, 1000, 0), "4000 tasks take 12 ms each"),
+    "width": (
+        replace(
+            _stage(64, 3000, 2000, 0, 0),
+            widths=[StageWidth(1.0, 8, 4, None), StageWidth(2.0, 8, 4, "they wait")],
+        ),
+        "8 tasks ran at once in an executor of 4 slots: they wait",
+    ),
 }
 
 

@@ -106,6 +106,13 @@ def _large_partition(stage: Stage, _slots: int) -> str | None:
     return f"one task read a partition of {most / _GB:.1f} GB, which spills or runs out of memory"
 
 
+def _width(stage: Stage, _slots: int) -> str | None:
+    settled = [found for found in stage.widths if found.because]
+    if not settled or (last := settled[-1]).tasks == last.planned:
+        return None
+    return f"{last.tasks} tasks ran at once in an executor of {last.planned} slots: {last.because}"
+
+
 STAGE_RULES = (
     StageRule(
         "unsplit-input", "warning",
@@ -135,6 +142,12 @@ STAGE_RULES = (
         f"{SMALL_TASKS} tasks or more took {SMALL_TASK_MS} ms or less (median)",
         _small_tasks, ("tasks", "duration/p50"),
         (FEWER_PARTITIONS, Step("coalesce before this stage"), Step("read larger files")),
+    ),
+    StageRule(
+        "width", "note",
+        "another number of tasks at once than the plan's did more (`spark.hearth.width`)",
+        _width, ("widths",),
+        plainly("fix it where all stages are alike: --cores"),
     ),
 )  # fmt: skip
 

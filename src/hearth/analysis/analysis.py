@@ -22,6 +22,7 @@ from hearth.analysis.document import (
     ReadBytes,
     Sql,
     Stage,
+    StageWidth,
     TasksSample,
     ThreadName,
     ThreadTrace,
@@ -262,6 +263,7 @@ def _stage(evidence: Evidence, stage: StageTally) -> Stage:
         sql=stage.sql,
         operators=_operators(evidence, stage),
         label=_label(evidence, stage),
+        widths=[StageWidth(evidence.seconds(at), *found) for at, *found in stage.widths],
     )
 
 

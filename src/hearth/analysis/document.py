@@ -200,6 +200,16 @@ class StragglerCause:
 
 
 @dataclass(frozen=True)
+class StageWidth:
+    """How many tasks of a stage ran at once in an executor, as found while it ran."""
+
+    at_s: float  #: from when
+    tasks: Count
+    planned: Count
+    because: str | None  #: why it stays so; None while others are tried
+
+
+@dataclass(frozen=True)
 class Stage:
     """One attempt of a stage."""
 
@@ -226,6 +236,7 @@ class Stage:
     #: what it runs, from its input to its output
     operators: list[str] = field(default_factory=list)
     label: str | None = None  #: what to call it
+    widths: list[StageWidth] = field(default_factory=list)  #: where these were looked for
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ from hearth.analysis.sqlplan import (
     read_plan,
     stage_values,
 )
-from hearth.analysis.stages import StageTally, TaskSums, check_task
+from hearth.analysis.stages import MOST_WIDTHS, StageTally, TaskSums, check_task
 from hearth.analysis.taskrows import TaskRows
 from hearth.base.sizes import counted
 
@@ -39,6 +39,7 @@ MOST_FOREIGN_LINES = 1_000_000
 
 _PREFIX = b'{"Event":"'
 _SQL = "org.apache.spark.sql.execution.ui."
+_WIDTH = "org.apache.spark.scheduler.cluster.numa.StageWidthFound"
 _STREAMING = "org.apache.spark.sql.streaming.StreamingQueryListener$"
 _HEAP = "JVMHeapMemory"
 _DIGITS = re.compile(r"[0-9]{1,18}")
@@ -192,6 +193,7 @@ class _Reader:
             "SparkListenerStageExecutorMetrics": self._parsed(self._executor_peaks),
             "SparkListenerStageSubmitted": self._parsed(self._stage),
             "SparkListenerStageCompleted": self._parsed(self._stage_completed),
+            _WIDTH: self._parsed(self._stage_width),
             _SQL + "SparkListenerSQLExecutionStart": self._parsed(self._sql_start),
             _SQL + "SparkListenerSQLExecutionEnd": self._parsed(self._sql_end),
             _SQL + "SparkListenerSQLAdaptiveExecutionUpdate": self._parsed(self._sql_plan),
@@ -433,6 +435,15 @@ class _Reader:
         tally.completed_ms, tally.failure = completed_ms, failure
         if completed_ms is not None:
             self._at(completed_ms)
+
+    def _stage_width(self, event: dict[str, Any]) -> None:
+        """Take how many tasks of a stage hearth lets run at once (`spark.hearth.width`)."""
+        stage = whole(event, "stageId")
+        found = moment(event, "time"), whole(event, "width"), whole(event, "planned")
+        because = text(event, "because") or None
+        attempts = [tally for (number, _), tally in self.log.stages.items() if number == stage]
+        if attempts and len(attempts[-1].widths) < MOST_WIDTHS:
+            attempts[-1].widths.append((*found, because))
 
     # SQL.
 

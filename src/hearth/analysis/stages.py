@@ -27,6 +27,8 @@ STRAGGLER_LEAST_TASKS = 10
 DATA_SKEW = 2
 #: So many of each stage's longest tasks are named.
 NAMED_TASKS = 100
+#: Of what a stage was tried with.
+MOST_WIDTHS = 100
 
 _INFO = itemgetter("Task ID", "Getting Result Time", "Launch Time", "Finish Time")
 _METRICS = itemgetter(
@@ -195,6 +197,8 @@ class StageTally:
     sql: int | None = None
     first_wave: int = 0
     ended_ms: dict[str, int] = field(default_factory=dict)
+    #: when (ms), how many tasks at once from then on, how many by the plan, and why they stay
+    widths: list[tuple[int, int, int, str | None]] = field(default_factory=list)
 
     def add(self, info: dict[str, Any], metrics: dict[str, Any], state: str) -> None:
         """Count one ended task; durations are those of the tasks that succeeded.

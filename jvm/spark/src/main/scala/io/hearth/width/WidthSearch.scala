@@ -125,21 +125,19 @@ final case class WidthSearch(
       else copy(floor = trial.width).explore(before, load.copy(busy = 1), steady = true)
   }
 
-  /** What has been found, and why. */
-  def sentence: String = {
-    val why = best.filter(_ => width != planned).map { now =>
-      if (width > planned) "its tasks wait, and CPUs had nothing to do"
-      else {
-        val what =
-          if (now.spilled) "their data are written to disk"
-          else if (now.collects > Collects) "the JVM collects garbage"
-          else if (now.waits > 0.3) "they wait for a disk, a lock or each other"
-          else "memory or caches have no more to give"
-        s"more at once do no more, as $what"
+  /** Why so many. */
+  def reason: String =
+    if (width == planned) "no other number does more"
+    else if (width > planned) "they wait, and CPUs had nothing to do"
+    else {
+      val what = best.fold("") { now =>
+        if (now.spilled) "they write their data to disk"
+        else if (now.collects > Collects) "the JVM collects garbage"
+        else if (now.waits > 0.3) "they wait for a disk, a lock or each other"
+        else "memory or caches have no more to give"
       }
+      s"more do no more, as $what"
     }
-    s"runs $width tasks at once in an executor with $planned slots" + why.fold("")(": " + _)
-  }
 
   /** @param steady whether this width is known well enough to look for what fewer tasks gain */
   private def explore(now: Trial, load: Load, steady: Boolean): WidthSearch = {

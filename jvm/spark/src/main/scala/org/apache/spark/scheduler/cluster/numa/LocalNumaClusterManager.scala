@@ -115,7 +115,7 @@ private[spark] class NativeScheduler(sc: SparkContext, leased: Leased)
   override private[numa] lazy val widths =
     StageWidths.of(sc, leased.plan, LinuxScheduling.cpusOfThread())(
       () => Vector((ProcessHandle.current.pid, Some(HeapUse.now()))),
-      () => backend.reviveOffers()
+      () => if (!sc.isStopped) backend.reviveOffers()
     )
   override private[numa] def slotsOf(executorId: String): Option[Int] = Some(slots)
 
@@ -143,7 +143,7 @@ private[spark] class PlannedScheduler(sc: SparkContext, leased: Leased, appId: S
   override private[numa] val widths =
     StageWidths.of(sc, leased.plan, IdSet.union(leased.plan.executors.map(_.cpus)))(
       () => running().map(e => (e.process.pid, Option(heaps.get(e.id)))),
-      () => backend.reviveOffers()
+      () => if (!sc.isStopped) backend.reviveOffers()
     )
   override private[numa] def slotsOf(executorId: String): Option[Int] =
     running().find(_.id == executorId).map(_.place.taskSlots)

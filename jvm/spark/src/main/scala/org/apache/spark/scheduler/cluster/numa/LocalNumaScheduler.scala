@@ -91,7 +91,8 @@ private[spark] trait WideStages extends TaskSchedulerImpl {
   private[numa] def wider(offers: IndexedSeq[WorkerOffer]): Map[String, Int] = {
     val next = for {
       of <- widths
-      tasks <- rootPool.getSortedTaskSetQueue.find(t =>
+      pool <- Option(rootPool)
+      tasks <- pool.getSortedTaskSetQueue.find(t =>
         !t.isZombie && t.runningTasks + t.tasksSuccessful < t.numTasks
       ) if !tasks.isBarrier
     } yield (of, tasks.stageId)

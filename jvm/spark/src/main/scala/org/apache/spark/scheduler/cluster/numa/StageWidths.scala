@@ -2,15 +2,18 @@ package org.apache.spark.scheduler.cluster.numa
 
 import java.util.concurrent.ConcurrentHashMap
 
-import org.apache.spark.{SparkConf, SparkContext, Success}
+import scala.jdk.CollectionConverters._
+
+import org.apache.spark.{SparkConf, SparkContext, Success, TaskKilled}
 import org.apache.spark.executor.TaskMetrics
 import org.apache.spark.internal.config.CPUS_PER_TASK
 import org.apache.spark.resource.ResourceProfile
 import org.apache.spark.scheduler._
+import org.apache.spark.ui.numa.HearthTab
 
 import io.hearth.core.plan.{Engine, HearthKeys, Plan}
 import io.hearth.core.topology.IdSet
-import io.hearth.driver.Log
+import io.hearth.driver.{Log, UiTable}
 import io.hearth.plugin.DriversLog
 import io.hearth.width._
 
@@ -32,6 +35,7 @@ final private[numa] class StageWidths(
     cpus: IdSet,
     room: Int => Int,
     revive: () => Unit,
+    post: SparkListenerEvent => Unit,
     log: Log
 ) extends SparkListener {
   import StageWidths._
@@ -40,6 +44,7 @@ final private[numa] class StageWidths(
   private var searches = Map.empty[String, StageWidth]
   private var seen = Map.empty[String, Int]
   private var mixed = 0L
+  @volatile private var latest = Vector.empty[StageWidthFound]
 
   /** How many more tasks than planned an executor of so many slots may run of a stage; fewer, if negative. */
   def more(stageId: Int, slots: Int): Int = Option(running.get(stageId)).fold(0) { stage =>
@@ -49,31 +54,38 @@ final private[numa] class StageWidths(
   override def onStageSubmitted(event: SparkListenerStageSubmitted): Unit = {
     val stage = event.stageInfo
     if (stage.resourceProfileId == ResourceProfile.DEFAULT_RESOURCE_PROFILE_ID) {
+      if (searches.size > MostKept) {
+        searches = Map.empty
+        seen = Map.empty
+      }
       val key = keyOf(stage)
       val search = searches.getOrElse(key, StageWidth(planned, now()))
       searches += key -> search
-      running.put(stage.stageId, new Running(key, stage.numTasks, search.width, CpuTicks.of(cpus)))
+      val began = new Running(key, stage.attemptNumber(), stage.numTasks, CpuTicks.of(cpus))
+      began.width = search.width
+      running.put(stage.stageId, began)
     }
   }
 
   override def onTaskStart(event: SparkListenerTaskStart): Unit =
-    Option(running.get(event.stageId)).foreach { stage =>
-      stage.pending -= 1
+    known(event.stageId, event.stageAttemptId).foreach { stage =>
+      if (!event.taskInfo.speculative) stage.pending -= 1
       stage.runs += 1
       if (stage.pending == 0) stage.busy += CpuTicks.of(cpus) - stage.from
-      if (running.values.stream.filter(_.runs > 0).count > 1) mixed = now()
+      if (atOnce > 1) mixed = now()
     }
 
   override def onTaskEnd(event: SparkListenerTaskEnd): Unit =
-    Option(running.get(event.stageId)).foreach { stage =>
-      val alone = running.values.stream.filter(_.runs > 0).count == 1
+    known(event.stageId, event.stageAttemptId).foreach { stage =>
+      if (atOnce > 1) mixed = now()
       stage.runs -= 1
-      if (!alone) mixed = now()
-      if (event.reason != Success) stage.pending += 1
-      else {
-        seen = seen.updatedWith(stage.key)(n => Some(n.getOrElse(0) + 1))
-        if (stage.pending > 0 && event.taskInfo.launchTime > mixed)
-          Option(event.taskMetrics).foreach(learn(event.stageId, stage, event.taskInfo, _))
+      event.reason match {
+        case Success =>
+          seen = seen.updatedWith(stage.key)(n => Some(n.getOrElse(0) + 1))
+          if (stage.pending > 0 && event.taskInfo.launchTime > mixed)
+            Option(event.taskMetrics).foreach(learn(event.stageId, stage, event.taskInfo, _))
+        case _: TaskKilled => // another attempt of it has ended, or nobody wants it
+        case _ => stage.pending += 1
       }
     }
 
@@ -81,6 +93,12 @@ final private[numa] class StageWidths(
     running.remove(event.stageInfo.stageId)
     ()
   }
+
+  private def known(stageId: Int, attempt: Int): Option[Running] =
+    Option(running.get(stageId)).filter(_.attempt == attempt)
+
+  /** Of how many stages tasks run. */
+  private def atOnce: Int = running.values.asScala.count(_.runs > 0)
 
   private def learn(stageId: Int, stage: Running, task: TaskInfo, metrics: TaskMetrics): Unit = {
     val before = searches(stage.key)
@@ -93,16 +111,54 @@ final private[numa] class StageWidths(
     }
     val ended = before.ended(taskOf(task, metrics), task.launchTime, now(), executors)(load)
     searches += stage.key -> ended
-    if (ended.width != before.width) {
-      stage.width = ended.width
-      log.info(s"Stage $stageId: ${ended.width} tasks at once in an executor, were ${before.width}")
-      if (ended.width > before.width) revive()
-    } else if (ended.search.settled && !before.search.settled)
-      log.info(s"Stage $stageId ${ended.search.sentence}")
+    stage.width = ended.width
+    val settles = ended.search.settled && !before.search.settled
+    if (ended.width != before.width || settles) {
+      val why = if (settles) ended.search.reason else ""
+      tell(StageWidthFound(stageId, now(), ended.width, planned, why))
+    }
+    if (ended.width > before.width) revive()
   }
+
+  private def tell(found: StageWidthFound): Unit = {
+    log.info(
+      s"Stage ${found.stageId} runs ${found.width} tasks at once in an executor, ${found.planned} by the plan" +
+        (if (found.because.isEmpty) "" else s": ${found.because}")
+    )
+    latest = (found +: latest.filterNot(_.stageId == found.stageId)).take(MostShown)
+    post(found)
+  }
+
+  def table: UiTable = UiTable(
+    "Tasks at once",
+    s"Of stages for which another number than the plan's was tried; at most the latest $MostShown, newest first.",
+    Vector("Stage", "In an executor", "By the plan", "Why"),
+    latest.map { found =>
+      val why = if (found.because.isEmpty) "still looking" else found.because
+      Vector(found.stageId, found.width, found.planned).map(_.toString) :+ why
+    }
+  )
 }
 
+/**
+ * How many tasks of a stage run at once in an executor from now on; Spark writes it to the application's event log.
+ *
+ * @param time in ms
+ * @param because why it stays so; empty while others are tried
+ */
+final private[spark] case class StageWidthFound(
+    stageId: Int,
+    time: Long,
+    width: Int,
+    planned: Int,
+    because: String
+) extends SparkListenerEvent
+
 private[numa] object StageWidths {
+  private val MostShown = 20
+
+  /** Of searches: an application that makes ever new stages begins anew. */
+  private val MostKept = 1000
 
   /**
    * @param jvms those with tasks, and how full their heaps are, as far as that is known
@@ -126,8 +182,11 @@ private[numa] object StageWidths {
         val now = jvms()
         roomFor(width, now.flatMap(_._2), least, now.map(jvm => workers.of(jvm._1)))
       }
-      val widths = new StageWidths(planned, plan.executors.size, cpus, room, revive, DriversLog)
+      val post = sc.listenerBus.post(_)
+      val widths =
+        new StageWidths(planned, plan.executors.size, cpus, room, revive, post, DriversLog)
       sc.addSparkListener(widths)
+      HearthTab.show(sc, DriversLog)(() => Vector(widths.table))
       widths
     }
   }
@@ -153,14 +212,15 @@ private[numa] object StageWidths {
     (width / math.max(1e-6, parts.maxOption.getOrElse(1.0))).toInt
   }
 
-  /** A stage that runs. Widths are read by the scheduler's thread. */
+  /** A stage that runs. Its width is read by the scheduler's thread. */
   final private class Running(
       val key: String,
-      @volatile var pending: Int,
-      @volatile var width: Int,
+      val attempt: Int,
+      var pending: Int,
       var from: CpuTicks
   ) {
-    @volatile var runs = 0
+    @volatile var width = 0
+    var runs = 0
     var busy: CpuTicks = CpuTicks()
   }
 
