@@ -10,7 +10,7 @@ import pytest
 from findings_page import page
 from hearth.analysis.advice import PLAN_RULES, STAGE_RULES
 from hearth.analysis.analysis import analyse_event_log
-from hearth.analysis.document import PlanOperator, ReadBytes
+from hearth.analysis.document import PlanOperator, ReadBytes, StageWidth
 from hearth.analysis.sqlplan import driver_values, read_plan, resolved, stage_values
 from support import ROOT, check_golden
 

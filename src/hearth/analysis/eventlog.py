@@ -39,7 +39,7 @@ MOST_FOREIGN_LINES = 1_000_000
 
 _PREFIX = b'{"Event":"'
 _SQL = "org.apache.spark.sql.execution.ui."
-_WIDTH = "org.apache.spark.scheduler.cluster.numa.StageWidthFound"
+_WIDTH = "io.hearth.width.StageWidthFound"
 _STREAMING = "org.apache.spark.sql.streaming.StreamingQueryListener$"
 _HEAP = "JVMHeapMemory"
 _DIGITS = re.compile(r"[0-9]{1,18}")

@@ -14,7 +14,7 @@ from collections import defaultdict
 from pyspark import SparkContext, TaskContext
 from pyspark.sql import SparkSession
 
-TASKS = 80
+TASKS = 60
 
 
 def call(n: int) -> tuple[int, float, float, int]:

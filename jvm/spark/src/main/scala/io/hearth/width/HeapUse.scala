@@ -15,3 +15,6 @@ object HeapUse {
     HeapUse(if (left > 0) left else heap.getUsed, heap.getMax)
   }
 }
+
+/** How full an executor's heap is, as it tells its driver. */
+final case class HeapReport(executorId: String, heap: HeapUse)

@@ -13,6 +13,7 @@ import scala.util.Try
  * @param ticks CPU time that it has used, in hundredths of a second (USER_HZ)
  * @param lastCpu the CPU that it last ran on
  * @param session the id of its session's leader
+ * @param reapedTicks CPU time of the children that have ended
  */
 final case class ProcStat(
     name: String,
@@ -22,7 +23,8 @@ final case class ProcStat(
     ticks: Long,
     startTicks: Long,
     lastCpu: Int,
-    session: Long = 0
+    session: Long = 0,
+    reapedTicks: Long = 0
 )
 
 object ProcStat {
@@ -48,7 +50,8 @@ object ProcStat {
       ticks = field(14) + field(15),
       startTicks = field(22),
       lastCpu = field(39).toInt,
-      session = field(6)
+      session = field(6),
+      reapedTicks = field(16) + field(17)
     )
   }
 }

@@ -25,6 +25,7 @@ class HearthKeysTest extends AnyFunSuite with Planning {
     HearthKeys.PlanFile -> Seq(" "),
     HearthKeys.PlacementInterval -> Seq("-1s", "5 s", "3x"),
     HearthKeys.HandOver -> Seq("always"),
+    HearthKeys.Width -> Seq("wide", "", "4"),
     HearthKeys.Affinity -> Seq("policy=near"),
     HearthKeys.ShuffleTransports -> Seq("pigeons"),
     HearthKeys.ShuffleMemory -> Seq("1m", "2t"),

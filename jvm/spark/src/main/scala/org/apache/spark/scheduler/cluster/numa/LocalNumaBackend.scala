@@ -22,7 +22,7 @@ import org.apache.spark.scheduler.cluster.CoarseGrainedSchedulerBackend
 import org.apache.spark.util.ShutdownHookManager
 
 import io.hearth.driver._
-import io.hearth.width.HeapUse
+import io.hearth.width.{HeapReport, HeapUse}
 
 /**
  * Between Spark's scheduler and the parts of an application: passes on what Spark asks for and what is to

@@ -3,6 +3,8 @@ package org.apache.spark.scheduler.cluster.numa
 import java.util.UUID
 import java.util.concurrent.ConcurrentHashMap
 
+import scala.jdk.CollectionConverters._
+
 import org.apache.spark.{SparkConf, SparkContext, SPARK_VERSION}
 import org.apache.spark.internal.Logging
 import org.apache.spark.internal.config.{DYN_ALLOCATION_MAX_EXECUTORS, EXECUTOR_INSTANCES}
@@ -114,7 +116,8 @@ private[spark] class NativeScheduler(sc: SparkContext, leased: Leased)
   private val slots = leased.plan.executors.head.taskSlots
   override private[numa] lazy val widths =
     StageWidths.of(sc, leased.plan, LinuxScheduling.cpusOfThread())(
-      () => Vector((ProcessHandle.current.pid, Some(HeapUse.now()))),
+      () => Vector(ProcessHandle.current.pid),
+      () => Vector(HeapUse.now()),
       () => if (!sc.isStopped) backend.reviveOffers()
     )
   override private[numa] def slotsOf(executorId: String): Option[Int] = Some(slots)
@@ -142,7 +145,8 @@ private[spark] class PlannedScheduler(sc: SparkContext, leased: Leased, appId: S
   private val heaps = new ConcurrentHashMap[String, HeapUse]
   override private[numa] val widths =
     StageWidths.of(sc, leased.plan, IdSet.union(leased.plan.executors.map(_.cpus)))(
-      () => running().map(e => (e.process.pid, Option(heaps.get(e.id)))),
+      () => running().map(_.process.pid),
+      () => heaps.values.asScala,
       () => if (!sc.isStopped) backend.reviveOffers()
     )
   override private[numa] def slotsOf(executorId: String): Option[Int] =

@@ -97,11 +97,14 @@ private[spark] trait WideStages extends TaskSchedulerImpl {
       ) if !tasks.isBarrier
     } yield (of, tasks.stageId)
     next.fold(Map.empty[String, Int]) { case (of, stage) =>
-      val more =
-        for (offer <- offers; slots <- slotsOf(offer.executorId))
-          yield offer.executorId -> math
-            .ceil(of.more(stage, (slots / slotsPerTask).toInt) * slotsPerTask)
-            .toInt
+      val runs = runningTasksByExecutors
+      val more = for {
+        offer <- offers
+        slots <- slotsOf(offer.executorId)
+        // Without either it has registered and not started: its free slots are counted anew when it has.
+        if runs.getOrElse(offer.executorId, 0) > 0 || LocalNumaScheduler.free(offer) > 0
+        tasks = of.more(stage, (slots / slotsPerTask).toInt)
+      } yield offer.executorId -> math.ceil(tasks * slotsPerTask).toInt
       more.toMap
     }
   }
@@ -128,6 +131,8 @@ private[spark] object LocalNumaScheduler {
     if (parts(Cores) == own) offer
     else classOf[WorkerOffer].getConstructors.head.newInstance(parts: _*).asInstanceOf[WorkerOffer]
   }
+
+  private[numa] def free(offer: WorkerOffer): Double = offer.productElement(Cores).toString.toDouble
 
   /** The third part of an offer. */
   private val Cores = 2

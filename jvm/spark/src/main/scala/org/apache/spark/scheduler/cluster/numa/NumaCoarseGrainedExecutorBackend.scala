@@ -11,10 +11,7 @@ import org.apache.spark.rpc.RpcEnv
 
 import io.hearth.core.plan.HearthKeys
 import io.hearth.driver.{ApplicationToken, ExecutorLaunch, ExecutorLease}
-import io.hearth.width.HeapUse
-
-/** How full an executor's heap is. */
-private[numa] case class HeapReport(executorId: String, heap: HeapUse)
+import io.hearth.width.{HeapReport, HeapUse}
 
 /**
  * The executor's main program: Spark's own, after a look at whose driver it is that answers.

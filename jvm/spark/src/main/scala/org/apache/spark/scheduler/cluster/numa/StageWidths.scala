@@ -25,14 +25,16 @@ import io.hearth.width._
  * of two stages run beside each other, nothing is learned.
  *
  * @param planned tasks at once of an executor by the plan
- * @param executors of the plan, and their CPUs
+ * @param executors of the plan
+ * @param cpus that these have, and what they have used so far
  * @param room the widest that memory allows, at a width now
  * @param revive tells the scheduler that there are more slots
  */
 final private[numa] class StageWidths(
     planned: Int,
     executors: Int,
-    cpus: IdSet,
+    cpus: Int,
+    cpu: () => CpuUse,
     room: Int => Int,
     revive: () => Unit,
     post: SparkListenerEvent => Unit,
@@ -53,7 +55,8 @@ final private[numa] class StageWidths(
 
   override def onStageSubmitted(event: SparkListenerStageSubmitted): Unit = {
     val stage = event.stageInfo
-    if (stage.resourceProfileId == ResourceProfile.DEFAULT_RESOURCE_PROFILE_ID) {
+    val waves = stage.numTasks > planned * executors
+    if (waves && stage.resourceProfileId == ResourceProfile.DEFAULT_RESOURCE_PROFILE_ID) {
       if (searches.size > MostKept) {
         searches = Map.empty
         seen = Map.empty
@@ -61,7 +64,7 @@ final private[numa] class StageWidths(
       val key = keyOf(stage)
       val search = searches.getOrElse(key, StageWidth(planned, now()))
       searches += key -> search
-      val began = new Running(key, stage.attemptNumber(), stage.numTasks, CpuTicks.of(cpus))
+      val began = new Running(key, stage.attemptNumber(), stage.numTasks, cpu())
       began.width = search.width
       running.put(stage.stageId, began)
     }
@@ -71,7 +74,7 @@ final private[numa] class StageWidths(
     known(event.stageId, event.stageAttemptId).foreach { stage =>
       if (!event.taskInfo.speculative) stage.pending -= 1
       stage.runs += 1
-      if (stage.pending == 0) stage.busy += CpuTicks.of(cpus) - stage.from
+      if (stage.pending == 0) stage.used += cpu() - stage.from
       if (atOnce > 1) mixed = now()
     }
 
@@ -103,10 +106,10 @@ final private[numa] class StageWidths(
   private def learn(stageId: Int, stage: Running, task: TaskInfo, metrics: TaskMetrics): Unit = {
     val before = searches(stage.key)
     def load = {
-      val ticks = CpuTicks.of(cpus)
-      val busy = (stage.busy + (ticks - stage.from)).busy
-      stage.busy = CpuTicks()
-      stage.from = ticks
+      val now = cpu()
+      val busy = (stage.used + (now - stage.from)).of(cpus)
+      stage.used = CpuUse()
+      stage.from = now
       Load(busy, math.max(stage.pending, seen(stage.key)) / executors, room(before.width))
     }
     val ended = before.ended(taskOf(task, metrics), task.launchTime, now(), executors)(load)
@@ -140,20 +143,6 @@ final private[numa] class StageWidths(
   )
 }
 
-/**
- * How many tasks of a stage run at once in an executor from now on; Spark writes it to the application's event log.
- *
- * @param time in ms
- * @param because why it stays so; empty while others are tried
- */
-final private[spark] case class StageWidthFound(
-    stageId: Int,
-    time: Long,
-    width: Int,
-    planned: Int,
-    because: String
-) extends SparkListenerEvent
-
 private[numa] object StageWidths {
   private val MostShown = 20
 
@@ -161,11 +150,13 @@ private[numa] object StageWidths {
   private val MostKept = 1000
 
   /**
-   * @param jvms those with tasks, and how full their heaps are, as far as that is known
+   * @param jvms those with tasks
+   * @param heaps of them, as far as that is known
    * @return none where the user wants none, or the tasks have a native engine's threads besides
    */
   def of(sc: SparkContext, plan: Plan, cpus: IdSet)(
-      jvms: () => Iterable[(Long, Option[HeapUse])],
+      jvms: () => Iterable[Long],
+      heaps: () => Iterable[HeapUse],
       revive: () => Unit
   ): Option[StageWidths] = {
     val wanted = HearthKeys.Width.in(sc.conf.getOption) == HearthKeys.Adaptive
@@ -176,15 +167,18 @@ private[numa] object StageWidths {
       )
     Option.when(wanted && engine.isEmpty) {
       val planned = math.max(1, (plan.executors.map(_.taskSlots).min / slotsPerTask(sc.conf)).toInt)
-      val workers = new WorkersMemory
-      val least = plan.executors.map(e => (e.memoryMb - e.heapMb - e.offHeapMb) << 20).min
-      def room(width: Int) = {
-        val now = jvms()
-        roomFor(width, now.flatMap(_._2), least, now.map(jvm => workers.of(jvm._1)))
-      }
-      val post = sc.listenerBus.post(_)
-      val widths =
-        new StageWidths(planned, plan.executors.size, cpus, room, revive, post, DriversLog)
+      val beside = plan.executors.map(e => (e.memoryMb - e.heapMb - e.offHeapMb) << 20).min
+      val trees = new ProcessTrees(jvms)
+      val widths = new StageWidths(
+        planned,
+        plan.executors.size,
+        cpus.size,
+        () => trees.cpu(),
+        roomFor(_, heaps(), beside, trees.workersBytes()),
+        revive,
+        sc.listenerBus.post(_),
+        DriversLog
+      )
       sc.addSparkListener(widths)
       HearthTab.show(sc, DriversLog)(() => Vector(widths.table))
       widths
@@ -217,11 +211,11 @@ private[numa] object StageWidths {
       val key: String,
       val attempt: Int,
       var pending: Int,
-      var from: CpuTicks
+      var from: CpuUse
   ) {
     @volatile var width = 0
     var runs = 0
-    var busy: CpuTicks = CpuTicks()
+    var used: CpuUse = CpuUse()
   }
 
   private def now(): Long = System.currentTimeMillis
