@@ -5,7 +5,7 @@
 
 Arms: `hearth submit` with `--width fixed` and `adaptive`. Cases: `service`, tasks that call a local
 HTTP server, which takes 0.2 s; `udf`, the same from a Python UDF of Spark SQL; `cold`, text files
-read after the page cache was dropped (root); `spill`, a sort on a heap of 1 GB; `stream`, 40
+read after the page cache was dropped (root); `spill`, a sort on a heap of 1 GB; `stream`, 20
 micro-batches of tasks that call the server; `steps`, 20 passes of a CPU-bound iteration. The seconds
 are those of the job in its application; one run of each arm warms up.
 """
@@ -40,17 +40,17 @@ def call(n):
     return n
 
 def service():
-    return context.parallelize(range(400), 400).map(call).sum()
+    return context.parallelize(range(300), 300).map(call).sum()
 
 def by_udf():
     asked = udf(call, "long")
-    return spark.range(0, 400, 1, 400).select(asked("id").alias("id")).groupBy().sum("id").first()[0]
+    return spark.range(0, 300, 1, 300).select(asked("id").alias("id")).groupBy().sum("id").first()[0]
 
 def cold():
     return spark.read.text(files).filter(col("value").contains("7")).count()
 
 def spill():
-    keys = spark.range(0, 16_000_000, 1, 64).selectExpr("hash(id) AS k", "repeat(uuid(), 2) AS text")
+    keys = spark.range(0, 8_000_000, 1, 64).selectExpr("hash(id) AS k", "repeat(uuid(), 2) AS text")
     return keys.repartition(64, "k").sortWithinPartitions("text").filter("k % 1000 = 7").count()
 
 def stream():
@@ -59,10 +59,10 @@ def stream():
         total.append(frame.rdd.map(lambda row: call(row.value)).count())
     rows = spark.readStream.format("rate-micro-batch").option("rowsPerBatch", 8)
     query = rows.option("numPartitions", 8).load().writeStream.foreachBatch(batch).start()
-    while len(total) < 40 and query.isActive:
+    while len(total) < 20 and query.isActive:
         time.sleep(0.01)
     query.stop()
-    return sum(total[:40])
+    return sum(total[:20])
 
 def steps():
     values = context.parallelize(range(64), 64).map(lambda n: list(range(n, n + 30000))).cache()

@@ -22,7 +22,7 @@ import org.apache.spark.scheduler.cluster.CoarseGrainedSchedulerBackend
 import org.apache.spark.util.ShutdownHookManager
 
 import io.hearth.driver._
-import io.hearth.width.{HeapReport, HeapUse}
+import io.hearth.width.HeapReport
 
 /**
  * Between Spark's scheduler and the parts of an application: passes on what Spark asks for and what is to
@@ -33,7 +33,7 @@ private[spark] class LocalNumaBackend(
     scheduler: TaskSchedulerImpl,
     sc: SparkContext,
     parts: Wiring,
-    heapOf: (String, HeapUse) => Unit
+    heapOf: (String, Double) => Unit
 ) extends CoarseGrainedSchedulerBackend(scheduler, sc.env.rpcEnv) {
   import parts.{appId, application, archive, pool, placement}
 
@@ -174,7 +174,7 @@ private[spark] class LocalNumaBackend(
         awaited.countDown()
         if (sufficientResourcesRegistered()) reviveOffers()
       }
-      launched.orElse[Any, Unit] { case HeapReport(id, heap) => heapOf(id, heap) }.orElse(sparks)
+      launched.orElse[Any, Unit] { case HeapReport(id, part) => heapOf(id, part) }.orElse(sparks)
     }
 
     override def receiveAndReply(context: RpcCallContext): PartialFunction[Any, Unit] =

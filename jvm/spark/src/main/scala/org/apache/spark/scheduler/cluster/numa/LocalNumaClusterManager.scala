@@ -42,7 +42,7 @@ import io.hearth.driver.{
 }
 import io.hearth.plugin.OneJvm
 import io.hearth.sql.QuerySizedShuffles
-import io.hearth.width.HeapUse
+import io.hearth.width.HeapReport
 
 /**
  * The masters `local-numa`, `local-numa[N]` and `local-numa[NxM]`: one executor for each part of the plan,
@@ -117,7 +117,7 @@ private[spark] class NativeScheduler(sc: SparkContext, leased: Leased)
   override private[numa] lazy val widths =
     StageWidths.of(sc, leased.plan, LinuxScheduling.cpusOfThread())(
       () => Vector(ProcessHandle.current.pid),
-      () => Vector(HeapUse.now()),
+      () => Vector(HeapReport.part()),
       () => if (!sc.isStopped) backend.reviveOffers()
     )
   override private[numa] def slotsOf(executorId: String): Option[Int] = Some(slots)
@@ -142,7 +142,7 @@ private[spark] class PlannedScheduler(sc: SparkContext, leased: Leased, appId: S
     extends LocalNumaScheduler(sc, leased.plan.executors.map(_.host).toSet)
     with CreatesBackend {
   private var running = () => Vector.empty[RunningExecutor]
-  private val heaps = new ConcurrentHashMap[String, HeapUse]
+  private val heaps = new ConcurrentHashMap[String, Double]
   override private[numa] val widths =
     StageWidths.of(sc, leased.plan, IdSet.union(leased.plan.executors.map(_.cpus)))(
       () => running().map(_.process.pid),

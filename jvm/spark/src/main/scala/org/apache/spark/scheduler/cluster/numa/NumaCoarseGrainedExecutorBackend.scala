@@ -11,7 +11,7 @@ import org.apache.spark.rpc.RpcEnv
 
 import io.hearth.core.plan.HearthKeys
 import io.hearth.driver.{ApplicationToken, ExecutorLaunch, ExecutorLease}
-import io.hearth.width.{HeapReport, HeapUse}
+import io.hearth.width.HeapReport
 
 /**
  * The executor's main program: Spark's own, after a look at whose driver it is that answers.
@@ -64,7 +64,7 @@ private[spark] object NumaCoarseGrainedExecutorBackend {
           reports && TaskState
             .isFinished(state) && now - due >= 0 && next.compareAndSet(due, now + 1000000000L)
         )
-          driver.foreach(_.send(HeapReport(arguments.executorId, HeapUse.now())))
+          driver.foreach(_.send(HeapReport(arguments.executorId, HeapReport.part())))
         super.statusUpdate(taskId, state, data)
       }
     }

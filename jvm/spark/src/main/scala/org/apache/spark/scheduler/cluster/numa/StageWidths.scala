@@ -27,7 +27,8 @@ import io.hearth.width._
  * @param planned tasks at once of an executor by the plan
  * @param executors of the plan
  * @param cpus that these have, and what they have used so far
- * @param room the widest that memory allows, at a width now
+ * @param heap how full the fullest heap is
+ * @param room the widest that memory allows, by how many tasks at once the fullest heap has been so full
  * @param revive tells the scheduler that there are more slots
  */
 final private[numa] class StageWidths(
@@ -35,7 +36,8 @@ final private[numa] class StageWidths(
     executors: Int,
     cpus: Int,
     cpu: () => CpuUse,
-    room: Int => Int,
+    heap: () => Double,
+    room: (Int, Double) => Int,
     revive: () => Unit,
     post: SparkListenerEvent => Unit,
     log: Log
@@ -105,12 +107,15 @@ final private[numa] class StageWidths(
 
   private def learn(stageId: Int, stage: Running, task: TaskInfo, metrics: TaskMetrics): Unit = {
     val before = searches(stage.key)
+    stage.fullest = math.max(stage.fullest, heap())
     def load = {
+      val fits = room(before.width, stage.fullest)
       val now = cpu()
       val busy = (stage.used + (now - stage.from)).of(cpus)
       stage.used = CpuUse()
       stage.from = now
-      Load(busy, math.max(stage.pending, seen(stage.key)) / executors, room(before.width))
+      stage.fullest = 0
+      Load(busy, math.max(stage.pending, seen(stage.key)) / executors, fits)
     }
     val ended = before.ended(taskOf(task, metrics), task.launchTime, now(), executors)(load)
     searches += stage.key -> ended
@@ -151,12 +156,12 @@ private[numa] object StageWidths {
 
   /**
    * @param jvms those with tasks
-   * @param heaps of them, as far as that is known
+   * @param heaps which part of them is in use, as far as that is known
    * @return none where the user wants none, or the tasks have a native engine's threads besides
    */
   def of(sc: SparkContext, plan: Plan, cpus: IdSet)(
       jvms: () => Iterable[Long],
-      heaps: () => Iterable[HeapUse],
+      heaps: () => Iterable[Double],
       revive: () => Unit
   ): Option[StageWidths] = {
     val wanted = HearthKeys.Width.in(sc.conf.getOption) == HearthKeys.Adaptive
@@ -174,7 +179,8 @@ private[numa] object StageWidths {
         plan.executors.size,
         cpus.size,
         () => trees.cpu(),
-        roomFor(_, heaps(), beside, trees.workersBytes()),
+        () => heaps().maxOption.getOrElse(0.0),
+        roomFor(_, _, beside, trees.workersBytes()),
         revive,
         sc.listenerBus.post(_),
         DriversLog
@@ -193,17 +199,18 @@ private[numa] object StageWidths {
    * The widest at which heaps stay two fifths empty, and of what is planned beside them a fifth, if each task takes as
    * much as one does now.
    *
+   * @param heap which part of the fullest is in use
    * @param beside bytes planned beside an executor's heap
    * @param workers bytes that the processes beside each JVM have, as Python's
    */
   private[numa] def roomFor(
       width: Int,
-      heaps: Iterable[HeapUse],
+      heap: Double,
       beside: Long,
       workers: Iterable[Long]
   ): Int = {
-    val parts = heaps.map(heap => heap.live / (0.6 * heap.most)) ++ workers.map(_ / (0.8 * beside))
-    (width / math.max(1e-6, parts.maxOption.getOrElse(1.0))).toInt
+    val parts = heap / 0.6 +: workers.map(_ / (0.8 * beside)).toVector
+    (width / math.max(1e-6, parts.max)).toInt
   }
 
   /** A stage that runs. Its width is read by the scheduler's thread. */
@@ -216,6 +223,7 @@ private[numa] object StageWidths {
     @volatile var width = 0
     var runs = 0
     var used: CpuUse = CpuUse()
+    var fullest = 0.0
   }
 
   private def now(): Long = System.currentTimeMillis
