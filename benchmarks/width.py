@@ -7,7 +7,7 @@ Arms: `hearth submit` with `--width fixed` and `adaptive`. Cases: `service`, tas
 HTTP server, which takes 0.2 s; `udf`, the same from a Python UDF of Spark SQL; `cold`, text files
 read after the page cache was dropped (root); `spill`, a sort on a heap of 1 GB; `stream`, 20
 micro-batches of tasks that call the server; `steps`, 20 passes of a CPU-bound iteration. The seconds
-are those of the job in its application; one run of each arm warms up.
+are those of the job in its application.
 """
 
 import http.server
@@ -88,7 +88,7 @@ class Service(http.server.BaseHTTPRequestHandler):
 
 
 def main() -> None:
-    bench = Benchmark(__doc__, page, arms=ARMS, cases=CASES, warm_ups=1)
+    bench = Benchmark(__doc__, page, arms=ARMS, cases=CASES)
     bench.parse()
     bench.begin()
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Service)

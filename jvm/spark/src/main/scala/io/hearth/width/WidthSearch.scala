@@ -185,7 +185,7 @@ object WidthSearch {
   private val Collects = 0.1
 
   /** By how many times, at most; tasks that do not wait are few enough by the plan. */
-  private val StepUp = 2.5
+  private val StepUp = 3.0
   private val StepUpBusy = 1.3
   private val StepDown = 0.7
 
@@ -215,10 +215,14 @@ object WidthSearch {
  *
  * @param trial so far, of tasks begun since then
  * @param since when no more tasks ran than of this width, in ms
- * @param beyond tasks of a wider trial that have to end before: they slow the first of this one
+ * @param beyond tasks that have to end before, which say nothing of this one
  */
 final case class StageWidth(search: WidthSearch, trial: Trial, since: Long, beyond: Int = 0) {
   def width: Int = search.width
+
+  /** Tasks of a wider trial slow the first of the next; of more tasks that wait, the first may start a Python worker. */
+  private def before(next: Int, trial: Trial): Int =
+    if (next < width) width - next else if (next > width && trial.waits > 0.5) next else 0
 
   /**
    * @param began in ms
@@ -234,7 +238,7 @@ final case class StageWidth(search: WidthSearch, trial: Trial, since: Long, beyo
       else {
         val next = search.next(grown, load)
         val since = if (next.width == width) this.since else now
-        StageWidth(next, Trial(next.width), since, math.max(0, width - next.width) * executors)
+        StageWidth(next, Trial(next.width), since, before(next.width, grown) * executors)
       }
     }
 }
