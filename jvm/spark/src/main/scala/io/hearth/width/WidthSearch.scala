@@ -77,9 +77,9 @@ final case class Trial(
  *
  * @param busy part of the executors' CPUs that was not idle in the trial
  * @param left how many more tasks are to be expected
- * @param room the widest for which there is memory
+ * @param room the widest for which there is memory; asked where more tasks may be tried
  */
-final case class Load(busy: Double, left: Int, room: Int)
+final case class Load(busy: Double, left: Int, room: () => Int)
 
 /**
  * How many tasks of a stage run at once in an executor: found while it runs, from one trial after another. Pure.
@@ -152,10 +152,10 @@ final case class WidthSearch(
     val to =
       if (ceiling < Int.MaxValue) between(now.width, ceiling)
       else math.ceil(now.width * math.min(step, 1 / math.max(0.01, load.busy))).toInt
-    val within = math.min(to, math.min(planned * Most, load.room))
-    Option.when(
-      load.busy < Busy && !now.spilled && now.collects < Collects && within > now.width
-    )(within)
+    val may = load.busy < Busy && !now.spilled && now.collects < Collects
+    Option
+      .when(may && to > now.width)(math.min(to, math.min(planned * Most, load.room())))
+      .filter(_ > now.width)
   }
 
   private def narrower(now: Trial, load: Load): Option[Int] = {
@@ -180,6 +180,11 @@ object WidthSearch {
   /** Fewer tasks are no trial. */
   private val MinTasks = 4
 
+  /** Of shorter tasks, on average, scheduling takes too much for their times to say what more of them do. */
+  private[width] val MinSeconds = 0.1
+  private val MinMs = 200L
+  private val SettledMs = 5000L
+
   /** CPUs that are this busy have no room for more tasks. */
   private val Busy = 0.8
   private val Collects = 0.1
@@ -193,7 +198,7 @@ object WidthSearch {
   private val Close = 1.45
 
   /** Logarithms: what more tasks, and what fewer, must gain to be kept, or may lose on the way back to the plan; what is no change, and what is one. */
-  private val GainUp = 0.05
+  private val GainUp = 0.08
   private val GainDown = 0.02
   private val Steady = 0.1
   private val Drift = 0.3
@@ -202,11 +207,24 @@ object WidthSearch {
   private val Cost = 0.01
   private val CostBeyond = 0.05
 
-  /** Whether it says enough: a wave of tasks, and after the first one up to three where they differ. */
-  private[width] def isFull(trial: Trial, executors: Int, first: Boolean): Boolean = {
+  /**
+   * Whether it says enough: a wave of tasks, and up to three where they differ. Where a search has settled, four, as
+   * each look costs some milliseconds.
+   *
+   * @param ms since it began
+   */
+  private[width] def isFull(
+      search: WidthSearch,
+      trial: Trial,
+      executors: Int,
+      ms: Long
+  ): Boolean = {
     val (tasks, wave) = (trial.each.count, trial.width * executors)
     def precise = trial.each.error < 0.05 || (trial.unit.count == tasks && trial.unit.error < 0.05)
-    tasks >= math.max(wave, MinTasks) && (first || precise || tasks >= 3 * wave)
+    if (search.settled) tasks >= math.max(4 * wave, MinTasks) && ms >= SettledMs
+    else
+      tasks >= math.max(wave, MinTasks) && ms >= MinMs &&
+      (search.best.isEmpty || precise || tasks >= 3 * wave)
   }
 }
 
@@ -215,9 +233,16 @@ object WidthSearch {
  *
  * @param trial so far, of tasks begun since then
  * @param since when no more tasks ran than of this width, in ms
+ * @param from when the trial began
  * @param beyond tasks that have to end before, which say nothing of this one
  */
-final case class StageWidth(search: WidthSearch, trial: Trial, since: Long, beyond: Int = 0) {
+final case class StageWidth(
+    search: WidthSearch,
+    trial: Trial,
+    since: Long,
+    from: Long,
+    beyond: Int = 0
+) {
   def width: Int = search.width
 
   /** Tasks of a wider trial slow the first of the next; of more tasks that wait, the first may start a Python worker. */
@@ -230,15 +255,17 @@ final case class StageWidth(search: WidthSearch, trial: Trial, since: Long, beyo
    * @param load since this trial began
    */
   def ended(task: EndedTask, began: Long, now: Long, executors: Int)(load: => Load): StageWidth =
-    if (beyond > 0) copy(since = now, beyond = beyond - 1)
+    if (beyond > 0) copy(since = now, from = now, beyond = beyond - 1)
     else if (began < since) this
     else {
       val grown = trial + task
-      if (!WidthSearch.isFull(grown, executors, search.best.isEmpty)) copy(trial = grown)
+      if (!WidthSearch.isFull(search, grown, executors, now - from)) copy(trial = grown)
+      else if (grown.seconds < WidthSearch.MinSeconds * grown.each.count)
+        StageWidth(search.planned, now)
       else {
         val next = search.next(grown, load)
         val since = if (next.width == width) this.since else now
-        StageWidth(next, Trial(next.width), since, before(next.width, grown) * executors)
+        StageWidth(next, Trial(next.width), since, now, before(next.width, grown) * executors)
       }
     }
 }
@@ -247,5 +274,5 @@ object StageWidth {
   def apply(planned: Int, now: Long): StageWidth = from(planned, planned, now)
 
   private[width] def from(planned: Int, width: Int, now: Long): StageWidth =
-    StageWidth(WidthSearch(planned, width), Trial(width), now)
+    StageWidth(WidthSearch(planned, width), Trial(width), now, now)
 }

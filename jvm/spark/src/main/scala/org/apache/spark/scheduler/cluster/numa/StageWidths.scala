@@ -109,13 +109,17 @@ final private[numa] class StageWidths(
     val before = searches(stage.key)
     stage.fullest = math.max(stage.fullest, heap())
     def load = {
-      val fits = room(before.width, stage.fullest)
+      val fullest = stage.fullest
       val now = cpu()
       val busy = (stage.used + (now - stage.from)).of(cpus)
       stage.used = CpuUse()
       stage.from = now
       stage.fullest = 0
-      Load(busy, math.max(stage.pending, seen(stage.key)) / executors, fits)
+      Load(
+        busy,
+        math.max(stage.pending, seen(stage.key)) / executors,
+        () => room(before.width, fullest)
+      )
     }
     val ended = before.ended(taskOf(task, metrics), task.launchTime, now(), executors)(load)
     searches += stage.key -> ended
