@@ -87,6 +87,7 @@ WARM = ("warm-2026-11-30-0614", "warm-2026-11-30-0616")
 COMET = "native-engines-2026-11-30-0607"
 SHUFFLES = {2: "shuffle-2026-11-25-1828", 16: "shuffle-2026-11-26-0452"}
 CALLS = {2: "hadoop-rpc-2026-11-24-0508", 16: "hadoop-rpc-2026-11-26-0447"}
+WIDTH = "width-2026-12-01-0508"
 TAILS = "hand-over-2026-11-23-2208"
 LENT = "hand-over-applications-2026-11-24-0424"
 MISSES = "traffic-2026-11-27-0747"
@@ -355,6 +356,7 @@ BLOCKS = {
     "tails": page_of("hand_over", TAILS),
     "tail-of-a-job": page_of("hand_over", "hand-over-2026-11-25-0105"),
     "hand-over-applications": page_of("hand_over_applications", LENT),
+    "width": page_of("width", WIDTH),
     "traffic": page_of("traffic", MISSES),
     "duet": page_of("duet", "duet-2026-11-22-1337", "duet-2026-11-22-1412"),
     "duet-control": page_of("duet", "duet-control-2026-11-22-0832"),

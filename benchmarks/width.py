@@ -6,8 +6,8 @@
 Arms: `hearth submit` with `--width fixed` and `adaptive`. Cases: `service`, tasks that call a local
 HTTP server, which takes 0.2 s; `udf`, the same from a Python UDF of Spark SQL; `cold`, text files
 read after the page cache was dropped (root); `spill`, a sort on a heap of 1 GB; `stream`, 20
-micro-batches of tasks that call the server; `steps`, 20 passes of a CPU-bound iteration. The seconds
-are those of the job in its application.
+micro-batches of tasks that call the server; `steps`, 20 passes of a CPU-bound iteration. The
+seconds are those of the job in its application.
 """
 
 import http.server

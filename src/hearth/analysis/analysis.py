@@ -263,7 +263,10 @@ def _stage(evidence: Evidence, stage: StageTally) -> Stage:
         sql=stage.sql,
         operators=_operators(evidence, stage),
         label=_label(evidence, stage),
-        widths=[StageWidth(evidence.seconds(at), *found) for at, *found in stage.widths],
+        widths=[
+            StageWidth(evidence.seconds(at_ms), tasks, planned, because)
+            for at_ms, tasks, planned, because in stage.widths
+        ],
     )
 
 

@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 from collections import defaultdict
+from pathlib import Path
 
 from pyspark import SparkContext, TaskContext
 from pyspark.sql import SparkSession
@@ -35,8 +36,8 @@ def fails(n: int) -> tuple[int, float, float, int]:
 
 def kills(n: int) -> tuple[int, float, float, int]:
     if once(n):
-        with open(f"/proc/{os.getppid()}/stat") as file:
-            os.kill(int(file.read().rpartition(")")[2].split()[1]), signal.SIGKILL)
+        stat = Path(f"/proc/{os.getppid()}/stat").read_text(encoding="ascii")
+        os.kill(int(stat.rpartition(")")[2].split()[1]), signal.SIGKILL)
         time.sleep(60)
     return call(n)
 
