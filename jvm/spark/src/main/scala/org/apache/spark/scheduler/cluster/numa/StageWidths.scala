@@ -106,7 +106,8 @@ final private[numa] class StageWidths(
   private def atOnce: Int = running.values.asScala.count(_.runs > 0)
 
   private def learn(stageId: Int, stage: Running, task: TaskInfo, metrics: TaskMetrics): Unit = {
-    val before = searches(stage.key)
+    val before =
+      searches.getOrElse(stage.key, StageWidth(planned, now())) // it may have been dropped
     stage.fullest = math.max(stage.fullest, heap())
     def load = {
       val fullest = stage.fullest
