@@ -89,7 +89,6 @@ SHUFFLES = {2: "shuffle-2026-11-25-1828", 16: "shuffle-2026-11-26-0452"}
 CALLS = {2: "hadoop-rpc-2026-11-24-0508", 16: "hadoop-rpc-2026-11-26-0447"}
 WIDTH = "width-2026-12-01-0508"
 TAILS = "hand-over-2026-11-23-2208"
-LENT = "hand-over-applications-2026-11-24-0424"
 MISSES = "traffic-2026-11-27-0747"
 COVERAGE = "coverage-2026-11-30-0931"
 #: The seconds of the phases, of jobs in which they are so many.
@@ -225,8 +224,6 @@ def others(_: list[Row]) -> list[str]:
         ["idle CPUs lent in the tail of a stage: a task of two threads",
          shown(ratio(tails[0], "tail", "off", "seconds")), "-"],
         ["the same: a task of one thread", shown(ratio(tails[1], "tail", "off", "seconds")), "-"],
-        ["CPUs lent between applications: jobs per hour of both (above 1 is better)",
-         shown(ratio(read(LENT), "applications", "off", "per_hour")), "-"],
         *(
             [f"Spark's shuffle over the wire ({arm}), blocks of {shuffle.BLOCKS[blocks]}: time",
              *(wire(cpus, blocks, arm) for cpus in (2, 16))]
@@ -355,7 +352,6 @@ BLOCKS = {
     "without-an-engine": page_of("native_engines", COMET),
     "tails": page_of("hand_over", TAILS),
     "tail-of-a-job": page_of("hand_over", "hand-over-2026-11-25-0105"),
-    "hand-over-applications": page_of("hand_over_applications", LENT),
     "width": page_of("width", WIDTH),
     "traffic": page_of("traffic", MISSES),
     "duet": page_of("duet", "duet-2026-11-22-1337", "duet-2026-11-22-1412"),

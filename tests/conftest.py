@@ -16,7 +16,6 @@ import own_processes
 import support
 from docker_engine import NoEngineError, docker_engine
 from hearth.cli.main import main
-from numalab import passed
 from support import ROOT, TWO_CPUS, Command, require
 
 # Threads of a library of numbers wait for each other, spinning: on matrices of tens of rows, beside
@@ -44,28 +43,13 @@ def pytest_xdist_setupnodes(specs: list[execnet.XSpec]) -> None:
         ]
 
 
-def pytest_report_header() -> list[str]:
-    """What the machine decides, or what has changed, is said."""
-    return [processes(), emulated_machines()]
-
-
-def processes() -> str:
+def pytest_report_header() -> str:
     """Whether tests that plan for this machine run side by side."""
     refused = own_processes.refused()
     if refused is None:
         return "processes: each worker sees only its own; each file is a group"
     alone = "what plans for this machine is one group, because workers cannot have processes"
     return f"processes: {alone} of their own here ({refused})"
-
-
-def emulated_machines() -> str:
-    """Whether they boot is decided by what has changed."""
-    known = "are those" if passed.has_passed() else "are not those"
-    chosen = os.environ.get("HEARTH_NUMALAB") or "not set"
-    return (
-        f"numa-lab: placement code and lab {known} on which the emulated Spark jobs last passed; "
-        f"HEARTH_NUMALAB is {chosen} (numalab/README.md)"
-    )
 
 
 #: Tests that ask for these plan for this machine as it is, or start bound executors on it.

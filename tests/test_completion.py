@@ -53,7 +53,7 @@ def typed(folder: Path, script: str, keys: str) -> str:
         ("hearth topo\t--mach\tbig\t", "<topology><--machine><big box.tar.gz>"),
         ("hearth plan --workl\tsq\t", "<plan><--workload><sql>"),
         ("hearth submit --when-f\tref\tbig\t", "<submit><--when-full><refuse><big box.tar.gz>"),
-        ("hearth runs exp\t", "<runs><export>"),
+        ("hearth runs del\t", "<runs><delete>"),
         ("hearth lab study show baig-b\t", "<lab><study><show><baig-binding>"),
         ("hearth submit --driver-mem\t2g", "<submit><--driver-memory><2g>"),
         ("hearth report 2026\t", "<report><20261121-101500-shop-1a2b>"),

@@ -80,10 +80,19 @@ def test_the_readme_shows_the_output_that_the_command_has(hearth: Command) -> No
     assert actual[: len(expected)] == expected
 
 
-def test_a_path_that_a_document_links_to_exists() -> None:
+def test_a_page_and_a_heading_that_a_document_links_to_exist() -> None:
     for document in DOCUMENTS:
-        for target in re.findall(r"\]\(((?!http)[^)#]+)\)", document.read_text()):
-            assert (document.parent / target).exists(), f"{document.name} links to {target}"
+        for target in re.findall(r"\]\(((?!http)[^)\s]+)\)", document.read_text()):
+            page, _, heading = target.partition("#")
+            file = document.parent / page if page else document
+            assert file.exists(), f"{document.name} links to {target}"
+            assert not heading or heading in headings(file), f"{document.name} links to {target}"
+
+
+def headings(page: Path) -> set[str]:
+    """The anchors of a page, as GitHub makes them."""
+    titles = re.findall(r"^#+ (.*)", page.read_text(), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in titles}
 
 
 #: Code in a line, and what looks like a file of this repository in it.
@@ -186,41 +195,3 @@ def test_no_text_tells_anyone_to_install_another_project_of_the_name() -> None:
     assert not _ANOTHER_PROJECT.search(
         "pip install 'hearth-spark[connect]' dist/hearth_spark-0.1.whl"
     )
-
-
-#: What a reader looks for, and a word of the answer's heading or row.
-QUESTIONS = {
-    "without a clone": "guide.md#install",
-    "only part of my memory": "plan.md#memory",
-    "all that it wrote": "answers.md#uninstall",
-    "Could not parse Master URL": "answers.md#could-not-parse-master-url-local-numa",
-    "turn it off": "answers.md#turn-it-off",
-    "change the heap": "answers.md#change-the-heap",
-    "keep CPUs free": "guide.md#reserve-cpus",
-    "History Server": "profiling.md#monitoring",
-    "two versions": "measuring.md#two-versions-of-a-program",
-    "exit code": "files.md#exit-codes",
-    "two users": "leases.md",
-    "a word mean": "glossary.md",
-    "Which Python": "guide.md#python",
-}
-
-
-def test_the_index_answers_what_readers_look_for_by_one_link_to_a_heading_that_exists() -> None:
-    index = (ROOT / "docs" / "README.md").read_text()
-    rows = [line for line in index.splitlines() if line.startswith("| ")]
-    for question, target in QUESTIONS.items():
-        (row,) = [row for row in rows if question in row.split("|")[1]]
-        assert f"]({target})" in row, row
-        page, _, heading = target.partition("#")
-        headings = re.findall(r"^#+ (.*)", (ROOT / "docs" / page).read_text(), re.MULTILINE)
-        slugs = {re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in headings}
-        assert not heading or heading in slugs, f"{page} has no heading {heading}"
-
-
-def test_the_glossary_has_the_words_that_pages_show_alone() -> None:
-    text = (ROOT / "docs" / "glossary.md").read_text()
-    items = re.findall(r"^- \*\*(.*?)\*\*:", text, re.MULTILINE)
-    words = {word for item in items for word in item.split(", ")}
-    assert {"idle task slots", "local memory", "GC share", "target", "arm", "trial"} <= words
-    assert items == sorted(items, key=str.lower), "in the order of the alphabet"

@@ -25,7 +25,7 @@ _NOBODY = 65534
 #: As nobody: tries what it can on another's lease, then holds one that claims to be root's.
 _STRANGER = """
 import fcntl, os, struct, sys, time
-theirs, own, text, offer, offered = sys.argv[1:]
+theirs, own, text = sys.argv[1:]
 for attempt in (lambda: os.open(theirs, os.O_RDWR), lambda: os.unlink(theirs),
                 lambda: os.rename(theirs, own), lambda: os.chmod(theirs, 0o666)):
     try:
@@ -36,10 +36,9 @@ for attempt in (lambda: os.open(theirs, os.O_RDWR), lambda: os.unlink(theirs),
 seen = os.open(theirs, os.O_RDONLY)
 fcntl.flock(seen, fcntl.LOCK_EX)
 fcntl.fcntl(seen, fcntl.F_OFD_SETLK, struct.pack("hhqqi4x", fcntl.F_RDLCK, 0, 10, 0, 0))
-for file, content in ((own, text), (offer, offered)):
-    forged = os.open(file, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o644)
-    os.write(forged, content.encode())
-    fcntl.fcntl(forged, fcntl.F_OFD_SETLK, struct.pack("hhqqi4x", fcntl.F_WRLCK, 0, 0, 1, 0))
+forged = os.open(own, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o644)
+os.write(forged, text.encode())
+fcntl.fcntl(forged, fcntl.F_OFD_SETLK, struct.pack("hhqqi4x", fcntl.F_WRLCK, 0, 0, 1, 0))
 print("ready", flush=True)
 sys.stdin.read()
 """
@@ -51,13 +50,6 @@ def lease(app: str, cpus: str = "0", **more: Any) -> str:
     document |= {"app_id": app, "name": "a job", "cpus": cpus, "memory_bytes": {"0": 1 << 30}}
     numbers = {"pid": os.getpid(), "start_ticks": 1, "since": int(time.time())}
     return json.dumps(document | numbers | more)
-
-
-def offered(app: str, of: str, cpus: str = "0") -> str:
-    """An offer of CPUs of a lease, by the name of its file."""
-    document = {"schema": "hearth/offer/1", "boot": _BOOT.read_text().strip(), "app_id": app}
-    document |= {"lease": of, "cpus": cpus, "memory_nodes": "0"}
-    return json.dumps(document | {"place": 0, "since": int(time.time() * 1000)})
 
 
 #: As nobody: keeps a read lock on whatever of the directory it can open, until its input ends.
@@ -91,12 +83,12 @@ def registry() -> Iterator[Path]:
 
 
 @pytest.fixture
-def hold(registry: Path) -> Iterator[Callable[..., int]]:
-    """Holds a lease, or what goes with one, in this process; returns the descriptor."""
+def hold(registry: Path) -> Iterator[Callable[[str], int]]:
+    """Holds a lease in this process; returns the descriptor."""
     held: list[int] = []
 
-    def take(text: str, kind: str = "lease") -> int:
-        file = registry / f"hearth-{kind}-{len(held)}.json"
+    def take(text: str) -> int:
+        file = registry / f"hearth-lease-{len(held)}.json"
         held.append(os.open(file, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o644))
         os.write(held[-1], text.encode())
         lock = struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, 0, 1, 0)
@@ -142,27 +134,8 @@ def test_the_leases_of_a_machine_are_shown_with_its_map_and_what_is_not_counted(
     assert "not counted:" in words and "it is not JSON" in words
 
 
-def test_what_applications_offer_and_lend_to_each_other_is_shown(
-    hearth: Command, registry: Path, hold: Callable[..., int]
-) -> None:
-    hold(lease("app-lender", "0-1"))
-    hold(lease("app-borrower", "2"))
-    hold(offered("app-lender", "hearth-lease-0.json", "0-1"), "offer")
-    loan = {**json.loads(offered("app-borrower", "hearth-lease-1.json", "0"))}
-    loan |= {"schema": "hearth/loan/1", "executor_id": "3", "offer": "hearth-offer-2.json"}
-    hold(json.dumps(loan), "loan")
-    read = leases_in(hearth, registry)
-    assert [offer["cpus"] for offer in read["offers"]] == ["0-1"]
-    (lent,) = read["loans"]
-    assert (lent["to"]["executor_id"], lent["from"]["app_id"]) == ("3", "app-lender")
-    done = hearth("status", "--leases", environment={"HEARTH_LEASES": str(registry)})
-    words = " ".join(done.stdout.split())
-    assert "lent: CPUs 0 of app-lender of " in words and "to executor 3 of app-borrower" in words
-    assert "idle: CPUs 1 of app-lender of " in words
-
-
 def test_a_colocation_on_cpus_that_somebody_holds_says_who(
-    hearth: Command, registry: Path, hold: Callable[..., int], tmp_path: Path, two_cpus: object
+    hearth: Command, registry: Path, hold: Callable[[str], int], tmp_path: Path, two_cpus: object
 ) -> None:
     (tmp_path / "a.py").touch()
     words = ["colocate", "--dry-run", "--split", "1-1", "a.py", "--", "a.py"]
@@ -269,14 +242,11 @@ def test_another_user_can_neither_end_nor_imitate_nor_keep_a_lease(
     theirs = registry / "hearth-lease-0.json"
     own = registry / "hearth-lease-forged.json"
     text = lease("app-forged", "1", user="root")
-    offer = (str(registry / "hearth-offer-forged.json"), offered("app-root", theirs.name))
-    with as_nobody(str(theirs), str(own), text, *offer, program=_STRANGER) as process:
+    with as_nobody(str(theirs), str(own), text, program=_STRANGER) as process:
         assert process.stdout is not None
         try:
             assert [process.stdout.readline() for _ in range(5)] == ["refused\n"] * 4 + ["ready\n"]
-            read = leases_in(hearth, registry)
-            assert read["offers"] == [], "CPUs of a lease are its owner's to lend"
-            seen = {one["app_id"]: one for one in read["leases"]}
+            seen = {one["app_id"]: one for one in leases_in(hearth, registry)["leases"]}
             assert seen["app-root"]["user"] == "root" and seen["app-root"]["ours"]
             assert seen["app-forged"]["user"] == "nobody" and not seen["app-forged"]["ours"]
             unlock = struct.pack("hhqqi4x", fcntl.F_UNLCK, os.SEEK_SET, 0, 0, 0)
@@ -289,7 +259,7 @@ def test_another_user_can_neither_end_nor_imitate_nor_keep_a_lease(
 
 
 def test_what_another_user_writes_changes_no_figure_and_no_line_of_anybodys(
-    hearth: Command, registry: Path, hold: Callable[..., int]
+    hearth: Command, registry: Path, hold: Callable[[str], int]
 ) -> None:
     """Numbers that overflow sums and calendars, line breaks, thousands of files and of nodes."""
     hold(lease("app-real", ""))

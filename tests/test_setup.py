@@ -6,14 +6,12 @@ import signal
 import subprocess
 import sys
 import time
-import zipfile
 from pathlib import Path
 
 import pytest
 
 from hearth.base.processes import start_ticks
 from hearth.machine import class_data as archive
-from numalab import passed
 from support import PATIENCE_S, ROOT, Command, program
 
 _TOOLS = ("sh", "dirname", "id", "tr", "sed", "cat", "bash", "ps", "mkdir")
@@ -41,44 +39,6 @@ def test_make_alone_lists_what_it_can_do() -> None:
     targets = "setup demo check test test-spark test-lab test-versions docs dist format lint clean"
     for target in targets.split():
         assert f"make {target} " in shown
-
-
-def jar_of(file: Path, **content: str) -> Path:
-    """A jar with this content; `__` in a name stands for a slash, `_dot_` for a full stop."""
-    with zipfile.ZipFile(file, "w") as archive:
-        for name, text in content.items():
-            archive.writestr(name.replace("__", "/").replace("_dot_", "."), text)
-    return file
-
-
-def test_the_emulated_machines_run_again_after_a_change_of_what_they_ran_through(
-    tmp_path: Path,
-) -> None:
-    lab = [tmp_path / "numalab" / "cases" / "case.py", tmp_path / "tests" / "numalab" / "judge.py"]
-    for file in lab:
-        file.parent.mkdir(parents=True)
-        file.write_text("before")
-    content = {
-        "io__hearth__Ran_dot_class": "ran",
-        "META-INF__services__manager": "named",
-        "META-INF__LICENSE": "words",
-    }
-
-    def now(**changed: str) -> str:
-        jar = jar_of(tmp_path / "a.jar", **{**content, **changed})
-        return passed.fingerprint(jar, project=tmp_path)
-
-    before = now()
-    (tmp_path / "numalab" / "README.md").write_text("words")
-    assert now() == now(**{"META-INF__LICENSE": "x"}) == before
-    assert before not in (
-        now(io__hearth__Ran_dot_class="x"),
-        now(**{"META-INF__services__manager": "x"}),
-    )
-    for file in lab:
-        file.write_text("after")
-        assert now() != before, file
-        file.write_text("before")
 
 
 def fake_java(folder: Path, script: str) -> dict[str, str]:

@@ -203,10 +203,14 @@ def test_a_plan_keeps_to_a_record_or_says_why_it_changes_nothing(
     (home := tmp_path / "state" / "records").mkdir(parents=True)
     counted_run(home / "20261121-090000-app-00aa", sustained_bandwidth=BOTH)
     machine = ["--machine", "4 nodes of 128 GB, 6 cores x 8 threads"]
+    described = hearth("topology", *machine, "--json").stdout
+    (home / "20261121-090000-app-00aa/machine.json").write_text(described)
     plan = json.loads(hearth("plan", "--from", "last", *machine, "--json").stdout)
     validate("plan", plan)
     (threads,) = [one for one in plan["reasons"] if one["decision"] == "threads per core"]
     assert threads["value"] == "1" and "in the recorded run" in threads["because"]
+    other = hearth("plan", "--from", "last", "--machine", "4 nodes of 128 GB, 6 cores")
+    assert other.returncode == 2 and "'last' ran on another machine" in other.stderr
     counted_run(home / "20261121-090001-app-00aa")
     said = hearth("plan", "--from", "last", *machine).stderr
     assert said.startswith("hearth: --from: it changes nothing: the sustained bandwidth of '8'")

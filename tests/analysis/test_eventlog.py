@@ -7,7 +7,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import lz4.block
 import pytest
 import zstandard
 from made_record import make_record
@@ -23,8 +22,7 @@ from hearth.base.absent import Absent
 from hearth.base.codec import to_json
 from hearth.base.errors import UserError
 from hearth.base.processes import start_ticks
-from hearth.machine.paths import hearth_jar, spark_home
-from support import ROOT, Command, confs, driver_settings, says
+from support import ROOT, Command, says
 
 LOGS = ROOT / "fixtures" / "eventlogs"
 CASES = sorted(file.stem for file in LOGS.glob("*.jsonl"))
@@ -59,22 +57,6 @@ def assert_as_spark_says(log: Path, rest: list[dict[str, Any]]) -> None:
 def test_every_figure_of_a_stage_is_the_one_that_sparks_own_interface_gave(case: str) -> None:
     rest = json.loads((LOGS / f"{case}.rest.json").read_text())
     assert_as_spark_says(LOGS / f"{case}.jsonl", rest)
-
-
-@pytest.mark.spark
-def test_a_job_that_runs_now_is_told_as_spark_tells_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.syspath_prepend(str(LOGS))
-    import record
-
-    logs, rest = tmp_path / "logs", tmp_path / "rest.json"
-    logs.mkdir()
-    quick = driver_settings(spark_home(), hearth_jar())
-    path = ["--driver-class-path", quick.pop("spark.driver.extraClassPath")]
-    record.submit("skew", logs, rest, *path, *confs(quick))
-    assert_as_spark_says(logs, json.loads(rest.read_text()))
-    assert_known_sleeps(read_event_log(logs).stages[1, 0])
 
 
 def assert_known_sleeps(stage: StageTally) -> None:
@@ -315,18 +297,7 @@ def test_a_log_without_end_is_read_up_to_a_limit(
     assert 40_000 < log.bytes_read < len(events)
 
 
-def test_a_log_in_the_block_format_of_lz4_java_is_read(tmp_path: Path) -> None:
-    data = (LOGS / "failure.jsonl").read_bytes()
-    stream = b""
-    for start in range(0, len(data), 32768):
-        part = data[start : start + 32768]
-        packed = lz4.block.compress(part, store_size=False)
-        sizes = len(packed).to_bytes(4, "little") + len(part).to_bytes(4, "little")
-        stream += b"LZ4Block" + bytes([0x25]) + sizes + bytes(4) + packed
-    file = tmp_path / "app.lz4"
-    file.write_bytes(stream + b"LZ4Block" + bytes([0x15]) + bytes(12))
-    assert read_event_log(file).totals().tasks == 4
-    assert read_event_log(file).warnings == []
+def test_a_log_in_another_codec_is_refused_with_the_setting_that_helps(tmp_path: Path) -> None:
     (tmp_path / "app.snappy").touch()
     with pytest.raises(UserError, match="does not read snappy"):
         read_event_log(tmp_path / "app.snappy")

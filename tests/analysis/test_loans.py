@@ -97,25 +97,6 @@ def test_two_loans_in_one_moment_are_not_counted_twice(tmp_path: Path) -> None:
     assert analysis.hand_overs.gained_cpu_s == pytest.approx(3.0, abs=0.15)
 
 
-def test_a_report_says_whose_cpus_an_executor_had_and_who_had_this_applications(
-    tmp_path: Path,
-) -> None:
-    directory = record(
-        tmp_path / "r", [{**LONG, "from_application": {"app_id": "theirs", "user": "bob"}}]
-    )
-    file = directory / "hand-over.json"
-    out = {"place": 1, "cpus": "4-5", "app_id": "theirs", "user": "bob", "executor_id": "3"}
-    times = {"since": "2026-11-21T09:22:29.5Z", "until": "2026-11-21T09:22:34Z"}
-    file.write_text(json.dumps({**json.loads(file.read_text()), "lent_out": [{**out, **times}]}))
-    analysis = analyse(directory)
-    text = " ".join(" ".join(show_profile(analysis, Screen(200))).split())
-    assert "CPUs 2-5 of places 1, 2 of theirs for executor 0 from 2.5 s to 7.0 s" in text
-    assert "lent once to theirs; last CPUs 4-5 of place 1 from 2.5 s to 7.0 s" in text
-    page = run_view(analysis, 0, ["0", "1"])["hand_overs"]
-    assert page["rows"][0][2] == "1, 2 of theirs"
-    assert page["rows"][1] == ["3 of theirs", "4-5", "1", "2.50 s", "7.00 s"]
-
-
 def test_without_a_hand_over_a_report_says_nothing_of_it(tmp_path: Path) -> None:
     make_record(tmp_path / "r")
     analysis = analyse(tmp_path / "r")

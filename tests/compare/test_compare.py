@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from hearth.cli.options import read_line
-from hearth.spark.saved_configs import TunedConfig, keep_compared, keep_tuned, workload_named
+from hearth.spark.saved_configs import keep_compared
 from hearth.studies.engine.arms import BALANCING, cannot_switch
 from support import ROOT, Command, command, environment, eventually, hearth, says, validate
 
@@ -226,32 +226,6 @@ def test_where_the_plan_is_native_it_is_compared_with_local_as_the_user_types_it
     assert (refused.returncode, said["exit_code"]) == (0, 0)
     assert said["message"].startswith("Do not bind: the plan for this machine is native")
     assert said["message"] in refused.stderr
-
-
-def test_what_a_tune_of_a_workload_found_is_held_against_local_as_the_user_types_it(
-    tmp_path: Path,
-) -> None:
-    state = tmp_path / "state"
-    best: TunedConfig = {
-        "tune": "t", "date": "2026-11-23", "sentence": "2x1.", "master": None, "executors": 2,
-        "cores": 1, "unbound": True, "conf": {"spark.sql.shuffle.partitions": "3"}, "java": {},
-    }  # fmt: skip
-    keep_tuned(state, workload_named("word-count"), best)
-    words = ("--arms", "native,tuned", "--repeat", "1", "--warmup", "0", "--json")
-    done = hearth(state, "compare", *words, "word-count", "--size", "1m")
-    assert done.returncode == 0, done.stderr
-    document = json.loads(done.stdout)
-    assert [(arm["name"], len(arm["seconds"])) for arm in document["arms"]] == [
-        ("native", 1), ("tuned", 1),
-    ]  # fmt: skip
-    heads = [json.loads(file.read_text()) for file in state.glob("records/*/record.json")]
-    found = {head["arm"]: head for head in heads}
-    assert {arm: head["master"] for arm, head in found.items()} == {
-        "native": "local[*]", "tuned": "local-numa[2x1]",
-    }  # fmt: skip
-    conf = found["tuned"]["configuration"]
-    assert conf["spark.sql.shuffle.partitions"] == "3"
-    assert conf["spark.hearth.binding"] == "off"
 
 
 def test_a_report_of_something_unknown_is_refused_by_name(tmp_path: Path) -> None:

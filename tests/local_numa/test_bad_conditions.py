@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from application import APPS, Outcome, Site, taken_ports
+from application import APPS, Outcome, Site
 
 from support import ROOT, require
 
@@ -79,47 +79,15 @@ def test_local_numa_alone_runs_one_jvm_on_a_machine_too_small_to_partition(site:
     assert site.document("run.json")["state"] == "finished", "of the one that was made"
 
 
-@pytest.mark.parametrize(
-    ("size", "jars"), [("2m", True), ("16m", False)], ids=["before any task", "in a shuffle"]
-)
-def test_a_full_disk_ends_the_application_and_says_so(site: Site, size: str, jars: bool):
+def test_a_full_disk_ends_the_application_and_says_so(site: Site):
     needs_own_mounts()
     # Each executor that starts finds the disk full: two are enough.
-    conf = {"spark__executor__maxNumFailures": "1"} if jars else {"spark__jars": ""}
-    within = ("unshare", "-m", "sh", "-c", FULL_DISK, size)
+    conf = {"spark__executor__maxNumFailures": "1"}
+    within = ("unshare", "-m", "sh", "-c", FULL_DISK, "2m")
     outcome = site.run("spill.py", "64", within=within, **conf)
     assert "No space left on device" in outcome.log
-    if jars:
-        assert "the disk under spark.local.dir is full" in outcome.log
+    assert "the disk under spark.local.dir is full" in outcome.log
     assert (site.root / "left").read_text() == ""
-    assert failed_in_order(site, outcome)
-
-
-def test_a_taken_port_that_may_not_be_left_ends_the_application_and_is_named(site: Site):
-    with taken_ports(1) as (blocks,):
-        outcome = site.run(
-            "pause.py",
-            "1",
-            spark__blockManager__port=str(blocks),
-            spark__driver__blockManager__port="0",
-            spark__port__maxRetries="0",
-            spark__executor__maxNumFailures="1",
-        )
-    assert "spark.blockManager.port" in outcome.log
-    assert "Address already in use" in outcome.log
-    assert "2 executors were lost, more than the 1 allowed by spark.executor.maxNum" in outcome.log
-    assert failed_in_order(site, outcome)
-
-
-def test_an_executor_out_of_memory_is_explained_and_the_application_ends(site: Site):
-    outcome = site.run(
-        "outgrow.py",
-        master="local-numa[1x1]",
-        spark__task__maxFailures="1",
-        spark__executor__memory="512m",
-    )
-    assert "exit 52: OutOfMemory" in outcome.log
-    assert "Job aborted due to stage failure" in outcome.log
     assert failed_in_order(site, outcome)
 
 

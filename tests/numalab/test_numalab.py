@@ -1,9 +1,8 @@
 """What hearth promises on a NUMA machine, held against the kernel of an emulated one.
 
 One boot per shape; the guests collect, the tests judge. Evidence stays in build/numalab/SHAPE.
-One shape boots always, with a bound Spark in it. Where neither hearth's jar nor the lab has changed
-since all of this passed (numalab/passed), the others are skipped; HEARTH_NUMALAB=changed or all
-boots them whatever has changed.
+Two shapes boot always, one of them with a bound Spark in it, and two guests that a cable joins; the
+others only where HEARTH_NUMALAB=all (`make test-lab`).
 """
 
 import json
@@ -28,18 +27,16 @@ from numalab.idset import parse_ids
 from numalab.machine import Boot
 from numalab.shape import Shape, load, names
 
-from numalab import image, judge, machine, passed, reading, setup
+from numalab import image, judge, machine, reading, setup
 from support import require
 
 # A boot is killed after this: several times what it takes on two idle cores.
 LIMIT_SECONDS = 2400
 # The kernel keeps a part of a node's memory for itself (3 to 6 % seen): what it reports is less.
 LEAST_MEMORY = 0.9
-# An emulated Spark job takes minutes: these shapes run it after a change, all when asked to.
-SPARK_SHAPES = ["two-nodes", "partial-cpuset"]
-# This one boots always, with a Spark in it.
-FIRST_SHAPE = "two-nodes"
-# What every shape is held against after a change.
+# These boot always; an emulated Spark job takes minutes: the first has one.
+SHAPES = ["two-nodes", "partial-cpuset"]
+# What every shape is held against.
 SMALL_CASES = ("topology", "controls", "memory_probe", "communication")
 WANTED = "HEARTH_NUMALAB"
 # What a packet of soft-RoCE carries at most, on a device whose frames are 1,500 bytes.
@@ -47,21 +44,20 @@ PACKET_BYTES = 1024
 EVIDENCE = Path(__file__).resolve().parents[2] / "build" / "numalab"
 
 
-def wanted() -> str:
-    """`first` (one boot, with a bound Spark), `changed` (what a change calls for) or `all`."""
-    chosen = os.environ.get(WANTED) or ("first" if passed.has_passed() else "changed")
-    if chosen not in ("first", "changed", "all"):
-        pytest.fail(f"{WANTED}: '{chosen}' is not first, changed or all", pytrace=False)
-    return chosen
+def wants_all() -> bool:
+    chosen = os.environ.get(WANTED, "")
+    if chosen not in ("", "all"):
+        pytest.fail(f"{WANTED}: '{chosen}' is not all", pytrace=False)
+    return chosen == "all"
 
 
-def spark_shapes() -> list[str]:
-    return {"first": [FIRST_SHAPE], "changed": SPARK_SHAPES, "all": names()}[wanted()]
+def has_spark(name: str) -> bool:
+    return name == SHAPES[0] or wants_all()
 
 
 def further_cases(name: str) -> list[str]:
     """Spark jobs of minutes that run when all is asked for, each in one shape."""
-    if wanted() != "all":
+    if not wants_all():
         return []
     engine = ["containers"] if image.has_engine() else []
     return {
@@ -72,17 +68,8 @@ def further_cases(name: str) -> list[str]:
 
 @pytest.fixture
 def all_wanted() -> None:
-    if wanted() != "all":
+    if not wants_all():
         pytest.skip(f"emulated Spark jobs of minutes: {WANTED}=all runs them")
-
-
-def after_change(name: str) -> bool:
-    """What one shape shows for all: the doctor's switches."""
-    return wanted() != "first" and name == "two-nodes"
-
-
-def skip_unchanged(name: str) -> None:
-    pytest.skip(f"{name}: what it depends on is as it was when it passed: {WANTED}=changed runs it")
 
 
 def check_lab() -> None:
@@ -114,10 +101,10 @@ def boots(request: pytest.FixtureRequest) -> Callable[[str], Booted]:
     def boot(name: str) -> Booted:
         shape = load(name)
         if name not in done:
-            cases = [] if wanted() == "first" else [*SMALL_CASES]
-            cases += ["local_numa"] if name in spark_shapes() else []
+            cases = [*SMALL_CASES, *(["local_numa"] if has_spark(name) else [])]
             cases += further_cases(name)
-            cases += ["switches"] if after_change(name) else []  # the last: it leaves swap
+            # One shows for all, and as the last: it leaves swap.
+            cases += ["switches"] if name == SHAPES[0] else []
             say(request, f"\n{name}: boots for {', '.join(cases)} (at most {LIMIT_SECONDS} s)")
             try:
                 done[name] = machine.boot(shape, cases, EVIDENCE / name, LIMIT_SECONDS)
@@ -137,8 +124,8 @@ def boots(request: pytest.FixtureRequest) -> Callable[[str], Booted]:
 
 @pytest.fixture(params=names())
 def booted(request: pytest.FixtureRequest, boots: Callable[[str], Booted]) -> Booted:
-    if wanted() == "first":
-        skip_unchanged(request.param)
+    if request.param not in SHAPES and not wants_all():
+        pytest.skip(f"{request.param}: {WANTED}=all boots it")
     return boots(request.param)
 
 
@@ -146,11 +133,9 @@ def booted(request: pytest.FixtureRequest, boots: Callable[[str], Booted]) -> Bo
 def joined(request: pytest.FixtureRequest) -> list[Path]:
     """The evidence of two guests that a cable joins, each with soft-RoCE on its end."""
     check_lab()
-    if wanted() == "first":
-        skip_unchanged("two machines")
     if not image.has_rdma():
         require("ucx", "UCX or rdma: apt-get install libucx0 ibverbs-providers iproute2")
-    cases = ["wire_over_rdma", *(["two_machines"] if wanted() == "all" else [])]
+    cases = ["wire_over_rdma", *(["two_machines"] if wants_all() else [])]
     say(request, f"\ntwo machines: boot for {', '.join(cases)} (at most {LIMIT_SECONDS} s)")
     boots = machine.boot_two(load("two-nodes"), cases, EVIDENCE / "two-machines", LIMIT_SECONDS)
     return [boot.evidence for boot in boots]
@@ -164,9 +149,7 @@ def say(request: pytest.FixtureRequest, line: str) -> None:
 
 @pytest.fixture(params=names())
 def spark(request: pytest.FixtureRequest, boots: Callable[[str], Booted]) -> tuple[Shape, Path]:
-    if request.param not in spark_shapes():
-        if wanted() == "first" and request.param in SPARK_SHAPES:
-            skip_unchanged(request.param)
+    if not has_spark(request.param):
         pytest.skip(f"{request.param}: an emulated Spark job of minutes: {WANTED}=all runs it")
     shape, done = boots(request.param)
     evidence = done.evidence / "local_numa"
@@ -338,27 +321,20 @@ def test_executors_in_containers_have_their_node_by_their_cpusets(
         assert homes["workers"]
 
 
-def test_idle_cpus_go_to_another_application_and_back_and_no_memory_moves(
+def test_two_applications_at_once_have_cpus_and_memory_of_a_node_each(
     all_wanted: None, boots: Callable[[str], Booted]
 ) -> None:
     shape, done = boots("two-nodes")
     evidence = done.evidence / "two_applications"
-    for role in two_applications.ROLES:
-        said = (evidence / f"{role}.txt").read_text(errors="replace")[-3000:]
-        assert (evidence / f"{role}.status").read_text() == "0", said
-    homes = {}
-    for moment in ("before", "during", "after"):
-        for role in two_applications.ROLES:
-            process = judge.observe(evidence / moment / role)
-            home = homes.setdefault(role, shape.node_of(min(process.cpus)))
-            own = shape.usable(shape.nodes[home])
-            lent = moment == "during" and role == "borrower"
-            wanted = shape.cpuset if lent else own
-            # A thread that has slept since last ran on a CPU that was lent to it.
-            ran = "threads last ran" if moment == "after" else "nothing is left out"
-            faults = [fault for fault in judge.faults(process, wanted, home) if ran not in fault]
-            assert faults == [], (moment, role)
-    assert sorted(homes.values()) == [node.id for node in shape.nodes]
+    homes = []
+    for name in two_applications.NAMES:
+        said = (evidence / f"{name}.txt").read_text(errors="replace")[-3000:]
+        assert (evidence / f"{name}.status").read_text() == "0", said
+        process = judge.observe(evidence / name)
+        homes.append(shape.node_of(min(process.cpus)))
+        wanted = shape.usable(shape.nodes[homes[-1]])
+        assert judge.faults(process, wanted, homes[-1]) == [], name
+    assert sorted(homes) == [node.id for node in shape.nodes]
 
 
 def test_an_executor_bound_to_a_package_has_its_cpus_and_the_memory_of_its_nodes(
@@ -474,8 +450,6 @@ def on_one_node(shape: Shape, process: judge.Observed) -> int:
 def test_the_doctor_changes_a_setting_of_a_real_kernel_and_takes_it_back(
     boots: Callable[[str], Booted], name: str
 ) -> None:
-    if not after_change("two-nodes"):
-        skip_unchanged("the doctor's switches")
     _, done = boots("two-nodes")
     evidence = done.evidence / "switches"
     assert not (evidence / "error.txt").exists(), last_words(evidence)
@@ -490,8 +464,6 @@ def test_the_doctor_changes_a_setting_of_a_real_kernel_and_takes_it_back(
 def test_a_setting_that_is_to_last_is_one_that_sysctl_reads(
     boots: Callable[[str], Booted],
 ) -> None:
-    if not after_change("two-nodes"):
-        skip_unchanged("the doctor's switches")
     _, done = boots("two-nodes")
     told = json.loads((done.evidence / "switches" / "command.json").read_text())
     assert "undone" in told, told

@@ -10,8 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from hearth.analysis.analysis import analyse_event_log
-from hearth.analysis.export import export
 from hearth.base.private_files import open_private, ours, private_directory, write_private
 from hearth.cli.options import read_line, write_html
 from hearth.machine import class_data as archive
@@ -24,7 +22,7 @@ from hearth.studies.compare.result import ComparisonSettings
 from hearth.studies.compare.study import Comparison
 from hearth.studies.engine.arms import Arm
 from hearth.studies.engine.trial import Trial, Turn
-from support import ROOT, Command, require
+from support import Command, require
 
 OTHER = 65534  # nobody
 
@@ -210,11 +208,3 @@ def test_no_jvm_starts_from_an_archive_that_somebody_else_put_into_the_cache(
     os.chown(planted.parent, OTHER, OTHER)
     assert archive.existing(training) is None
     assert archive.prepared(training, False) is None
-
-
-def test_an_export_is_private(tmp_path: Path, umask: int) -> None:
-    analysis = analyse_event_log(ROOT / "fixtures" / "eventlogs" / "failure.jsonl")
-    files = export(analysis, None, tmp_path / "tables", "csv")
-    assert [file.name for file in files] == ["tasks.csv", "stages.csv", "executors.csv"]
-    assert open_to_others(tmp_path / "tables") == []
-    assert umask in (0, 0o022)

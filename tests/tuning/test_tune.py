@@ -28,7 +28,6 @@ from hearth.cli.main import command_parser
 from hearth.studies.models import search
 from hearth.studies.models.space import Cell, Configuration, MachineSize
 from hearth.studies.models.surrogate import PriorRuns, forecast
-from support import says
 
 MACHINE = MachineSize(threads=32, cores=16, memory_gb=128)
 HEAD = ",".join(COLUMNS)
@@ -258,77 +257,6 @@ def test_one_file_may_hold_several_workloads(
     first = document["tables"][0]["methods"]["hearth"]["first_chosen"][0]
     assert first == f"{plan['executors']}x{plan['cores']}"
     assert document["machine"]["threads"] == 32
-
-
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("workload,workers\nA,1\n", "no column cores_per_worker: a table needs workload,workers"),
-        (f"{HEAD}\n", "no row"),
-        (f"{HEAD}\nA,1,2,2,4,10\n", "A has 1 row"),
-        (f"{HEAD}\nA,1,2,2,4,10\nA,1,2,2,4,11\n", "A 1x2 with 4 GB is there twice"),
-        (f"{HEAD}\nA,1,2,2,4,nan\n", "seconds 'nan' is not a number above 0 and below 1e+12"),
-        (f"{HEAD}\nA,1,2,2,4\n", "seconds '' is not a number"),
-        (f"{HEAD}\nA,0,2,0,4,10\n", "workers '0' is not a number above 0"),
-        (f"{HEAD}\nA,1,2,2,4,ten\n", "seconds 'ten' is not a number"),
-        (f"{HEAD}\nA,1.5,2,3,4,10\n", "workers '1.5' is not a whole number"),
-        (f"{HEAD}\nA,2,2,5,4,10\n", "total_cores 5 is not workers 2 x cores_per_worker 2"),
-    ],
-)
-def test_a_table_that_cannot_be_used_is_refused_with_its_line_and_the_remedy(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, said: str
-) -> None:
-    file = tmp_path / "times.csv"
-    file.write_text(text)
-    assert main([str(file), "--machine", "x"]) == 2
-    error = capsys.readouterr().err
-    assert said in error
-    assert "times.csv" in error
-    assert error.count("\n") == 1
-
-
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (["--drop", "1"], "--drop: 1.0 … 0 and 0.9"),
-        (["--noise", "nan"], "--noise: nan … 0 and 1.0"),
-        (["--seeds", "0"], "--seeds: 0 … 1"),
-        (["--prior", "no.csv"], "no.csv"),
-    ],
-)
-def test_an_option_beyond_its_limits_is_refused(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], words: list[str], said: str
-) -> None:
-    file = csv(tmp_path / "times.csv", bowl("a", 4, 4))
-    assert main([str(file), "--machine", "x", *words]) == 2
-    assert says(capsys.readouterr().err, said)
-
-
-def test_a_workload_in_two_replayed_tables_is_refused(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    file = csv(tmp_path / "times.csv", bowl("a", 4, 4))
-    assert main([str(file), str(file), "--machine", "x"]) == 2
-    assert "workload 'a' is in two tables" in capsys.readouterr().err
-
-
-@pytest.mark.command
-def test_a_table_that_does_not_fit_the_machine_is_doubted(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
-    file = tmp_path / "times.csv"
-    file.write_text(f"{HEAD}\nA,1,8,8,4,10\nA,1,16,16,4,9\n")
-    assert main([str(file), "--machine", "1 node of 16 GB, 4 cores", "--seeds", "1"]) == 0
-    shown = capsys.readouterr()
-    assert "A: 2 configurations" in shown.out
-    assert "A has 16 task slots, --machine 4 hardware threads: is it the machine" in shown.err
-
-
-@pytest.mark.command
-def test_an_unknown_machine_is_refused(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    file = csv(tmp_path / "times.csv", bowl("a", 4, 4))
-    assert main([str(file), "--machine", "a cray"]) == 2
-    assert "a cray" in capsys.readouterr().err
 
 
 def test_the_tuner_computes_with_one_thread_and_what_it_tunes_does_not_inherit_that() -> None:

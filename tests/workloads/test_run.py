@@ -1,10 +1,7 @@
 """hearth lab run and hearth lab bench as a user meets them, on real Spark."""
 
-import contextlib
 import json
 import os
-import pty
-import re
 import signal
 import subprocess
 from collections.abc import Callable
@@ -207,25 +204,6 @@ def test_the_list_and_a_jobs_help_say_what_the_catalogue_knows(hearth: Command) 
         assert part in shown
 
 
-def test_on_a_terminal_it_says_what_it_does_and_how_long_and_nothing_of_that_stays(
-    home: Path, tmp_path: Path
-) -> None:
-    mine, terminal = pty.openpty()
-    run = started(home, tmp_path, "lab", "run", "word-count", *PLAIN, errors=terminal)
-    os.close(terminal)
-    shown = b""
-    with contextlib.suppress(OSError), os.fdopen(mine, "rb", buffering=0) as screen:
-        while some := screen.read(4096):  # an error tells that the other side is closed
-            shown += some
-    out, _ = run.communicate(timeout=PATIENCE_S)
-    assert run.returncode == 0
-    drawn = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]|\r", "", shown.decode())
-    assert re.search(r"word-count runs on local\[2\] +[1-9][0-9]* s so far", drawn)
-    assert "checking its answer" in drawn
-    assert shown.rpartition(b"\x1b[2K")[2].strip() == b"", "nothing of it stays"
-    assert out.count(b"\n") == 1
-
-
 def test_parameters_are_told_from_options_in_either_form() -> None:
     _, parser = command_parser("lab run")
     options = run_command.parse(parser, ["k-means", "--clusters=8", "--size", "2g", "--a", "-1"])
@@ -239,61 +217,20 @@ def started(
     home: Path,
     tmp_path: Path,
     *words: str,
-    errors: int = subprocess.PIPE,
-    on: tuple[str, ...] = (),
 ) -> subprocess.Popen[bytes]:
-    """The command in the background, with the data home given, in its own session.
-
-    on: a command that becomes it.
-    """
+    """The command in the background, with the data home given, in its own session."""
     return subprocess.Popen(
-        [*on, *command(*words)],
+        command(*words),
         env=environment(tmp_path / "state", HEARTH_DATA=str(home)),
         cwd=tmp_path,
         stdout=subprocess.PIPE,
-        stderr=errors,
+        stderr=subprocess.PIPE,
         start_new_session=True,
     )
 
 
-def ended_at_a_part(run: subprocess.Popen[bytes], folder: Path, number: int) -> bool:
-    """Whether a run that gets the signal after one more part had not made them all."""
-    before = set(folder.glob(".part-*.json"))
-    eventually(
-        "a part is finished",
-        lambda: set(folder.glob(".part-*.json")) - before or (folder / "_manifest.json").exists(),
-        look_s=0.002,
-    )
-    os.kill(run.pid, number)
-    run.communicate(timeout=PATIENCE_S)
-    assert run.returncode in (-signal.SIGKILL, 130)
-    eventually("the generator is gone", lambda: java_of(folder.parent) == [])
-    return not (folder / "_manifest.json").exists()
-
-
-def test_killed_and_interrupted_while_it_makes_data_it_leaves_nothing_that_a_later_run_trusts(
-    with_data: Command, tmp_path: Path
-) -> None:
-    words = ["lab", "run", "word-count", "--size", "40m", "--master", "local[2]", *ARCHIVED]
-    one_by_one = ("taskset", "-c", "0")  # its parts
-    for attempt in range(4):  # on a busy machine all is made before the signal takes effect
-        home = tmp_path / f"data{attempt}"
-        folder = home / "text_v1_41943040b_seed-1"
-        if all(
-            ended_at_a_part(started(home, tmp_path, *words, on=one_by_one), folder, number)
-            for number in (signal.SIGKILL, signal.SIGINT)
-        ):
-            break
-    assert not (folder / "_manifest.json").exists()
-    assert not list(folder.glob(".*.draft")), "half a part is of no use to anybody"
-    again = with_data(*words, environment={"HEARTH_DATA": str(home)})
-    assert again.returncode == 0, again.stderr
-    assert "answer: checked" in again.stdout
-
-
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
-def test_ended_while_a_job_runs_it_leaves_no_process_and_no_folder(
-    with_data: Command, home: Path, tmp_path: Path, number: int
+def test_killed_while_a_job_runs_it_leaves_no_process_and_no_folder(
+    with_data: Command, home: Path, tmp_path: Path
 ) -> None:
     runs = home / "runs"
     kept = set(runs.glob("*"))  # by the tests before this one
@@ -305,7 +242,7 @@ def test_ended_while_a_job_runs_it_leaves_no_process_and_no_folder(
 
     eventually("the job writes its answer", lambda: answers() != [])
     assert java_of(runs) != []
-    os.kill(run.pid, number)
+    os.kill(run.pid, signal.SIGKILL)
     run.communicate(timeout=PATIENCE_S)
     eventually("the job is gone", lambda: java_of(runs) == [])
     eventually("its folder is deleted", lambda: set(runs.iterdir()) == kept)

@@ -488,8 +488,6 @@ class HandOver:
     from_places: list[int]
     start_s: float
     end_s: float | None  #: null where nothing says when they went back
-    #: the other application: whose places these are or, of CPUs that are lent out, whose executor
-    application: str | None = None
 
 
 @dataclass(frozen=True)
@@ -499,8 +497,6 @@ class HandOvers:
     number: int  #: of all
     cpu_s: float  #: CPUs times seconds, of all that have ended
     listed: list[HandOver]  #: the latest
-    #: the latest to executors of other applications; not among the others
-    lent_out: list[HandOver] = field(default_factory=list)
     #: CPU seconds that executors used beyond what their own CPUs give, at least, during those
     #: listed
     gained_cpu_s: Measured[float] = field(default_factory=lambda: Absent("not derived"))

@@ -24,28 +24,6 @@ def _moment(text: str) -> None:
 
 
 @dataclass(frozen=True)
-class Lender:
-    """Another application."""
-
-    app_id: str
-    user: str
-
-
-@dataclass(frozen=True)
-class Lent:
-    """CPUs of an idle place that another application used."""
-
-    place: Count
-    cpus: SomeIds
-    app_id: str  #: who used them
-    user: str
-    executor_id: str  #: of that application
-    since: Annotated[Time, _moment]
-    #: absent while they are open, and where the driver was killed meanwhile
-    until: Annotated[Time, _moment] | None = field(default=None, metadata=LEFT_OUT)
-
-
-@dataclass(frozen=True)
 class Loan:
     """CPUs of idle places, open to an executor of this application."""
 
@@ -56,22 +34,15 @@ class Loan:
     since: Annotated[Time, _moment]
     #: absent while they are open, and where the driver was killed meanwhile
     until: Annotated[Time, _moment] | None = field(default=None, metadata=LEFT_OUT)
-    #: whose places these are, where they are another application's
-    from_application: Lender | None = field(default=None, metadata=LEFT_OUT)
 
 
 @dataclass(frozen=True)
 class LoanFile:
-    """Idle executors' CPUs, opened to others: hand-over.json, in the application's directory.
-
-    The others are executors of the same application or of another. The driver writes it.
-    """
+    """Idle executors' CPUs, opened to others: hand-over.json, which an application's driver writes."""
 
     number: Count  #: of all loans; the latest 200 of them are listed
     cpu_seconds: Amount  #: CPUs times seconds, of all loans that have ended
     loans: list[Loan]
-    #: CPUs of this application's idle places that others used; the latest 200
-    lent_out: list[Lent] = field(default_factory=list, metadata=LEFT_OUT)
     app_id: str = ""
     schema: Literal["hearth/hand-over/1"] = "hearth/hand-over/1"
 
@@ -85,25 +56,19 @@ def read_hand_overs(evidence: "Evidence", file: Path) -> Measured[HandOvers]:
     except (OSError, ValueError) as error:
         evidence.warn(f"{file.name} cannot be read: {reason(error)}")
         return Absent(f"{file.name} cannot be read")
-
-    def hand_over(one: Loan | Lent, places: list[int], application: str | None) -> HandOver:
-        return HandOver(
+    listed = [
+        HandOver(
             executor=one.executor_id,
             cpus=one.cpus,
-            from_places=places,
+            from_places=one.from_places,
             start_s=evidence.seconds(_ms(one.since)),
             end_s=None if one.until is None else evidence.seconds(_ms(one.until)),
-            application=application,
         )
-
-    listed = [
-        hand_over(one, one.from_places, lender.app_id if (lender := one.from_application) else None)
         for one in read.loans
     ]
-    lent_out = [hand_over(one, [one.place], one.app_id) for one in read.lent_out]
     places = {loan.executor_id: loan.place for loan in read.loans}
     gained = _gained_cpu_s(evidence, listed, places)
-    return HandOvers(read.number, read.cpu_seconds, listed, lent_out, gained)
+    return HandOvers(read.number, read.cpu_seconds, listed, gained)
 
 
 def _gained_cpu_s(

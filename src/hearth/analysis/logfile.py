@@ -122,8 +122,6 @@ def _decompressed(raw: IO[bytes], part: Path) -> IO[bytes]:
             return raw
         case "zstd":
             return _zstd(raw, part)
-        case "lz4":
-            return _lz4(raw, part)
         case codec:
             raise UserError(
                 f"event log {part}: hearth does not read {codec}; write it with"
@@ -137,14 +135,6 @@ def _zstd(raw: IO[bytes], part: Path) -> IO[bytes]:
     except ImportError as missing:
         raise UserError(f"event log {part}: {not_installed('zstandard')}") from missing
     return io.BufferedReader(ZstdFrames(raw, zstandard), 1 << 20)
-
-
-def _lz4(raw: IO[bytes], part: Path) -> IO[bytes]:
-    try:
-        import lz4.block
-    except ImportError as missing:
-        raise UserError(f"event log {part}: {not_installed('lz4')}") from missing
-    return io.BufferedReader(Lz4Blocks(raw, lz4.block), 1 << 20)
 
 
 class ZstdFrames(io.RawIOBase):
@@ -190,48 +180,3 @@ class ZstdFrames(io.RawIOBase):
                 packed = self._frame.unused_data
                 self._frame = self._new_frame()
         self._out = memoryview(b"".join(parts))
-
-
-class Lz4Blocks(io.RawIOBase):
-    """The block stream of lz4-java (LZ4BlockOutputStream), which Spark writes; not LZ4 frames.
-
-    Each block: "LZ4Block", a token (its upper half gives the method), compressed length,
-    original length and checksum as little-endian 32-bit numbers, then the data.
-    """
-
-    _MAGIC = b"LZ4Block"
-    _RAW, _LZ4 = 0x10, 0x20
-
-    def __init__(self, raw: IO[bytes], codec: Any) -> None:
-        self._raw = raw
-        self._codec = codec
-        self._block = memoryview(b"")
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        while not self._block:
-            header = self._raw.read(21)
-            if not header:
-                return 0
-            self._block = memoryview(self._unpacked(header))
-        size = min(len(buffer), len(self._block))
-        buffer[:size] = self._block[:size]
-        self._block = self._block[size:]
-        return size
-
-    def _unpacked(self, header: bytes) -> bytes:
-        packed_size = int.from_bytes(header[9:13], "little")
-        size = int.from_bytes(header[13:17], "little")
-        if len(header) < 21 or header[:8] != self._MAGIC or max(packed_size, size) > 1 << 26:
-            raise EOFError("not a block of lz4-java")
-        packed = self._raw.read(packed_size)
-        if len(packed) < packed_size:
-            raise EOFError("the last block breaks off")
-        if header[8] & 0xF0 == self._RAW:
-            return packed
-        try:
-            return self._codec.decompress(packed, uncompressed_size=size) if size else b""
-        except Exception as broken:  # the library's own error type is private
-            raise EOFError(str(broken)) from broken

@@ -14,7 +14,7 @@ class UserError(Exception):
 #: Python packages that an installation may lack (pip install --no-deps), by their modules.
 PACKAGES = {
     "sklearn": "scikit-learn",
-    **{name: name for name in ("duckdb", "lz4", "networkx", "numpy", "pyarrow")},
+    **{name: name for name in ("duckdb", "networkx", "numpy", "pyarrow")},
     **{name: name for name in ("scipy", "shtab", "zstandard")},
 }
 

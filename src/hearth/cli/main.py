@@ -39,7 +39,7 @@ _SURROUNDINGS = frozenset(
 _NO_TEMPORARY = "No usable temporary directory"
 #: What people type for an action or an option of a command.
 _MEANT = {
-    **{name: f"runs {name}" for name in ("list", "show", "export", "delete")},
+    **{name: f"runs {name}" for name in ("list", "show", "delete")},
     **{name.removeprefix("lab "): name for name in GROUPS["Lab"]},
     "leases": "status --leases",
     "gather": "topology --capture FILE",

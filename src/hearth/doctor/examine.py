@@ -11,31 +11,9 @@ from hearth.base.absent import Absent
 from hearth.base.codec import LEFT_OUT
 from hearth.base.limits import Text
 from hearth.doctor.machine import Machine
-from hearth.doctor.rule import Concern, Group, Problem, Rule, Severity, Worth
+from hearth.doctor.rule import Group, Problem, Rule, Severity, Worth
 from hearth.doctor.rules import RULES
 from hearth.machine.tree import NotSeen
-
-#: What rules call the user's settings, and what they are where a run is judged.
-_CONF, _OF_THE_RUN = "spark-defaults.conf", "the settings of the run"
-
-
-@dataclass(frozen=True)
-class InRun:
-    """The part of a run that a finding acts on."""
-
-    text: Text
-    matters: bool  #: false: the run had none of it
-
-
-@dataclass(frozen=True)
-class JudgedRun:
-    """The run that the findings are judged for."""
-
-    id: Text
-    application: str
-    changed: list[str]  #: settings of the machine and versions that are others now
-    #: what of the run findings act on, as far as its record tells
-    concerns: dict[Concern, InRun] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -57,8 +35,6 @@ class CheckFinding:
     touches: Text  #: what else the change changes
     #: what the kernel is told, where that is all there is to do
     command: Text | None = field(default=None, metadata=LEFT_OUT)
-    #: what of the run that is judged it acts on; absent where its record does not tell
-    in_run: InRun | None = field(default=None, metadata=LEFT_OUT)
     #: the reason for which the user silenced it
     silenced: str | None = field(default=None, metadata=LEFT_OUT)
 
@@ -89,21 +65,11 @@ class Examined:
     machine: str  #: `live`, or the capture
     kernel: str  #: of this machine; empty for a capture
     workload: str | None  #: its kind, if one was named
-    findings: list[CheckFinding]  #: harm first, then by what a change is worth to the run or here
+    findings: list[CheckFinding]  #: harm first, then by what a change is worth
     silenced: list[CheckFinding]
     sound: list[Sound]
     not_checked: list[NotChecked]
-    run: JudgedRun | None = field(default=None, metadata=LEFT_OUT)
     schema: Literal["hearth/doctor/1"] = "hearth/doctor/1"
-
-    @property
-    def telling(self) -> list[CheckFinding]:
-        """The findings without the advice that does not matter to the judged run."""
-        return [
-            one
-            for one in self.findings
-            if one.severity == "harm" or one.in_run is None or one.in_run.matters
-        ]
 
     @property
     def does_harm(self) -> bool:
@@ -118,12 +84,11 @@ def examine(
     rules: Iterable[Rule] = tuple(RULES.values()),
     *,
     measured: Mapping[str, Worth] = MappingProxyType({}),
-    run: JudgedRun | None = None,
 ) -> Examined:
     """Return what the rules find.
 
     source: the capture, None for this machine. silenced: the reason by the name of a rule.
-    measured: what a change was worth here, by the same. run: the one that is judged.
+    measured: what a change was worth here, by the same.
     """
     findings: list[CheckFinding] = []
     sound: list[Sound] = []
@@ -131,14 +96,14 @@ def examine(
     for rule in rules:
         outcome = rule.outcome(machine)
         if isinstance(outcome, Absent):
-            unseen.append(NotChecked(rule.name, _worded_for_run(outcome.reason, run)))
+            unseen.append(NotChecked(rule.name, outcome.reason))
         elif isinstance(outcome, Problem):
             worth = worth_of(outcome.worth or rule.worth, measured.get(rule.name))
-            finding = _finding(rule, outcome, worth, run)
+            finding = _finding(rule, outcome, worth)
             finding = _fixable_here(finding, outcome, machine, source)
             findings.append(replace(finding, silenced=silenced.get(rule.name)))
         else:
-            sound.append(Sound(rule.name, _worded_for_run(outcome.seen, run)))
+            sound.append(Sound(rule.name, outcome.seen))
     findings.sort(key=_rank)
     return Examined(
         machine=source or "live",
@@ -148,7 +113,6 @@ def examine(
         silenced=[one for one in findings if one.silenced is not None],
         sound=sound,
         not_checked=unseen,
-        run=run,
     )
 
 
@@ -159,35 +123,33 @@ def worth_of(known: Worth, measured: Worth | None) -> Worth:
     return replace(measured, text=f"{measured.text}; published: {known.text}")
 
 
-def _rank(finding: CheckFinding) -> tuple[int, bool, bool, int, float]:
-    """Put harm first and notes last, what matters to the run before what does not, and then what is
-    known to be worth most.
+def _rank(finding: CheckFinding) -> tuple[int, bool, int, float]:
+    """Put harm first and notes last, and then what is known to be worth most.
 
     What was measured to be worth nothing here comes last; the order of the rules decides the rest.
     """
     grave = {"harm": 0, "advice": 1, "note": 2}[finding.severity]
-    worth, matters = finding.worth, finding.in_run is None or finding.in_run.matters
+    worth = finding.worth
     gains = worth.kind != "measured" or worth.percent > 0
     order = {"measured": 0, "published": 1, "undecided": 2, "unknown": 2}[worth.kind]
-    return (grave, not matters, not gains, order, -worth.percent)
+    return (grave, not gains, order, -worth.percent)
 
 
-def _finding(rule: Rule, problem: Problem, worth: Worth, run: JudgedRun | None) -> CheckFinding:
+def _finding(rule: Rule, problem: Problem, worth: Worth) -> CheckFinding:
     return CheckFinding(
         name=rule.name,
         group=rule.group,
         severity=problem.severity,
-        seen=_worded_for_run(problem.seen, run),
-        evidence=_worded_for_run(problem.reads or rule.reads, run),
+        seen=problem.seen,
+        evidence=problem.reads or rule.reads,
         why=rule.why,
         better=problem.better or rule.better,
         source=rule.source,
         worth=worth,
-        how=_worded_for_run(rule.how_for(problem), run),
+        how=rule.how_for(problem),
         fixable=bool(problem.changes),
         reboot=rule.reboot,
         touches=rule.touches,
-        in_run=run.concerns.get(rule.concerns) if run and rule.concerns else None,
     )
 
 
@@ -214,7 +176,3 @@ def _is_read_only(machine: Machine, problem: Problem) -> bool:
     except NotSeen:
         return False
     return any("ro" in mount.options for mount in mounts)
-
-
-def _worded_for_run(text: str, run: JudgedRun | None) -> str:
-    return text if run is None else text.replace(_CONF, _OF_THE_RUN)

@@ -12,8 +12,6 @@ from hearth.machine.tree import NotSeen
 #: Harm: applications fail, or others read their memory. Advice: speed. A note: the hardware is so.
 Severity = Literal["harm", "advice", "note"]
 Group = Literal["memory", "cpu", "limits", "files", "container", "network", "spark", "hearth"]
-#: What of a run a setting acts on, where its record tells how much there was of it.
-Concern = Literal["heaps", "placement", "files", "cpus", "queries"]
 
 
 @dataclass(frozen=True)
@@ -69,7 +67,7 @@ class Rule:
 
     look: raises NotSeen where it cannot be answered. why: why it matters. reads: where the answer
     is read. better: what should be set. source: where that is known from. touches: what else a
-    change changes. reboot: whether it needs one. concerns: what of a run it acts on.
+    change changes. reboot: whether it needs one.
     """
 
     look: Callable[[Machine], Outcome]
@@ -81,7 +79,6 @@ class Rule:
     how: str = ""
     worth: Worth = UNKNOWN
     reboot: bool = False
-    concerns: Concern | None = None
     name: str = ""  #: set by the table that holds it
     group: Group = "memory"  #: as well
 

@@ -31,53 +31,12 @@ class Lease:
 
 
 @dataclass(frozen=True)
-class OfferedCpus:
-    """CPUs that their holder leaves to others for now."""
-
-    app_id: str
-    user: str
-    cpus: str  #: ids in the kernel's list format
-    since_ms: Count  #: ms since 1970
-
-
-@dataclass(frozen=True)
-class Borrower:
-    """The executor that uses lent CPUs."""
-
-    app_id: str
-    user: str
-    executor_id: str
-
-
-@dataclass(frozen=True)
-class LendingApplication:
-    """The application whose CPUs are lent."""
-
-    app_id: str
-    user: str
-
-
-@dataclass(frozen=True)
-class LentCpus:
-    """Offered CPUs that another application uses."""
-
-    cpus: str  #: ids in the kernel's list format
-    since_ms: Count  #: ms since 1970
-    to: Borrower
-    #: the lender; absent where it wants them back at this moment, or has ended
-    from_: LendingApplication | None = field(default=None, metadata=LEFT_OUT)
-
-
-@dataclass(frozen=True)
 class Leases:
     """Who holds what of this machine; written by the verb `leases`."""
 
     schema: Literal["hearth/leases/1"]
     directory: str  #: where the leases of this machine are
     leases: list[Lease]
-    #: CPUs that their holders leave to others for now (spark.hearth.handOver)
-    offers: list[OfferedCpus]
-    loans: list[LentCpus]  #: those of them that others use
     problems: list[str]  #: files that could not be read or believed
     topology: Topology  #: `hearth schema topology`
 

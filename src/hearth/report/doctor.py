@@ -15,27 +15,23 @@ def doctor_blocks(
 ) -> list[Block]:
     """Return the findings and what is silenced.
 
-    explain: all that is known of each finding; else a line, as for what does not matter to the
-    judged run. everything: also what is fine and what was not seen.
+    explain: all that is known of each finding; else a line. everything: also what is fine and what
+    was not seen.
     """
     headline = _headline(examined)
-    changed = examined.run.changed if examined.run else []
     blocks: list[Block] = [
         Heading(headline, only="terminal"),
         Heading("Doctor", section="doctor", only="page"),
         Texts([f"{headline}."], "verdict", only="page"),
-        Texts([f"changed since: {one}" for one in changed], close=True),
     ]
-    for number, one in enumerate(examined.telling):
+    for number, one in enumerate(examined.findings):
         short = "" if explain else f" -> {_in_a_line(one)}"
         title = f"{one.name}: {one.seen}{short}"
         close = not explain and number > 0
         blocks.append(Heading(title, 3, mark=one.severity, close=close))
         blocks.append(Texts([one.why, *_details(one)] if explain else [], close=True))
-    unimportant = [one for one in examined.findings if one not in examined.telling]
     silenced = [f"silenced: {one.name} ({one.silenced}): {one.seen}" for one in examined.silenced]
-    brief = [f"{one.name}: {one.seen}: {_in_run(one)}" for one in unimportant]
-    blocks.append(Texts([*brief, *silenced]))
+    blocks.append(Texts(silenced))
     if examined.findings and not explain:
         more = "--explain says why, by which source, what it is worth and what a change touches"
         blocks.append(Texts([more], "note"))
@@ -50,27 +46,16 @@ def doctor_blocks(
     ]
 
 
-def _in_run(one: CheckFinding) -> str:
-    """Return what the run had of that on which a finding acts; empty where that is not known."""
-    if one.in_run is None:
-        return ""
-    return one.in_run.text if one.in_run.matters else f"does not affect this run: {one.in_run.text}"
-
-
 def _headline(examined: Examined) -> str:
     """Return how many findings there are, and how many checks found nothing or could not look."""
     harm = sum(one.severity == "harm" for one in examined.findings)
     where = "this machine" if examined.machine == "live" else examined.machine
-    if examined.run:
-        where = f"{examined.run.id} ({examined.run.application}) on {where}"
-    less = len(examined.findings) - len(examined.telling)
-    notes = sum(one.severity == "note" for one in examined.telling)
-    advice = len(examined.telling) - harm - notes
+    notes = sum(one.severity == "note" for one in examined.findings)
+    advice = len(examined.findings) - harm - notes
     counts = {
         counted(harm, "finding") + " of harm": harm,
         counted(advice, "piece") + " of advice": advice,
         counted(notes, "note"): notes,
-        f"{less} without effect on it": less,
         f"{len(examined.silenced)} silenced": len(examined.silenced),
     }
     said = ", ".join(text for text, number in counts.items() if number) or "nothing to change"
@@ -80,15 +65,12 @@ def _headline(examined: Examined) -> str:
 
 
 def _in_a_line(one: CheckFinding) -> str:
-    """Return the first way to change it; what the judged run had of it goes in front."""
-    first = one.how.partition("; ")[0]
-    return f"{first} (in this run: {one.in_run.text})" if one.in_run else first
+    """Return the first way to change it."""
+    return one.how.partition("; ")[0]
 
 
 def _details(one: CheckFinding) -> Iterator[str]:
     """Return the facts of a finding."""
-    if one.in_run:
-        yield f"in this run: {one.in_run.text}"
     yield f"better: {one.better} [{one.source}]"
     if one.worth.kind != "unknown":
         yield f"worth: {one.worth.text}"

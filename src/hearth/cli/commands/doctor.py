@@ -6,15 +6,10 @@ as-is,fixed:NAME' measured it here, else as a published study did. Nothing is ch
 ask. The exit code is 1 where something does harm (applications fail, or give wrong answers, or
 others can read their memory), else 0.
 
-With RUN (a record's id, the beginning of one, or 'last') the findings are those for that run: the
-plan and the settings are from its record, the machine is as it is now, and each finding says what
-the record shows about it.
-
 examples:
   hearth doctor
   hearth doctor --explain
   hearth doctor --list
-  hearth doctor last
   hearth doctor --workload ml --all
   hearth doctor --machine big-box.tar.gz --json
   hearth doctor --html doctor.html
@@ -34,7 +29,6 @@ from hearth.base.progress import working
 from hearth.cli.answer import print_document, tell
 from hearth.cli.options import MACHINE_HELP, add_html_option, json_help, write_html
 from hearth.doctor.examine import Examined, examine
-from hearth.doctor.machine import Machine
 from hearth.doctor.reading import read_machine
 from hearth.doctor.rule import Worth
 from hearth.doctor.rules import RULES, changes_of
@@ -43,17 +37,14 @@ from hearth.machine import paths
 from hearth.machine.described import machine_source
 from hearth.machine.plan import KINDS, PlanRequest
 from hearth.machine.switch import Change, Switch, Switched
-from hearth.record.store import Record
 from hearth.report.doctor import doctor_blocks, list_checks
 from hearth.report.terminal.blocks import show_blocks
 from hearth.report.terminal.screen import Screen
 from hearth.studies.engine.store import COMPARE
-from hearth.studies.listing import find_run
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the command's options."""
-    parser.add_argument("run", metavar="RUN", nargs="?", help="check the machine for this run")
     parser.add_argument("--machine", metavar="CAPTURE|SPEC", type=machine_source, help=MACHINE_HELP)
     parser.add_argument("--workload", choices=KINDS, help="kind of workload, if known")
     parser.add_argument("--explain", action="store_true", help="say all that is known of findings")
@@ -92,8 +83,6 @@ def parse(parser: ArgumentParser, words: list[str]) -> Namespace:
             raise UserError(
                 f"--{name.replace('_', '-')}: needs --fix NAME: add that, or leave it out"
             )
-    if given.run and (given.fix or given.undo or given.silence or given.unsilence):
-        raise UserError(f"'{given.run}': a run can only be checked: leave it out")
     if given.machine is not None and given.fix:
         raise UserError("--fix: a capture cannot be changed: leave --machine out")
     return given
@@ -116,8 +105,7 @@ def run(options: Namespace) -> int:
         return _reported(f"{options.unsilence} is no longer silenced")
     if options.undo:
         return _undo(Switch.of(paths.state_home()), options.undo)
-    record = find_run(paths.state_home(), options.run) if options.run else None
-    request = PlanRequest(machine=options.machine, workload=options.workload or _planned(record))
+    request = PlanRequest(machine=options.machine, workload=options.workload)
     with read_machine(options.machine, request, options.debug) as machine:
         if options.fix:
             switch = Switch.of(paths.state_home())
@@ -125,7 +113,8 @@ def run(options: Namespace) -> int:
             planned = switch.plan(options.fix, changes, options.persist)
             return _fix(switch, planned, options.dry_run, options.yes)
         with working("examining the machine"):
-            examined = _examined(machine, options.machine, _silenced(silenced), record)
+            measured = _measured() if options.machine is None else {}
+            examined = examine(machine, options.machine, _silenced(silenced), measured=measured)
     _show(examined, options)
     return 1 if examined.does_harm else 0
 
@@ -139,35 +128,14 @@ def _silenced(file: Path) -> Mapping[str, str]:
         return {}
 
 
-def _planned(record: Record | None) -> str | None:
-    """Return the kind of work that the run was planned for."""
-    planned = record.head.plan if record else None
-    work = planned.more.get("workload") if planned else None
-    kind = work.get("kind") if isinstance(work, dict) else None
-    return kind if kind in KINDS else None
-
-
-def _examined(
-    machine: Machine, source: str | None, silenced: Mapping[str, str], record: Record | None
-) -> Examined:
-    measured = _measured(record) if source is None else {}
-    if record is None:
-        return examine(machine, source, silenced, measured=measured)
-    from hearth.doctor.run import judged_run, machine_of  # reads the analysis of a run
-
-    judged = machine_of(machine, record)
-    return examine(judged, source, silenced, measured=measured, run=judged_run(record))
-
-
-def _measured(record: Record | None) -> Mapping[str, Worth]:
+def _measured() -> Mapping[str, Worth]:
     """Return what changes were worth here, as comparisons measured it."""
     try:
         if not COMPARE.directories(paths.state_home()):
             return {}
         from hearth.doctor.measured import measured_fixes  # what it imports takes a second
 
-        application = record.head.application if record else None
-        measured, problems = measured_fixes(paths.state_home(), application)
+        measured, problems = measured_fixes(paths.state_home())
     except PermissionError as error:  # as above
         measured = {}
         problems = [f"'{error.filename}': {error.strerror}: earlier measurements are not shown"]

@@ -23,6 +23,8 @@ from typing import Any
 from hearth.analysis.saturation import recorded_bandwidth
 from hearth.base.absent import Absent
 from hearth.base.codec import typed
+from hearth.base.errors import UserError
+from hearth.base.ids import brief_ids
 from hearth.base.redaction import KEY_PATTERN, REDACTED, Redaction, is_redacted
 from hearth.cli.answer import print_document
 from hearth.cli.options import (
@@ -83,7 +85,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(options: Namespace) -> int:
     """Plan and show the plan."""
-    more = {"conf": parse_conf(options.conf), "bandwidth": _bandwidth(options.run)}
+    more = {"conf": parse_conf(options.conf), "bandwidth": _bandwidth(options)}
     plan_request = from_namespace(PlanRequest, options, **more)
     engine = _engine_advice(plan_request)
     if options.format in (*CLUSTERS, *JOBS):
@@ -108,17 +110,40 @@ def run(options: Namespace) -> int:
     return 0
 
 
-def _bandwidth(run: str | None) -> RecordedBandwidth | None:
-    """Return what a recorded run says of memory; say why where it says nothing."""
-    if run is None:
+def _bandwidth(options: Namespace) -> RecordedBandwidth | None:
+    """Return what a recorded run says of memory; say why where it says nothing.
+
+    Raise UserError for a run on another machine than the one planned for.
+    """
+    if options.run is None:
         return None
     from hearth.analysis.analysis import analyse
 
-    found = recorded_bandwidth(analyse(find_record(paths.state_home(), run).directory))
+    run = analyse(find_record(paths.state_home(), options.run).directory)
+    machine, found = run.machine, recorded_bandwidth(run)
     if isinstance(found, Absent):
-        print(f"hearth: --from: it changes nothing: {found.reason}", file=sys.stderr)
-        return None
+        return _without(found)
+    if isinstance(machine, Absent):
+        return _without(machine)
+    named = [] if options.machine is None else ["--machine", options.machine]
+    planned = typed(jvm.call("topology", *named, debug=options.debug), Topology)
+    theirs = {node.id: node.cpus for node in machine.nodes}
+    if {str(node.id): node.cpus for node in planned.nodes} != theirs:
+        raise UserError(
+            f"--from: '{options.run}' ran on another machine, with {_nodes(theirs)}: name a run on "
+            "the one planned for, or its capture by --machine"
+        )
     return found
+
+
+def _without(absent: Absent) -> None:
+    print(f"hearth: --from: it changes nothing: {absent.reason}", file=sys.stderr)
+
+
+def _nodes(cpus: dict[str, str]) -> str:
+    """Return the CPUs of each node in words."""
+    all_of = [f"CPUs {brief_ids(ids, 24) or 'none'} on node {node}" for node, ids in cpus.items()]
+    return ", ".join(all_of[:4]) + (f" and {len(all_of) - 4} more" if len(all_of) > 4 else "")
 
 
 def _engine_advice(request: PlanRequest) -> str | None:

@@ -1,16 +1,15 @@
-"""List recorded runs and studies (comparisons, tunes, ...); show, export or delete them.
+"""List recorded runs and studies (comparisons, tunes, ...); show or delete them.
 
 hearth submit keeps a light record of each run: its plan, times, exit code and memory; the latest 50
 stay. hearth profile records where the time goes. Each study (comparison, characterisation, tune,
 colocation, series of hearth lab bench, repetition of a published study) is kept with its runs. RUN
 is the id of a run or a study, the beginning or the last four letters of it, or 'last' for the
-latest run. Only profiled runs can be exported.
+latest run.
 
 examples:
   hearth runs
   hearth runs --kind comparison --last 5
   hearth runs show last
-  hearth runs export last --format csv --output tables
   hearth runs delete 20261121-134500-my-job-3fa9
   hearth runs delete --older-than 30d --yes
 """
@@ -24,7 +23,6 @@ from pathlib import Path
 from typing import Any
 
 from hearth.analysis.analysis import analyse
-from hearth.analysis.export import export
 from hearth.base.codec import to_json
 from hearth.base.errors import UserError
 from hearth.cli.answer import print_document
@@ -53,7 +51,7 @@ _SECONDS = {"m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the command's options."""
     parser.set_defaults(action="list", json=False, kind=None, last=None)
-    actions = parser.add_subparsers(dest="action", metavar="list|show|export|delete")
+    actions = parser.add_subparsers(dest="action", metavar="list|show|delete")
     listing = actions.add_parser("list", help="list everything, oldest first (default)")
     listing.add_argument("--kind", choices=KINDS, help="only this kind (study: a published one)")
     listing.add_argument("--last", metavar="N", type=int, help="only the latest N")
@@ -61,12 +59,6 @@ def add_arguments(parser: ArgumentParser) -> None:
     showing = actions.add_parser("show", help="show a run, with where its time went, or a study")
     showing.add_argument("run", metavar="RUN")
     showing.add_argument("--json", action="store_true", help="print the whole analysis as JSON")
-    export = actions.add_parser("export", help="export a run's data as tables")
-    export.add_argument("run", metavar="RUN")
-    export.add_argument("--format", choices=("parquet", "csv"), default="parquet")
-    export.add_argument(
-        "--output", metavar="DIR", help="directory to write to (default: the id of the run)"
-    )
     delete = actions.add_parser("delete", help="delete runs or studies; a study's runs stay")
     delete.add_argument("run", nargs="*", metavar="RUN")
     delete.add_argument(
@@ -85,8 +77,6 @@ def run(options: Namespace) -> int:
     """Run the chosen action."""
     if options.action == "show":
         return _show(options.run, options.json)
-    if options.action == "export":
-        return _export(options.run, options.format, options.output)
     if options.action == "delete":
         return _delete(options.run, options.older_than, options.yes)
     return _list(options.kind, options.last, options.json)
@@ -182,18 +172,6 @@ def _show_study(directory: Path, as_json: bool) -> int:
         print_document(sources)
     else:
         show(sources)
-    return 0
-
-
-def _export(run: str, form: str, folder: str | None) -> int:
-    kind, directory = find_run_or_study(paths.state_home(), run)
-    if kind is not None:
-        raise UserError(f"'{run}' is a {kind.name}: only runs can be exported")
-    record = read_record(directory)
-    output = Path(folder or record.id)
-    analysis = analyse(record.directory)
-    for file in export(analysis, record.directory, output, form):
-        print(file)
     return 0
 
 

@@ -94,7 +94,6 @@ CONTAINER = {
         ),
         touches="other containers on these nodes",
         how="docker run --cpuset-mems with these nodes; AllowedMemoryNodes= of systemd",
-        concerns="placement",
     ),
     "hidden-limits": Rule(
         _hidden_limits,
@@ -124,6 +123,5 @@ CONTAINER = {
         source="Docker: seccomp security profiles",
         touches="the container may change priorities of its processes",
         how="docker run --cap-add SYS_NICE",
-        concerns="placement",
     ),
 }

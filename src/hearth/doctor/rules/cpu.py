@@ -265,7 +265,6 @@ CPU = {
         source="kernel: admin-guide/pm/cpufreq; ClickHouse: usage recommendations; Redpanda: "
         "tuner cpu",
         touches="power and heat, also when idle",
-        concerns="cpus",
     ),
     "turbo": Rule(
         _turbo,
@@ -275,7 +274,6 @@ CPU = {
         better="on; off only for measurements that must not depend on heat",
         source="kernel: admin-guide/pm/intel_pstate and cpufreq; ClickHouse: usage recommendations",
         touches="power and heat; run times scatter more",
-        concerns="cpus",
     ),
     "hardware-threads": Rule(
         _hardware_threads,
@@ -289,7 +287,6 @@ CPU = {
             39.5,
         ),
         touches="safety between programs that do not trust each other",
-        concerns="cpus",
     ),
     "isolated-cpus": Rule(
         _isolated_cpus,
@@ -301,7 +298,6 @@ CPU = {
         touches="the programs that the CPUs were isolated for",
         how="remove isolcpus= from the boot options",
         reboot=True,
-        concerns="cpus",
     ),
     "offline-cpus": Rule(
         _offline_cpus,
@@ -310,7 +306,6 @@ CPU = {
         better="all online, unless one is faulty",
         source="kernel: core-api/cpu_hotplug",
         touches="power; a CPU that was switched off because it is faulty",
-        concerns="cpus",
     ),
     "cpu-quota": Rule(
         _cpu_quota,
@@ -321,7 +316,6 @@ CPU = {
         source="kernel: scheduler/sched-bwc",
         touches="what else runs on the CPUs of that cpuset",
         how="a cpuset of as many CPUs instead: docker run --cpuset-cpus, AllowedCPUs= of systemd",
-        concerns="cpus",
     ),
     "hidden-topology": Rule(
         _hidden_topology,
@@ -334,7 +328,6 @@ CPU = {
         how="give the virtual machine its host's nodes (libvirt: <numa>, numatune; clouds: a "
         "larger or metal type)",
         reboot=True,
-        concerns="cpus",
     ),
     "stolen-time": Rule(
         _stolen_time,
@@ -344,7 +337,6 @@ CPU = {
         source="kernel: filesystems/proc, stat; the limit of 5 % is hearth's",
         touches="other virtual machines of that host",
         how="move the virtual machine, or give it CPUs of its own",
-        concerns="cpus",
     ),
     "clock-source": Rule(
         _clock_source,
@@ -365,6 +357,5 @@ CPU = {
         touches="the other cores are left to other programs",
         how="taskset with the CPUs of one kind before hearth submit; measure both with hearth "
         "compare",
-        concerns="cpus",
     ),
 }

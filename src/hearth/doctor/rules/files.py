@@ -169,7 +169,6 @@ FILES = {
         source="Spark: hardware provisioning, local disks; Docker: storage drivers",
         touches="where shuffle files need space",
         how="--conf spark.local.dir=DIRECTORY of a local disk; a volume in a container",
-        concerns="files",
     ),
     "local-dirs-space": Rule(
         _local_dirs_space,
@@ -179,7 +178,6 @@ FILES = {
         source="Spark: hardware provisioning, local disks; the limits are hearth's",
         touches="the files that are removed",
         how="remove files there, or --conf spark.local.dir=DIRECTORY with more space",
-        concerns="files",
     ),
     "shared-memory": Rule(
         _shared_memory,

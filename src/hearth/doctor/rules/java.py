@@ -133,6 +133,5 @@ JAVA = {
             0,
         ),
         how="remove it: the plan chooses a parallel collector",
-        concerns="heaps",
     ),
 }

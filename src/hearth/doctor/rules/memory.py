@@ -229,7 +229,6 @@ MEMORY = {
         source="kernel: admin-guide/mm/transhuge; Oracle: java command, "
         "-XX:+UseTransparentHugePages",
         touches="every program that asks for huge pages by madvise(2); no other",
-        concerns="heaps",
     ),
     "huge-pages-defrag": Rule(
         _huge_pages_defrag,
@@ -239,7 +238,6 @@ MEMORY = {
         better="defer+madvise: only programs that ask wait, for others a kernel thread makes room",
         source="kernel: admin-guide/mm/transhuge",
         touches="how soon programs that do not ask get huge pages",
-        concerns="heaps",
     ),
     "reserved-huge-pages": Rule(
         _reserved_huge_pages,
@@ -249,7 +247,6 @@ MEMORY = {
         "to use them",
         source="kernel: admin-guide/mm/hugetlbpage; the limit of 2 % is hearth's",
         touches="programs that map explicit huge pages fail if there are none",
-        concerns="heaps",
     ),
     "numa-balancing": Rule(
         _numa_balancing,
@@ -260,7 +257,6 @@ MEMORY = {
         source="kernel: admin-guide/sysctl/kernel, numa_balancing; tuned: pull request 283",
         worth=_ON_AMD,
         touches="every other program on the machine that is not bound",
-        concerns="placement",
     ),
     "zone-reclaim": Rule(
         _zone_reclaim,
@@ -269,7 +265,6 @@ MEMORY = {
         better="0: Spark's input and shuffle files profit from the cache",
         source="kernel: admin-guide/sysctl/vm, zone_reclaim_mode",
         touches="where programs that are not bound get memory once their node is full",
-        concerns="placement",
     ),
     "swappiness": Rule(
         _swappiness,
@@ -279,7 +274,6 @@ MEMORY = {
         better="1: the kernel drops cached files first, and swaps only to avoid killing",
         source="kernel: admin-guide/sysctl/vm, swappiness; Redpanda: tuner swappiness",
         touches="idle programs stay in memory, so less is left for the cache of files",
-        concerns="heaps",
     ),
     "overcommit": Rule(
         _overcommit,
@@ -289,7 +283,6 @@ MEMORY = {
         better="0, or a vm.overcommit_ratio that leaves room for the heaps",
         source="kernel: mm/overcommit-accounting; ClickHouse: usage recommendations",
         touches="programs that rely on being refused memory rather than being killed",
-        concerns="heaps",
     ),
     "dirty-pages": Rule(
         _dirty_pages,
@@ -300,7 +293,6 @@ MEMORY = {
         source="kernel: admin-guide/sysctl/vm, dirty_background_bytes; the limit of 16 GB is "
         "hearth's",
         touches="every program that writes; files that live for seconds reach the disk",
-        concerns="files",
     ),
     "uneven-nodes": Rule(
         _uneven_nodes,
@@ -311,7 +303,6 @@ MEMORY = {
         source="hearth: a plan gives executors equal heaps; the limit of 20 % is hearth's",
         touches="the machine has to be opened, or the virtual machine started again",
         reboot=True,
-        concerns="placement",
     ),
     "past-kills": Rule(
         _past_kills,
@@ -321,7 +312,6 @@ MEMORY = {
         better="none: heap, off-heap memory and overhead fit the machine and the control group",
         source="kernel: admin-guide/cgroup-v2, memory.events",
         how="dmesg | grep -i 'killed process' says which; give executors less memory",
-        concerns="heaps",
     ),
     "free-memory": Rule(
         _free_memory,
@@ -331,6 +321,5 @@ MEMORY = {
         source="kernel: filesystems/proc, MemAvailable",
         touches="the programs that are ended",
         how="end what holds it (ps axo rss,pid,args --sort=-rss | head), or --memory with less",
-        concerns="heaps",
     ),
 }

@@ -207,7 +207,6 @@ SPARK = {
             "cores than in one of 50 GB (Awan 2016, no second threads)",
             36,
         ),
-        concerns="heaps",
     ),
     "fixed-heap": Rule(
         _fixed_heap,
@@ -217,7 +216,6 @@ SPARK = {
         better="none there: the plan sizes heaps, where plain Spark takes 1 GB",
         source="Spark: configuration, spark.driver.memory",
         touches="applications that run without hearth get Spark's 1 GB",
-        concerns="heaps",
     ),
     "shuffle-partitions": Rule(
         _shuffle_partitions,
@@ -226,7 +224,6 @@ SPARK = {
         better="not set there: adaptive execution merges partitions that are small",
         source="Spark: SQL performance tuning guide",
         how="remove spark.sql.shuffle.partitions there",
-        concerns="queries",
     ),
     "adaptive-execution": Rule(
         _adaptive_execution,
@@ -236,7 +233,6 @@ SPARK = {
         better="true, Spark's default since 3.2",
         source="Spark: SQL performance tuning guide, adaptive query execution",
         touches="plans of queries can change from run to run",
-        concerns="queries",
     ),
     "spark-contradictions": Rule(
         _spark_contradictions,

@@ -130,22 +130,14 @@ _HAND_OVERS = 50
 
 
 def _hand_overs(lent: Measured[HandOvers]) -> View | None:
-    if isinstance(lent, Absent) or not (lent.listed or lent.lent_out):
+    if isinstance(lent, Absent) or not lent.listed:
         return None
     rows = [
         [each.executor, each.cpus, from_places(each), *_span(each)]
         for each in lent.listed[-_HAND_OVERS:]
     ]
-    rows += [
-        [f"{each.executor} of {each.application}", each.cpus, str(each.from_places[0]),
-         *_span(each)]
-        for each in lent.lent_out[-_HAND_OVERS:]
-    ]  # fmt: skip
     words = open_words(lent)
-    words = words[0].upper() + words[1:]
-    if lent.lent_out:
-        words += f"; CPUs were lent to other applications {len(lent.lent_out)} times"
-    return {"words": words, "rows": rows}
+    return {"words": words[0].upper() + words[1:], "rows": rows}
 
 
 def _span(each: HandOver) -> tuple[str, str]:

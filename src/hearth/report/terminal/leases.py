@@ -23,38 +23,12 @@ def show_leases(registry: Leases, screen: Screen) -> list[str]:
     if leases:
         rows = [_row(lease, holders, screen) for lease in leases]
         lines += ["", *table(screen, _HEAD, rows, "driver")]
-    lines += _lent(registry, screen)
     if holders:
         lines += ["", screen.title("map"), *_map(holders, registry.topology, screen)]
     for problem in registry.problems:
         head = screen.paint("not counted: ", "yellow")
         lines.append(screen.paragraph(head + problem, "  ", "    "))
     return lines
-
-
-def _lent(registry: Leases, screen: Screen) -> list[str]:
-    """List idle CPUs that applications leave to others, and who uses which of them."""
-    lines = []
-    for loan in registry.loans:
-        to, lender = loan.to, loan.from_
-        whose = f"of {lender.app_id} of {lender.user}" if lender else "on their way back"
-        lines.append(
-            f"lent: CPUs {brief_ids(loan.cpus, 24)} {whose} to executor {to.executor_id} of "
-            f"{to.app_id} of {to.user} since {_clock(loan.since_ms)}"
-        )
-    used = {cpu for loan in registry.loans for cpu in parse_ids(loan.cpus)}
-    for offer in registry.offers:
-        idle = show_ids(set(parse_ids(offer.cpus)) - used)
-        if idle:
-            lines.append(
-                f"idle: CPUs {brief_ids(idle, 24)} of {offer.app_id} of {offer.user} are "
-                f"offered to others since {_clock(offer.since_ms)}"
-            )
-    return ["", *(screen.paragraph(line, "  ", "    ") for line in lines)] if lines else []
-
-
-def _clock(since_ms: int) -> str:
-    return time.strftime("%H:%M:%S", time.localtime(since_ms / 1000))
 
 
 def _count(leases: Sequence[Lease]) -> str:

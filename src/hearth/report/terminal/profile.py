@@ -117,15 +117,12 @@ def _executor(executor: Executor) -> tuple[str, ...]:
 
 def _hand_overs(lent: Measured[HandOvers], screen: Screen) -> list[str]:
     """Return the longest of them; without any, nothing."""
-    if isinstance(lent, Absent):
+    if isinstance(lent, Absent) or not lent.listed:
         return []
-    lines = _lent_out(lent, screen)
-    if not lent.listed:
-        return lines
     longest = max(lent.listed, key=lambda each: (each.end_s or each.start_s) - each.start_s)
     which = "" if lent.number == 1 else "the longest was "
     line = f"{open_words(lent)}; {which}{hand_over_words(longest)}"
-    return [screen.paragraph(line, "  ", "    "), *lines]
+    return [screen.paragraph(line, "  ", "    ")]
 
 
 def open_words(lent: HandOvers) -> str:
@@ -139,19 +136,6 @@ def open_words(lent: HandOvers) -> str:
     return f"idle CPUs were open to executors {times}, {lent.cpu_s:.1f} CPU s in all; {what}"
 
 
-def _lent_out(lent: HandOvers, screen: Screen) -> list[str]:
-    if not lent.lent_out:
-        return []
-    others = sorted({str(each.application) for each in lent.lent_out})
-    times = "once" if len(lent.lent_out) == 1 else f"{len(lent.lent_out)} times"
-    last = lent.lent_out[-1]
-    line = (
-        f"idle CPUs were lent {times} to {', '.join(others[:3])}; last CPUs "
-        f"{brief_ids(last.cpus, 24)} of place {last.from_places[0]} {_span(last)}"
-    )
-    return [screen.paragraph(line, "  ", "    ")]
-
-
 def hand_over_words(each: HandOver) -> str:
     """Return which CPUs of whom, for whom, from when to when."""
     whose = "place" if len(each.from_places) == 1 else "places"
@@ -162,9 +146,8 @@ def hand_over_words(each: HandOver) -> str:
 
 
 def from_places(each: HandOver) -> str:
-    """Return the places that CPUs are from, and whose these are if not this application's."""
-    of = f" of {each.application}" if each.application else ""
-    return ", ".join(map(str, each.from_places)) + of
+    """Return the places that CPUs are from."""
+    return ", ".join(map(str, each.from_places))
 
 
 def _span(each: HandOver) -> str:

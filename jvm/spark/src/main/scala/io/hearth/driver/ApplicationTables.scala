@@ -131,21 +131,16 @@ object ApplicationTables {
 
   /** @param record `hearth schema hand-over` */
   private def loansOf(record: Option[JsonNode]): UiTable = {
-    def rows(name: String)(parties: JsonNode => (String, String)) =
-      record.toVector.flatMap(_.path(name).elements.asScala).map { loan =>
-        val (from, to) = parties(loan)
-        val times = Vector("since", "until").map(loan.path(_).asText.take(19))
-        Vector(
-          loan.path("cpus").asText,
-          from,
-          to,
-          times.head,
-          if (times(1).isEmpty) "now" else times(1)
-        )
-      }
-    val all =
-      rows("loans")(loan => (lenders(loan), s"executor ${loan.path("executor_id").asText}")) ++
-        rows("lent_out")(loan => (s"place ${loan.path("place").asText}", application(loan)))
+    val all = record.toVector.flatMap(_.path("loans").elements.asScala).map { loan =>
+      val times = Vector("since", "until").map(loan.path(_).asText.take(19))
+      Vector(
+        loan.path("cpus").asText,
+        loan.path("from_places").elements.asScala.map(_.asText).mkString("places ", ", ", ""),
+        s"executor ${loan.path("executor_id").asText}",
+        times.head,
+        if (times(1).isEmpty) "now" else times(1)
+      )
+    }
     UiTable(
       "Loans of idle CPUs",
       if (all.isEmpty) "None." else s"At most the latest $MaxLoans, newest first.",
@@ -153,15 +148,6 @@ object ApplicationTables {
       all.sortBy(_(3)).reverse.take(MaxLoans)
     )
   }
-
-  private def lenders(loan: JsonNode): String = {
-    val other = loan.path("from_application")
-    if (other.isObject) application(other)
-    else loan.path("from_places").elements.asScala.map(_.asText).mkString("places ", ", ", "")
-  }
-
-  private def application(other: JsonNode): String =
-    s"application ${other.path("app_id").asText} of ${other.path("user").asText}"
 
   private val MaxLoans = 20
 }

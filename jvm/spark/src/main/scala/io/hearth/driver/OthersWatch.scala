@@ -9,14 +9,12 @@ import io.hearth.core.topology.IdSet
  *
  * @param driver the application's own process; its executors are named at each look
  * @param nanoTime as of `System.nanoTime`
- * @param away CPUs of its own that are others' to use, or were since a time of `System.nanoTime`
  */
 final class OthersWatch(
     driver: Long,
     kernel: Kernel,
     nanoTime: () => Long,
-    log: Log,
-    away: Long => IdSet = _ => IdSet.empty
+    log: Log
 ) {
   import OthersWatch._
 
@@ -39,7 +37,7 @@ final class OthersWatch(
       val own = bound.map(_.process.pid).toSet + driver
       val cpus = IdSet.union(bound.map(_.place.cpus))
       last.foreach { before =>
-        add(OtherUse.between(before, now, own, cpus &~ away(before.nanos), kernel.owner))
+        add(OtherUse.between(before, now, own, cpus, kernel.owner))
       }
       last = Some(now)
     }

@@ -8,13 +8,11 @@ import io.hearth.core.topology.IdSet
 import io.hearth.driver.{Activity, Lending, Log, RunningExecutor, Unattended}
 
 /**
- * Looks at an application every 100 ms: opens CPUs of idle places to its executors that are short of them, as
- * [[InternalLending]] decides, and trades with other applications.
+ * Looks at an application every 100 ms and opens CPUs of idle places to its executors that are short of them, as
+ * [[InternalLending]] decides.
  *
  * @param running executors of the pool, one in each place at most
  * @param loans are its own to change
- * @param within whether executors of the application lend to each other
- * @param between what is offered to and borrowed from others, where that is wanted
  * @param clock owns what is known; it ends with the lending
  * @param nanoTime as of `System.nanoTime`
  */
@@ -23,8 +21,6 @@ final class CoreLending(
     running: () => Vector[RunningExecutor],
     masks: ThreadMaskWriter,
     loans: OpenGrants,
-    within: Boolean,
-    between: Option[ApplicationLending],
     clock: ScheduledExecutorService,
     nanoTime: () => Long,
     log: Log
@@ -33,7 +29,6 @@ final class CoreLending(
 
   // Owned by the clock's thread; close() takes over after that has ended.
   private var known = InternalLending()
-  private var opened = Map.empty[String, OpenGrant]
   private var refused = Set.empty[String]
   private var askNext = nanoTime()
 
@@ -41,31 +36,19 @@ final class CoreLending(
 
   // Written when it starts and ends, read by the clock's thread.
   @volatile private var activity: () => Activity = () => NothingKnown
-  @volatile private var revive: () => Unit = () => ()
 
-  override def start(scheduler: () => Activity, more: () => Unit): Unit = {
+  override def start(scheduler: () => Activity): Unit = {
     activity = scheduler
-    revive = more
-    if (within)
-      log.info(
-        "CPUs of idle executors are opened to those that are short of CPUs"
-      )
-    if (between.nonEmpty)
-      log.info(
-        "CPUs of idle executors are offered to other applications, and theirs are taken for " +
-          "pending tasks"
-      )
+    log.info("CPUs of idle executors are opened to those that are short of CPUs")
     clock.scheduleWithFixedDelay(() => careful(), TickMillis, TickMillis, TimeUnit.MILLISECONDS)
     ()
   }
 
-  override def wake(): Unit = if (loans.any || between.exists(_.offering))
+  override def wake(): Unit = if (loans.any)
     try clock.execute(() => careful())
     catch { case _: RejectedExecutionException => () } // it has been closed
 
   override def lentTo(executorId: String, since: Long): IdSet = loans.lentTo(executorId, since)
-
-  override def away(since: Long): IdSet = between.fold(IdSet.empty)(_.away(since))
 
   override def close(): Unit = {
     clock.shutdown()
@@ -81,22 +64,13 @@ final class CoreLending(
     val doing = activity()
     val executors = running()
     val now = placements(executors, doing)
-    between.foreach(_.tick(doing, now, revive))
-    if (within) lend(doing, executors, now)
-  }
-
-  private def lend(
-      doing: Activity,
-      executors: Vector[RunningExecutor],
-      placements: Vector[PlacementState]
-  ): Unit = {
-    val state = InternalLendingState(nanoTime(), doing.pending > 0, placements, waitsRead = false)
+    val state = InternalLendingState(nanoTime(), doing.pending, now, waitsRead = false)
     val (next, shifts) = known.next(asking(state).fold(state) { ids =>
       val start = nanoTime()
       val waited = masks.waited(executors.filter(m => ids(m.id)))
       val end = nanoTime()
       askNext = end + math.max(InternalLending.Patience, AskPause * (end - start))
-      val counted = placements.map(p =>
+      val counted = now.map(p =>
         p.copy(executor = p.executor.map(e => e.copy(waited = waited.get(e.id))))
       )
       InternalLendingState(end, state.pending, counted, waitsRead = true)
@@ -121,8 +95,6 @@ final class CoreLending(
     place.id,
     place.cpus,
     place.memoryNodes,
-    place.taskSlots,
-    ((place.memoryMb - place.heapMb - place.offHeapMb) << 20) / place.taskSlots,
     executor.map { m =>
       val tasks = doing.running.get(m.id)
       ExecutorLoad(m.id, tasks.nonEmpty, tasks.getOrElse(0))
@@ -136,12 +108,9 @@ final class CoreLending(
     val begin = place.filter(_ => shift.after.cpus.nonEmpty).map { of =>
       Grant(id, of, shift.after.cpus, shift.after.places, Instant.EPOCH, None)
     }
-    loans.change(id, opened.get(id).toVector, begin.toVector) match {
-      case Right(begun) => opened = opened.updatedWith(id)(_ => begun.headOption)
-      case Left(_) =>
-        opened -= id
-        refused += id
-        known = known.without(id)
+    if (!loans.change(id, begin)) {
+      refused += id
+      known = known.without(id)
     }
   }
 }
@@ -154,5 +123,5 @@ object CoreLending {
   private val CloseSeconds = 10L
 
   /** Nobody is known to have a task, and nobody is idle. */
-  private val NothingKnown = Activity(pending = 1, barrier = false, Map.empty)
+  private val NothingKnown = Activity(pending = true, Map.empty)
 }

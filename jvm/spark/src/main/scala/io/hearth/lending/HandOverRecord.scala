@@ -7,17 +7,11 @@ import com.fasterxml.jackson.databind.node.ObjectNode
 import io.hearth.core.json.Json
 import io.hearth.core.topology.IdSet
 
-/** Another application, by its id and its user. */
-final case class OtherApplication(appId: String, user: String) {
-  def who: String = s"application $appId of $user"
-}
-
 /**
  * CPUs of idle places, open to an executor for a while.
  *
  * @param place that of the executor
- * @param lenders the places whose CPUs they are, of the same application or of the one they are from
- * @param from whose they are, where that is another application
+ * @param lenders the places whose CPUs they are
  * @param until absent while they are
  */
 final case class Grant(
@@ -25,23 +19,6 @@ final case class Grant(
     place: Int,
     cpus: IdSet,
     lenders: Vector[Int],
-    since: Instant,
-    until: Option[Instant],
-    from: Option[OtherApplication] = None
-)
-
-/**
- * CPUs of a place of this application's that another one's executor may use for a while.
- *
- * @param id of the loan, for as long as it lasts
- * @param executorId that of the other application
- */
-final case class OutgoingGrant(
-    id: String,
-    place: Int,
-    cpus: IdSet,
-    to: OtherApplication,
-    executorId: String,
     since: Instant,
     until: Option[Instant]
 )
@@ -56,8 +33,7 @@ final case class HandOverRecord(
     appId: String,
     number: Int,
     cpuSeconds: Double,
-    loans: Vector[Grant],
-    lentOut: Vector[OutgoingGrant] = Vector.empty
+    loans: Vector[Grant]
 ) {
 
   /** With one that has begun or ended; one that is known by its executor and its beginning is replaced. */
@@ -77,19 +53,12 @@ final case class HandOverRecord(
     )
   }
 
-  /** With one to another application, by its id, that has begun or ended. */
-  def updated(loan: OutgoingGrant): HandOverRecord = copy(lentOut =
-    if (lentOut.exists(_.id == loan.id)) lentOut.map(l => if (l.id == loan.id) loan else l)
-    else (lentOut :+ loan).takeRight(HandOverRecord.Kept)
-  )
-
   def toJson: ObjectNode = Json.obj(
     "schema" -> HandOverRecord.Schema,
     "app_id" -> appId,
     "number" -> number,
     "cpu_seconds" -> math.round(cpuSeconds * 1000) / 1000.0,
-    "loans" -> loans.map(HandOverRecord.loanJson),
-    "lent_out" -> Option.when(lentOut.nonEmpty)(lentOut.map(HandOverRecord.lentJson))
+    "loans" -> loans.map(HandOverRecord.loanJson)
   )
 }
 
@@ -101,22 +70,11 @@ object HandOverRecord {
 
   def empty(appId: String): HandOverRecord = HandOverRecord(appId, 0, 0.0, Vector.empty)
 
-  private def lentJson(loan: OutgoingGrant): ObjectNode = Json.obj(
-    "place" -> loan.place,
-    "cpus" -> loan.cpus,
-    "app_id" -> loan.to.appId,
-    "user" -> loan.to.user,
-    "executor_id" -> loan.executorId,
-    "since" -> loan.since.toString,
-    "until" -> loan.until.map(_.toString)
-  )
-
   private def loanJson(loan: Grant): ObjectNode = Json.obj(
     "executor_id" -> loan.executorId,
     "place" -> loan.place,
     "cpus" -> loan.cpus,
     "from_places" -> loan.lenders,
-    "from_application" -> loan.from.map(o => Json.obj("app_id" -> o.appId, "user" -> o.user)),
     "since" -> loan.since.toString,
     "until" -> loan.until.map(_.toString)
   )

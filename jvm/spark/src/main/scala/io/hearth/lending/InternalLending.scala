@@ -18,17 +18,11 @@ final case class ExecutorLoad(
     waited: Option[Long] = None
 )
 
-/**
- * A place of the plan, whose CPUs an executor is bound to, its slots for tasks, and who is there.
- *
- * @param slotBytes memory beside heap and off-heap memory, which have limits of their own, as planned for a slot
- */
+/** A place of the plan, whose CPUs an executor is bound to, and who is there. */
 final case class PlacementState(
     place: Int,
     cpus: IdSet,
     nodes: IdSet,
-    slots: Int,
-    slotBytes: Long,
     executor: Option[ExecutorLoad]
 ) {
   def idle: Boolean = executor.forall(w => w.registered && w.running == 0)

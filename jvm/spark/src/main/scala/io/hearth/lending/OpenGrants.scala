@@ -43,34 +43,31 @@ final class OpenGrants(
   )
 
   /**
-   * Ends loans of an executor and begins others, in one change of its masks.
+   * Ends the loan of an executor and begins another, in one change of its masks.
    *
-   * @param beginning from which on they are; the time is set here
-   * @return those that have begun, or why the kernel lets none begin
+   * @param next the time from which on it is is set here
+   * @return whether the kernel let it begin
    */
-  def change(
-      executorId: String,
-      ending: Vector[OpenGrant],
-      beginning: Vector[Grant]
-  ): Either[String, Vector[OpenGrant]] = running().find(_.id == executorId) match {
-    case None =>
-      ending.foreach(ends(_, ", which has ended,"))
-      Right(Vector.empty)
-    case Some(executor) =>
-      val before = of(executorId)
-      val rest = before.filterNot(o => ending.exists(_ eq o))
-      if (before.isEmpty) strays += executor.id -> strayed(executor)
-      val begun = beginning.map(begins)
-      val problem = set(executor, before, rest ++ begun)
-      ending.foreach(ends(_, ""))
-      problem.foreach(why =>
-        log.warn(s"The CPUs of executor ${executor.id} could not be changed: $why")
-      )
-      problem.filter(_ => begun.nonEmpty).toLeft(begun).left.map { why =>
-        set(executor, rest ++ begun, rest)
-        begun.foreach(ends(_, ""))
-        why
-      }
+  def change(executorId: String, next: Option[Grant]): Boolean = {
+    val before = lent.find(o => o.loan.executorId == executorId && o.ended.isEmpty)
+    running().find(_.id == executorId) match {
+      case None =>
+        before.foreach(ends(_, ", which has ended,"))
+        true
+      case Some(executor) =>
+        if (before.isEmpty) strays += executor.id -> strayed(executor)
+        val begun = next.map(begins)
+        val problem = set(executor, before, begun)
+        before.foreach(ends(_, ""))
+        problem.foreach(why =>
+          log.warn(s"The CPUs of executor ${executor.id} could not be changed: $why")
+        )
+        if (problem.nonEmpty) begun.foreach { open =>
+          set(executor, begun, None)
+          ends(open, "")
+        }
+        problem.isEmpty || begun.isEmpty
+    }
   }
 
   /**
@@ -97,22 +94,13 @@ final class OpenGrants(
       Some(s)
     }
 
-  /** Keeps what another application has borrowed, or has given back. */
-  def lentOut(loan: OutgoingGrant): Unit = {
-    record = record.updated(loan)
-    keep(record)
-  }
-
-  private def of(executorId: String): Vector[OpenGrant] =
-    lent.filter(o => o.loan.executorId == executorId && o.ended.isEmpty)
-
   private def set(
       executor: RunningExecutor,
-      before: Vector[OpenGrant],
-      after: Vector[OpenGrant]
+      before: Option[OpenGrant],
+      after: Option[OpenGrant]
   ): Option[String] = {
     val placeCpus = executor.place.cpus
-    def all(loans: Vector[OpenGrant]) = placeCpus | IdSet.union(loans.map(_.loan.cpus))
+    def all(loan: Option[OpenGrant]) = loan.fold(placeCpus)(_.loan.cpus | placeCpus)
     val change =
       MaskChange(placeCpus, all(before), all(after), strays.getOrElse(executor.id, Map.empty))
     val since = settling.get(executor.id).fold(change.before)(_.change.before | change.before)
@@ -139,10 +127,9 @@ final class OpenGrants(
     lent = lent.filter(_.ended.forall(nanoTime() - _ < ForgetNanos)) :+ open
     record = record.updated(loan)
     keep(record)
-    val why = loan.from.fold(s"as ${named(loan.lenders)} nothing to do")(other =>
-      s"which ${other.who} leaves idle"
+    log.info(
+      s"Executor ${loan.executorId} may use CPUs ${loan.cpus} too, as ${named(loan.lenders)} nothing to do"
     )
-    log.info(s"Executor ${loan.executorId} may use CPUs ${loan.cpus} too, $why")
     open
   }
 

@@ -80,27 +80,18 @@ class ApplicationTablesSuite extends AnyFunSuite {
     assert(shown.rows == Vector(Vector("stress", "9", "bob", "1", "2.5")))
   }
 
-  test("loans of both directions are shown, the last first, with who lends to whom") {
+  test("loans are shown, the last first, with whose CPUs they are") {
     val of = tables()
     assert(table(of, "Loans of idle CPUs").note == "None.")
-    def loan(text: String) = s"""{"cpus": "2-3", "executor_id": "7", "place": 1, $text}"""
-    val other = """"app_id": "b-2", "user": "bob""""
-    of.loansChanged(
-      Json.parse(
-        s"""{"loans": [
-           |${loan(""""from_places": [1], "since": "2026-01-01T00:00:01.5Z"""")},
-           |${loan(s""""from_application": {$other}, "since": "2026-01-01T00:00:03Z"""")}],
-           |"lent_out": [${loan(
-            s"""$other, "since": "2026-01-01T00:00:02Z", "until": "2026-01-01T00:00:04Z""""
-          )}]}""".stripMargin,
-        "it"
-      )
-    )
+    def loan(text: String) =
+      s"""{"cpus": "2-3", "executor_id": "7", "place": 0, "from_places": [1], $text}"""
+    val ended = loan(""""since": "2026-01-01T00:00:01.5Z", "until": "2026-01-01T00:00:04Z"""")
+    val open = loan(""""since": "2026-01-01T00:00:05Z"""")
+    of.loansChanged(Json.parse(s"""{"loans": [$ended, $open]}""", "it"))
     assert(
       table(of, "Loans of idle CPUs").rows.map(_.patch(3, Nil, 1)) == Vector(
-        Vector("2-3", "application b-2 of bob", "executor 7", "now"),
-        Vector("2-3", "place 1", "application b-2 of bob", "2026-01-01T00:00:04"),
-        Vector("2-3", "places 1", "executor 7", "now")
+        Vector("2-3", "places 1", "executor 7", "now"),
+        Vector("2-3", "places 1", "executor 7", "2026-01-01T00:00:04")
       )
     )
   }

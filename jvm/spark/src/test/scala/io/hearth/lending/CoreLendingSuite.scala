@@ -67,8 +67,6 @@ class CoreLendingSuite extends AnyFunSuite {
       () => { looks += 1; executors },
       Masks,
       loans,
-      within = true,
-      between = None,
       clock,
       () => clock.nanoTime,
       log
@@ -93,7 +91,7 @@ class CoreLendingSuite extends AnyFunSuite {
     }
 
     def begin(): Unit = {
-      lending.start(() => Activity(if (pending) 1 else 0, barrier = false, tasks), () => ())
+      lending.start(() => Activity(pending, tasks))
       clock.advance(0.3)
     }
 

@@ -13,7 +13,7 @@ class InternalLendingSuite extends AnyFunSuite {
 
   private def placement(place: Int, executor: Option[ExecutorLoad]): PlacementState = {
     val plan = Places.of(place + 1)(place)
-    PlacementState(place, plan.cpus, plan.memoryNodes, plan.taskSlots, 192L << 20, executor)
+    PlacementState(place, plan.cpus, plan.memoryNodes, executor)
   }
 
   /** An executor that is named after its place. */

@@ -15,7 +15,7 @@ object LeaseState {
   /** Its CPUs are its own. */
   case object Holds extends LeaseState("holds")
 
-  /** Only memory is leased: it runs unbound beside others, as nothing was free, or its tasks use borrowed CPUs. */
+  /** Only memory is leased: it runs unbound beside others, as nothing was free. */
   case object Shares extends LeaseState("shares")
 
   /** It has not started, and takes its turn by its ticket. */

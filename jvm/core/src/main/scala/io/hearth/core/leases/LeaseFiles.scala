@@ -9,42 +9,8 @@ import scala.util.{Try, Using}
 
 import io.hearth.core.files.Replaceable.{me, uid}
 
-/**
- * Documents of the registry that are alike.
- *
- * @param bootOf on which boot of the machine one was written
- * @param unlocked whether one may count without a lock of its own
- */
-final private[leases] case class Kind[A](
-    prefix: String,
-    parse: String => Either[String, A],
-    bootOf: A => String,
-    unlocked: Boolean = false
-)
-
-/**
- * What a file of the registry says that a process holds.
- *
- * @param inode is the same for all names of one file
- */
-final private[leases] case class Published[A](
-    name: String,
-    inode: Long,
-    value: A,
-    uid: Int,
-    user: String,
-    ours: Boolean
-)
-
-/**
- * @param problems what could not be believed or read, a sentence each, a few of each user's
- * @param unread why there may be more than was found
- */
-final private[leases] case class ReadFiles[A](
-    files: Vector[Published[A]],
-    problems: Vector[String],
-    unread: Vector[String]
-)
+/** A lease and its file's inode, which is the same for all names of one file. */
+final private[leases] case class Published(name: String, inode: Long, lease: LiveLease)
 
 /**
  * The files of a directory in which every user can leave what they like. Each user's files are read by
@@ -54,26 +20,25 @@ final private[leases] class LeaseFiles(directory: Path, boot: String) {
   import LeaseFiles._
 
   /**
-   * All files of a kind whose holders live.
+   * All leases whose holders live; a file that somebody has given several names counts once.
    *
-   * @param holds whether somebody holds what an open file says
    * @throws IOException
    */
-  def read[A](kind: Kind[A], holds: OpenFile => Boolean): ReadFiles[A] = {
-    val names = listed(isOf(kind.prefix))
+  def read(): Leases = {
+    val names = listed(isLease)
     val parts = names
       .take(MaxNames)
       .flatMap(file => uidOf(file).map(_ -> file))
       .groupMap(_._1)(_._2)
       .toVector
       .sortBy(_._1)
-      .map { case (uid, files) => new Owner(uid, files.sorted, kind, holds).read }
+      .map { case (uid, files) => new Owner(uid, files.sorted).read }
     val many = Option.when(names.sizeIs > MaxNames)(
-      s"$directory holds more than $MaxNames names '${kind.prefix}*', and the rest is not read: remove those " +
+      s"$directory holds more than $MaxNames names '$Prefix*', and the rest is not read: remove those " +
         "that nobody needs"
     )
-    ReadFiles(
-      parts.flatMap(_.files).sortBy(_.name),
+    Leases(
+      parts.flatMap(_.published).sortBy(_.name).distinctBy(_.inode).map(_.lease),
       parts.flatMap(_.problems),
       parts.flatMap(_.unread) ++ many
     )
@@ -90,17 +55,12 @@ final private[leases] class LeaseFiles(directory: Path, boot: String) {
     catch { case e: UncheckedIOException => throw e.getCause }
 
   /** The files of one user. */
-  private class Owner[A](
-      uid: Int,
-      files: Vector[Path],
-      kind: Kind[A],
-      holds: OpenFile => Boolean
-  ) {
+  private class Owner(uid: Int, files: Vector[Path]) {
     private lazy val user = userOf(files.head, uid)
 
-    def read: ReadFiles[A] = {
+    def read: OfOwner = {
       var held = 0
-      val said = Vector.newBuilder[Either[String, Published[A]]]
+      val said = Vector.newBuilder[Either[String, Published]]
       val rest = files.iterator
       while (held <= MaxHeld && rest.hasNext) {
         val file = look(rest.next())
@@ -109,19 +69,19 @@ final private[leases] class LeaseFiles(directory: Path, boot: String) {
       }
       val (problems, published) = said.result().partitionMap(identity)
       val more = problems.size - MaxProblems
-      ReadFiles(
+      OfOwner(
         published,
         problems.take(MaxProblems) ++
           Option.when(more > 0)(s"$more more files of user $user in $directory are not counted"),
         Option
           .when(held > MaxHeld)(
-            s"user $user holds more than $MaxHeld files '${kind.prefix}*' in $directory, and the rest is not read"
+            s"user $user holds more than $MaxHeld files '$Prefix*' in $directory, and the rest is not read"
           )
           .toVector
       )
     }
 
-    private def look(file: Path): Look[A] =
+    private def look(file: Path): Look =
       try Using.resource(LinuxLocks.toRead(file))(within(file, _))
       catch {
         case _: FileNotFoundException => Look(held = false)
@@ -129,13 +89,12 @@ final private[leases] class LeaseFiles(directory: Path, boot: String) {
         case e: IOException => unread(s"$file cannot be read: ${e.getMessage}")
       }
 
-    private def unread(problem: String): Look[A] = Look(held = false, Some(Left(problem)))
+    private def unread(problem: String): Look = Look(held = false, Some(Left(problem)))
 
-    private def within(file: Path, open: OpenFile): Look[A] = {
+    private def within(file: Path, open: OpenFile): Look = {
       val status = open.status
       if (!status.isRegular) unread(s"$file is not a regular file")
-      else if (status.uid != uid || !(kind.unlocked || open.isWriteLocked)) Look(held = false)
-      else if (!holds(open)) Look(held = true)
+      else if (status.uid != uid || !open.isWriteLocked) Look(held = false)
       else if (status.isWritableByOthers)
         Look(
           held = true,
@@ -148,18 +107,19 @@ final private[leases] class LeaseFiles(directory: Path, boot: String) {
         file: Path,
         open: OpenFile,
         inode: Long
-    ): Option[Either[String, Published[A]]] =
-      kind.parse(text(open)) match {
+    ): Option[Either[String, Published]] =
+      Lease.read(text(open)) match {
         case Left(problem) => Some(Left(s"$file is not a lease: $problem"))
-        case Right(value) =>
-          Option.when(kind.bootOf(value) == boot)(
-            Right(Published(file.getFileName.toString, inode, value, uid, user, uid == me))
+        case Right(lease) =>
+          Option.when(lease.boot == boot)(
+            Right(Published(file.getFileName.toString, inode, LiveLease(lease, user, uid == me)))
           )
       }
   }
 }
 
 private[leases] object LeaseFiles {
+  val Prefix = "hearth-lease-"
   val Suffix = ".json"
 
   /** As `UUID` writes one, and what a test may choose: nothing that a terminal would act on. */
@@ -178,22 +138,30 @@ private[leases] object LeaseFiles {
    * @param held whether somebody holds it
    * @param said what it says, or what is wrong with it
    */
-  final private case class Look[A](
-      held: Boolean,
-      said: Option[Either[String, Published[A]]] = None
+  final private case class Look(held: Boolean, said: Option[Either[String, Published]] = None)
+
+  /**
+   * @param problems what could not be believed or read, a sentence each, a few
+   * @param unread why there may be more than was found
+   */
+  final private case class OfOwner(
+      published: Vector[Published],
+      problems: Vector[String],
+      unread: Vector[String]
   )
 
   /** Whether hearth can have given it its name; others are not its files. */
-  def isOf(prefix: String)(file: Path): Boolean = isName(prefix, file.getFileName.toString)
-
-  def isName(prefix: String, name: String): Boolean = name.startsWith(prefix) &&
-    name.endsWith(Suffix) && Name.matches(name.drop(prefix.length).dropRight(Suffix.length))
+  def isLease(file: Path): Boolean = {
+    val name = file.getFileName.toString
+    name.startsWith(Prefix) && name.endsWith(Suffix) &&
+    Name.matches(name.drop(Prefix.length).dropRight(Suffix.length))
+  }
 
   /** Any file that hearth makes in the registry, also one that is not yet complete. */
-  private def isOurs(file: Path): Boolean = LeaseRegistry.Kinds.exists(isOf(_)(file)) ||
-    file.getFileName.toString.startsWith(s".${LeaseRegistry.Prefix}")
+  private def isOurs(file: Path): Boolean =
+    isLease(file) || file.getFileName.toString.startsWith(s".$Prefix")
 
-  def text(open: OpenFile): String =
+  private def text(open: OpenFile): String =
     Using.resource(Files.newInputStream(open.itself))(in =>
       new String(in.readNBytes(MaxTextBytes), UTF_8)
     )

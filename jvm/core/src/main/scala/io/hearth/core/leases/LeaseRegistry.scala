@@ -28,47 +28,20 @@ final class LeaseRegistry(
     boot: String,
     limitMs: Long = LeaseRegistry.MaxLockWaitMs
 ) {
+  import LeaseFiles.{Prefix, Suffix}
   import LeaseRegistry._
 
   private val files = new LeaseFiles(directory, boot)
 
   /** Reads all leases; without the lock, one that is just being taken may be missing. Throws IOException */
-  def read(): Leases = leases(readAll(LeaseKind))
-
-  /** A file that somebody has given several names counts once. */
-  private[leases] def leases(read: ReadFiles[Lease]): Leases = Leases(
-    read.files.distinctBy(_.inode).map(one => LiveLease(one.value, one.user, one.ours)),
-    read.problems,
-    read.unread
-  )
-
-  /** All files of a kind whose holders live. Throws IOException */
-  private[leases] def readAll[A](
-      kind: Kind[A],
-      holds: OpenFile => Boolean = _ => true
-  ): ReadFiles[A] = {
+  def read(): Leases = {
     checkDirectory()
-    files.read(kind, holds)
-  }
-
-  /** A file of this registry, by the name that another one says it has. */
-  private[leases] def named(name: String, prefix: String): Option[Path] =
-    Option.when(LeaseFiles.isName(prefix, name))(directory.resolve(name))
-
-  /** Publishes a document of this process's. Throws IOException where there is no room, or no right to write */
-  private[leases] def publish(document: JsonNode, prefix: String): ActiveLease = {
-    val partial = directory.resolve(s".$Prefix${UUID.randomUUID}.new")
-    publish(document, prefix, partial, LinuxLocks.create(partial, OwnersOnly))
+    files.read()
   }
 
   /** Locks it while nobody else can open it: who can read a file can lock it so that nobody else can. */
-  private def publish(
-      document: JsonNode,
-      prefix: String,
-      partial: Path,
-      open: OpenFile
-  ): ActiveLease = {
-    val file = directory.resolve(s"$prefix${UUID.randomUUID}${LeaseFiles.Suffix}")
+  private def publish(document: JsonNode, partial: Path, open: OpenFile): ActiveLease = {
+    val file = directory.resolve(s"$Prefix${UUID.randomUUID}$Suffix")
     try {
       OwnFiles.replace(file, partial) {
         if (!open.lockByte(0)) throw new IOException(s"$partial: somebody else has locked it")
@@ -83,8 +56,6 @@ final class LeaseRegistry(
     }
   }
 
-  private[leases] def bootHere: String = boot
-
   /**
    * Does something while nobody else takes a lease; where somebody keeps the lock of the directory beyond a
    * limit, without the lock: then the leases say so, and none that holds CPUs is taken.
@@ -92,18 +63,13 @@ final class LeaseRegistry(
    * @param say is told who has the lock, where that takes some seconds
    * Throws IOException where there is no registry
    */
-  def exclusively[A](say: String => Unit = _ => ())(work: Exclusive => A): A =
-    ifFree(limitMs, say)(work).fold(who => work(new Exclusive(Some(who))), identity)
-
-  /** As [[exclusively]], or not at all. @return who has kept the lock for so long */
-  private[leases] def ifFree[A](waitMs: Long, say: String => Unit = _ => ())(
-      work: Exclusive => A
-  ): Either[String, A] = {
+  def exclusively[A](say: String => Unit = _ => ())(work: Exclusive => A): A = {
     checkDirectory()
-    new DirectoryLock(directory).hold(waitMs, say) {
+    val done = new DirectoryLock(directory).hold(limitMs, say) {
       sweep()
       work(new Exclusive(None))
     }
+    done.fold(who => work(new Exclusive(Some(who))), identity)
   }
 
   /**
@@ -118,7 +84,10 @@ final class LeaseRegistry(
     }
 
     /** Publishes a lease. Throws IOException where there is no room, or no right to write */
-    def take(lease: Lease): ActiveLease = publish(document(lease), Prefix)
+    def take(lease: Lease): ActiveLease = {
+      val partial = directory.resolve(s".$Prefix${UUID.randomUUID}.new")
+      publish(document(lease), partial, LinuxLocks.create(partial, OwnersOnly))
+    }
 
     /**
      * Publishes a lease whose file another process has made here and holds open: it ends with that one.
@@ -127,7 +96,7 @@ final class LeaseRegistry(
      */
     def takeFor(lease: Lease, partial: Path, fd: Int): Unit = {
       if (partial.getParent != directory) throw new IOException(s"$partial is not in $directory")
-      val _ = publish(document(lease), Prefix, partial, new OpenFile(fd))
+      val _ = publish(document(lease), partial, new OpenFile(fd))
     }
 
     /** Of two that take CPUs at once, without the lock neither sees the other. */
@@ -143,19 +112,9 @@ final class LeaseRegistry(
   /** Removes files of this user whose holders are gone; what it cannot remove does no harm. */
   private def sweep(): Unit = files.ours.filterNot(isBeingMade).foreach { file =>
     Try(Using.resource(LinuxLocks.toRead(file)) { open =>
-      if (!open.isWriteLocked && !isLoanOfLiving(file, open)) Files.deleteIfExists(file)
+      if (!open.isWriteLocked) Files.deleteIfExists(file)
     })
   }
-
-  /** What a killed driver had borrowed is in use for as long as its executors are. */
-  private def isLoanOfLiving(file: Path, open: OpenFile): Boolean =
-    LeaseFiles.isOf(LoanPrefix)(file) &&
-      Loan.read(LeaseFiles.text(open)).exists(loan => isHeld(loan.lease))
-
-  /** Whether a lease, by the name of its file, has a holder that lives. */
-  private[leases] def isHeld(lease: String): Boolean = named(lease, Prefix).exists(file =>
-    Try(Using.resource(LinuxLocks.toRead(file))(_.isWriteLocked)).getOrElse(false)
-  )
 
   /** Where others than root and this user could take a lease away, none is kept. */
   private def checkDirectory(): Unit = {
@@ -180,13 +139,6 @@ object LeaseRegistry {
   /** An administrator's own; for locks, where there is one for all users; on every Linux. */
   private val Candidates = Vector("/run/hearth", "/run/lock", "/dev/shm")
 
-  private[leases] val Prefix = "hearth-lease-"
-
-  /** See [[LoanRegistry]]. */
-  private[leases] val OfferPrefix = "hearth-offer-"
-  private[leases] val LoanPrefix = "hearth-loan-"
-  private[leases] val Kinds = Vector(Prefix, OfferPrefix, LoanPrefix)
-  private[leases] val LeaseKind = Kind[Lease](Prefix, Lease.read, _.boot)
   private val MaxTickets = 1L << 52
   private val MaxLockWaitMs = 30000L
   private val MaxMakingMs = 600000L
@@ -225,7 +177,7 @@ object LeaseRegistry {
 
   /** Another process of this user makes a file before it takes a lease ([[Exclusive.takeFor]]). */
   private def isBeingMade(file: Path): Boolean =
-    !Kinds.exists(LeaseFiles.isOf(_)(file)) && Try(
+    !LeaseFiles.isLease(file) && Try(
       System.currentTimeMillis - Files.getLastModifiedTime(file, NoFollow).toMillis
     ).toOption.forall(_ < MaxMakingMs)
 

@@ -10,13 +10,11 @@ import io.hearth.core.topology.IdSet
 
 /** A document of the registry, in which anybody can have written anything: a field is absent where it is wrong. */
 final private[leases] class RegistryDocument(document: JsonNode) {
-  import RegistryDocument._
-
   def text(name: String): Option[String] =
     Option(document.get(name)).filter(_.isTextual).map(_.asText)
 
   /** A text that is shown. */
-  def shown(name: String): Option[String] = text(name).map(printable)
+  def shown(name: String): Option[String] = text(name).map(RegistryDocument.printable)
 
   def number(name: String): Option[Long] =
     Option(document.get(name))
@@ -24,14 +22,9 @@ final private[leases] class RegistryDocument(document: JsonNode) {
       .map(_.asLong)
       .filter(_ >= 0)
 
-  /** A time in ms since 1970. */
-  def ms(name: String): Option[Long] = number(name).filter(_ / 1000 <= LatestSecond)
-
   /** In the plain list format: thousands of strided parts in one small file take seconds. */
   def ids(name: String): Option[IdSet] =
     text(name).filterNot(_.contains(':')).flatMap(IdSet.parse(_).toOption)
-
-  def someIds(name: String): Option[IdSet] = ids(name).filter(_.nonEmpty)
 
   def child(name: String): Option[RegistryDocument] =
     Option(document.get(name)).filter(_.isObject).map(new RegistryDocument(_))

@@ -134,16 +134,14 @@ object PlacementReport {
       document.path("app_id").asText,
       subjects.map(s => s.copy(lent = lent.getOrElse(s.executorId, IdSet.empty)))
     )
-    val away = LentCpus.toOthers(runDirectory)
-    report.copy(others = othersNow(root.resolve("proc"), report.bound, application, away))
+    report.copy(others = othersNow(root.resolve("proc"), report.bound, application))
   }
 
   /** Three looks: the second says who is busy, the third what its threads have used. */
   private def othersNow(
       proc: Path,
       bound: Vector[Subject],
-      application: Set[Long],
-      away: IdSet
+      application: Set[Long]
   ): Vector[OtherUse] =
     if (bound.isEmpty) Vector.empty
     else {
@@ -152,7 +150,7 @@ object PlacementReport {
         ProcessLook.take(proc, Some(before), System.nanoTime)
       }
       val busy = next(ProcessLook.take(proc, None, System.nanoTime))
-      val cpus = IdSet.union(bound.map(_.planned.cpus)) &~ away
+      val cpus = IdSet.union(bound.map(_.planned.cpus))
       OtherUse.between(
         busy,
         next(busy),

@@ -39,16 +39,12 @@ object WhenFull {
 }
 
 /** `spark.hearth.handOver`: who may use the CPUs of executors that have nothing to do. */
-sealed abstract class HandOverMode(val name: String, val within: Boolean, val between: Boolean)
+sealed abstract class HandOverMode(val name: String)
 
 object HandOverMode {
-  case object Off extends HandOverMode("off", within = false, between = false)
+  case object Off extends HandOverMode("off")
 
   /** Those executors of the same application that still work. */
-  case object Tail extends HandOverMode("tail", within = true, between = false)
-
-  /** Other applications that have tasks pending. */
-  case object Applications extends HandOverMode("applications", within = false, between = true)
-  case object All extends HandOverMode("all", within = true, between = true)
-  val all: Vector[HandOverMode] = Vector(Off, Tail, Applications, All)
+  case object Tail extends HandOverMode("tail")
+  val all: Vector[HandOverMode] = Vector(Off, Tail)
 }

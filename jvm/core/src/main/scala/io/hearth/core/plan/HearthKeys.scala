@@ -192,10 +192,7 @@ object HearthKeys {
     Some("off"),
     "Whether CPUs of executors that have nothing to do are opened to others. `tail`: while no task is pending, to " +
       "those executors of the application whose threads wait for CPUs, as the native threads of a stage's " +
-      "last tasks do; they are taken back as soon as tasks come. `applications`: CPUs of executors that have had nothing to " +
-      "do for a second, while no task is pending, are offered to other applications of this machine that say the " +
-      "same, and this one's executors take theirs, with more tasks at a time, while tasks are pending; each gets " +
-      "its own back as soon as it has tasks. `all`: both. `off`: each executor keeps to its own CPUs."
+      "last tasks do; they are taken back as soon as tasks come. `off`: each executor keeps to its own CPUs."
   )
 
   /** Of `spark.hearth.width`. */

@@ -42,20 +42,13 @@ final private[plan] class Reasons(draft: PlanDraft) {
       "CPUs of idle executors are opened, while no task is pending, to executors whose threads wait for CPUs, as " +
         "native threads in a stage's last tasks do"
     )
-    val between =
-      "CPUs of executors that have been idle for a second run other applications' pending tasks, " +
-        "and theirs run this one's"
     val because = mode match {
       case "off" if layout.shared =>
         Some("executors share the CPUs of their package, so an idle one's are in use")
       case "off" =>
         val tail = within.map(does => s"; with ${HearthKeys.HandOver.name}=tail $does")
-        Some(
-          s"each executor keeps to its own CPUs${tail.getOrElse("")}; with =applications $between"
-        )
-      case "tail" => within
-      case "applications" => Some(between)
-      case _ => Some((within.toVector :+ between).mkString("; "))
+        tail.map("each executor keeps to its own CPUs" + _)
+      case _ => within
     }
     because.map(Reason(Reasons.HandOver, mode, _, "Kyong 2017; hearth"))
   }

@@ -85,7 +85,7 @@ private[spark] class LocalNumaBackend(
     try pool.start(parts.initialExecutors, supervisor).get()
     catch { case e: ExecutionException => throw e.getCause }
     placement.start(() => getExecutorIds().toSet)
-    parts.lending.start(() => activity(), () => reviveUnlessStopped())
+    parts.lending.start(() => activity())
     launcher.setState(SparkAppHandle.State.RUNNING)
   }
 
@@ -125,20 +125,14 @@ private[spark] class LocalNumaBackend(
 
   /** Called when tasks have come, and when one has failed or is to be run twice. */
   override def reviveOffers(): Unit = {
-    reviveUnlessStopped()
+    // The endpoint that is told is gone when the application has stopped, and Spark logs that as an error.
+    if (!sc.isStopped) super.reviveOffers()
     parts.lending.wake()
   }
 
-  /** The endpoint that is told is gone when the application has stopped, and Spark logs that as an error. */
-  private def reviveUnlessStopped(): Unit = if (!sc.isStopped) super.reviveOffers()
-
   private def activity(): Activity = scheduler.synchronized {
     val tasks = Option(scheduler.rootPool).toVector.flatMap(_.getSortedTaskSetQueue)
-    Activity(
-      tasks.iterator.flatMap(LocalNumaBackend.pending).take(LocalNumaBackend.MaxPending).size,
-      tasks.exists(t => t.isBarrier && !t.isZombie),
-      scheduler.runningTasksByExecutors
-    )
+    Activity(tasks.exists(LocalNumaBackend.isPending), scheduler.runningTasksByExecutors)
   }
 
   override protected def doRequestTotalExecutors(
@@ -233,15 +227,9 @@ private[spark] class LocalNumaBackend(
 
 private[spark] object LocalNumaBackend {
 
-  /** A machine has no more CPUs than this. */
-  private val MaxPending = 8192
-
-  /** The tasks of a stage that nobody runs. */
-  private def pending(tasks: TaskSetManager): Iterator[Int] =
-    if (tasks.isZombie) Iterator.empty
-    else
-      tasks.successful.indices.iterator
-        .filter(i => !tasks.successful(i) && tasks.copiesRunning(i) == 0)
+  /** Whether a stage has a task that nobody runs. */
+  private def isPending(tasks: TaskSetManager): Boolean = !tasks.isZombie &&
+    tasks.successful.indices.exists(i => !tasks.successful(i) && tasks.copiesRunning(i) == 0)
 
   /**
    * How long an executor may take to end by itself before it is killed.

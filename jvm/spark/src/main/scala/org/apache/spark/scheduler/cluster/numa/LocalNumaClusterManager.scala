@@ -29,7 +29,6 @@ import io.hearth.core.plan.{
 }
 import io.hearth.core.plan.ShufflePartitions
 import io.hearth.core.topology.IdSet
-import io.hearth.logging.LocalCheckpoints
 import io.hearth.driver.{
   ApplicationId,
   ApplicationToken,
@@ -70,7 +69,6 @@ private[spark] class LocalNumaClusterManager extends ExternalClusterManager with
     val plan = leased.plan
     TaskProfiles.install(sc, plan)
     plan.reasons.foreach(tell)
-    LocalCheckpoints.unwarned()
     if (Engine.of(sc.conf.getOption).exists(_.sized)) QuerySizedShuffles.name(sc.conf)
     plan.mode match {
       case PlanMode.Native =>
@@ -126,8 +124,7 @@ private[spark] class NativeScheduler(sc: SparkContext, leased: Leased)
       offers: IndexedSeq[WorkerOffer],
       isAllFreeResources: Boolean
   ): Seq[Seq[TaskDescription]] = synchronized {
-    val more = Option.when(widths.nonEmpty)(wider(offers))
-    super.resourceOffers(LocalNumaScheduler.widened(offers, more), isAllFreeResources)
+    super.resourceOffers(asWide(offers), isAllFreeResources)
   }
 
   override def createBackend(sc: SparkContext): SchedulerBackend = {
@@ -157,7 +154,7 @@ private[spark] class PlannedScheduler(sc: SparkContext, leased: Leased, appId: S
     sc.conf.set(ApplicationToken.Key, UUID.randomUUID.toString)
     val jvm = DriverJvm.here()
     val launch = DriversLaunch.describe(sc, appId, jvm, leased.lease.map(_.file))
-    val parts = new Wiring(sc, leased, appId, jvm, launch, lentSlots.set(_))
+    val parts = new Wiring(sc, leased, appId, jvm, launch)
     running = () => parts.pool.running
     new LocalNumaBackend(this, sc, parts, heaps.put(_, _))
   }

@@ -1,13 +1,10 @@
 package org.apache.spark.scheduler.cluster.numa
 
 import java.net.InetAddress
-import java.util.concurrent.atomic.AtomicReference
 
 import org.apache.spark.SparkContext
 import org.apache.spark.scheduler.{TaskDescription, TaskSchedulerImpl, WorkerOffer}
 import org.apache.spark.util.Utils
-
-import io.hearth.core.plan.HearthKeys
 
 /**
  * Spark's scheduler, told that a NUMA node is a host and the machine is a rack: the hosts of the plan and
@@ -18,11 +15,6 @@ import io.hearth.core.plan.HearthKeys
 private[spark] class LocalNumaScheduler(sc: SparkContext, hosts: Set[String])
     extends TaskSchedulerImpl(sc)
     with WideStages {
-
-  /** For how many more tasks executors have CPUs of other applications. */
-  val lentSlots: AtomicReference[Map[String, Int]] = new AtomicReference(Map.empty)
-
-  private val lends = HearthKeys.HandOver.in(sc.conf.getOption).between
 
   private val machine: Set[String] = hosts ++ Set(
     "localhost",
@@ -47,30 +39,13 @@ private[spark] class LocalNumaScheduler(sc: SparkContext, hosts: Set[String])
     started
   }
 
-  /**
-   * None until the first executors have started, so that the first of them does not get what is for all.
-   * Then with the lent slots, but none for a stage whose tasks must all run at once and wait for each other:
-   * they would share CPUs when the loan ends. An executor that still runs more tasks than it has slots gets
-   * none.
-   */
+  /** None until the first executors have started, so that the first of them does not get what is for all. */
   override def resourceOffers(
       offers: IndexedSeq[WorkerOffer],
       isAllFreeResources: Boolean
   ): Seq[Seq[TaskDescription]] = synchronized {
-    if (!hasStarted) Seq.empty
-    else {
-      val lent = if (lends && !barrier) lentSlots.get else Map.empty[String, Int]
-      val more = Option.when(lends || widths.nonEmpty)(wider(offers).foldLeft(lent) {
-        case (all, (id, slots)) => all.updated(id, all.getOrElse(id, 0) + slots)
-      })
-      super.resourceOffers(LocalNumaScheduler.widened(offers, more), isAllFreeResources)
-    }
+    if (hasStarted) super.resourceOffers(asWide(offers), isAllFreeResources) else Seq.empty
   }
-
-  /** Whether a stage runs or waits whose tasks must all run at once. */
-  def barrier: Boolean = Option(rootPool).exists(
-    _.getSortedTaskSetQueue.exists(tasks => tasks.isBarrier && !tasks.isZombie)
-  )
 }
 
 /** A scheduler whose offers are as wide as the stage that is next is to be (`spark.hearth.width`). */
@@ -84,11 +59,19 @@ private[spark] trait WideStages extends TaskSchedulerImpl {
 
   private lazy val slotsPerTask = StageWidths.slotsPerTask(conf)
 
+  /** With more slots, or fewer; the offers themselves where no stage ever has more than planned. */
+  private[numa] def asWide(offers: IndexedSeq[WorkerOffer]): IndexedSeq[WorkerOffer] =
+    if (widths.isEmpty) offers
+    else {
+      val more = wider(offers)
+      offers.map(o => LocalNumaScheduler.widened(o, more.getOrElse(o.executorId, 0)))
+    }
+
   /**
    * How many more slots each executor has now; fewer, if negative. What a stage of tasks that must all run at once gets
    * is the plan's.
    */
-  private[numa] def wider(offers: IndexedSeq[WorkerOffer]): Map[String, Int] = {
+  private def wider(offers: IndexedSeq[WorkerOffer]): Map[String, Int] = {
     val next = for {
       of <- widths
       pool <- Option(rootPool)
@@ -111,13 +94,6 @@ private[spark] trait WideStages extends TaskSchedulerImpl {
 }
 
 private[spark] object LocalNumaScheduler {
-
-  /** @param more slots by executor; absent where none ever has more, and the offers are passed on themselves */
-  private[numa] def widened(
-      offers: IndexedSeq[WorkerOffer],
-      more: Option[Map[String, Int]]
-  ): IndexedSeq[WorkerOffer] =
-    more.fold(offers)(slots => offers.map(o => widened(o, slots.getOrElse(o.executorId, 0))))
 
   /** The slots of an offer are an Int up to Spark 4.2 and a BigDecimal from 4.3 on (SPARK-58192), so it is copied by its parts. */
   private[numa] def widened(offer: WorkerOffer, slots: Int): WorkerOffer = {

@@ -69,6 +69,7 @@ final private[numa] class StageWidths(
       val began = new Running(key, stage.attemptNumber(), stage.numTasks, cpu())
       began.width = search.width
       running.put(stage.stageId, began)
+      if (search.width > planned) revive() // its first tasks were offered the plan's slots
     }
   }
 

@@ -19,14 +19,12 @@ import org.apache.spark.shuffle.numa.NumaShuffleManager
 import org.apache.spark.ui.numa.HearthTab
 import org.apache.spark.util.Utils
 
-import io.hearth.core.affinity.LinuxScheduling
 import io.hearth.core.files.Mountpoint
 import io.hearth.core.launch.{ArchiveCheck, ArchiveUse, ClassDataArchive, Processes}
-import io.hearth.core.leases.{Lease, LeaseRegistry, LeaseState, LoanRegistry}
-import io.hearth.core.plan.{BindingMode, ExecutorPlan, FreeMemory, HandOverMode}
+import io.hearth.core.plan.{BindingMode, ExecutorPlan, HandOverMode}
 import io.hearth.core.plan.{HearthKeys, HostNames, Launcher, PlanJson}
-import io.hearth.core.topology.{GpuNodes, SysTree, TaskLimits, TopologyReader}
-import io.hearth.lending.{ApplicationLending, CoreLending, LiveThreadMasks, OpenGrants}
+import io.hearth.core.topology.{GpuNodes, SysTree, TaskLimits}
+import io.hearth.lending.{CoreLending, LiveThreadMasks, OpenGrants}
 import io.hearth.driver._
 import io.hearth.plugin.{DriversLog, WorkListener}
 
@@ -49,17 +47,13 @@ private[spark] object Wiring {
   )
 }
 
-/**
- * @param launch what all executors have in common
- * @param lentSlots is given for how many more tasks executors have CPUs of other applications
- */
+/** @param launch what all executors have in common */
 private[numa] class Wiring(
     sc: SparkContext,
     leased: Leased,
     val appId: String,
     jvm: DriverJvm,
-    launch: ApplicationLaunch,
-    lentSlots: Map[String, Int] => Unit
+    launch: ApplicationLaunch
 ) {
   private val plan = leased.plan
   private val conf = sc.conf
@@ -194,10 +188,10 @@ private[numa] class Wiring(
     )
   private val running = () => pool.running
   private val tables = new ApplicationTables(shownPlan, leased, running)
-  private val handOver = HearthKeys.HandOver.in(conf.getOption)
 
   val lending: Lending =
-    if (binding == BindingMode.Off || handOver == HandOverMode.Off) NoLending
+    if (binding == BindingMode.Off || HearthKeys.HandOver.in(conf.getOption) == HandOverMode.Off)
+      NoLending
     else {
       val masks = new LiveThreadMasks(jvms)
       val grants = new OpenGrants(
@@ -214,8 +208,6 @@ private[numa] class Wiring(
         running,
         masks,
         grants,
-        within = handOver.within,
-        between = if (handOver.between) lendingBetween(grants) else None,
         DaemonThread.scheduled("hearth-hand-over"),
         nanoTime,
         log
@@ -227,7 +219,7 @@ private[numa] class Wiring(
     running,
     intervalNanos = TimeUnit.SECONDS.toNanos(HearthKeys.PlacementInterval.in(conf.getOption)),
     kernel,
-    new OthersWatch(jvm.pid, kernel, nanoTime, log, away = lending.away),
+    new OthersWatch(jvm.pid, kernel, nanoTime, log),
     taken = report => {
       application.placementTaken(report)
       tables.placementTaken(report)
@@ -246,38 +238,6 @@ private[numa] class Wiring(
 
   /** Given the error of each task that has failed with one. */
   def taskFailed(error: String): Unit = jvms.taskFailed(error)
-
-  private lazy val machine = TopologyReader.load(None)
-
-  /** Only who holds CPUs can lend them, and be known as a borrower. */
-  private def lendingBetween(grants: OpenGrants): Option[ApplicationLending] = {
-    if (leased.lease.isEmpty)
-      log.warn(
-        s"${HearthKeys.HandOver.name}=${handOver.name}: CPUs are neither lent to nor borrowed from other " +
-          "applications, because this one has no lease (docs/leases.md)"
-      )
-    leased.lease.map { own =>
-      new ApplicationLending(
-        appId,
-        own.name,
-        registry = () => new LoanRegistry(LeaseRegistry.here(sys.env.get)),
-        allowed = () => DriversPlan.allowed(conf).getOrElse(LinuxScheduling.cpusOfThread()),
-        free = FreeMemory.of(machine, _),
-        leaseOf = bytes =>
-          Lease
-            .of(appId, "tasks on borrowed CPUs", jvm.pid, jvm.startTicks)
-            .copy(state = LeaseState.Shares, memoryBytes = bytes),
-        whole = handOver.within,
-        slotsPerTask = StageWidths.slotsPerTask(conf),
-        grants,
-        slots = lentSlots,
-        new BestEffort("CPUs are not lent to other applications, nor borrowed", log.warn),
-        nanoTime,
-        now,
-        log
-      )
-    }
-  }
 
   private def loansChanged(record: JsonNode): Unit = {
     run.loans(record)
