@@ -77,7 +77,7 @@ CASES = ("word-count:256m", "sort:100m", "page-rank:5m", "sql-join:16m", "tpch:2
 
 
 def main() -> None:
-    bench = Benchmark(__doc__, page, arms=("",), cases=CASES, warm_ups=1, any_case=True)
+    bench = Benchmark(__doc__, page, arms=("",), cases=CASES, warm_ups=0, any_case=True)
     bench.parser.add_argument("question", choices=QUESTIONS)
     bench.parser.add_argument("--settings", help="the arms beside the baseline, with commas")
     bench.parser.add_argument("--master", default="local-numa", help="as of hearth lab run")

@@ -46,24 +46,9 @@ class PlannerTest extends AnyFunSuite with Planning {
       xeon,
       shape(executors, 4).copy(conf = mode.map(HearthKeys.HandOver.name -> _).toMap)
     ).reasons.filter(_.decision == "hand-over")
-    val within = "CPUs of idle executors are opened"
-    val between = "other applications' pending tasks"
-    assert(said(1, Some("tail")).isEmpty, "there is nobody to hand over to")
-    assert(said(1, None).forall(r => r.value == "off" && !r.because.contains("tail")))
-    assert(said(2, None).forall(r => r.value == "off" && r.because.contains("=tail")))
-    for (
-      (mode, executors, texts) <- Vector(
-        ("tail", 2, Set(within)),
-        ("applications", 1, Set(between)),
-        ("applications", 2, Set(between)),
-        ("all", 1, Set(between)),
-        ("all", 2, Set(within, between))
-      )
-    ) {
-      val reason = said(executors, Some(mode)).head
-      assert(reason.value == mode)
-      assert(Set(within, between).filter(reason.because.contains) == texts, s"$mode of $executors")
-    }
+    assert(said(1, Some("tail")).isEmpty && said(1, None).isEmpty, "there is nobody to hand over to")
+    assert(said(2, None).map(_.value) == Vector("off"))
+    assert(said(2, Some("tail")).map(_.value) == Vector("tail"))
   }
 
   test("executors are no more than the machine's GPUs allow, where they are known") {
