@@ -60,7 +60,10 @@ QUESTIONS: dict[str, dict[str, Settings]] = {
         "plain shuffle": dict.fromkeys(SHUFFLED, "false"),
         "plain broadcast": {"spark.broadcast.compress": "false"},
         "no checksums": {"spark.shuffle.checksum.enabled": "false"},
-        "large buffers": {"spark.shuffle.file.buffer": "1m", "spark.io.compression.lz4.blockSize": "256k"},
+        "large buffers": {
+            "spark.shuffle.file.buffer": "1m",
+            "spark.io.compression.lz4.blockSize": "256k",
+        },
         "a slow page": {"spark.ui.liveUpdate.period": "2s"},
         "zstd": {"spark.io.compression.codec": "zstd"},
         "columns off heap": {"spark.sql.columnVector.offheap.enabled": "true"},

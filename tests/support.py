@@ -25,6 +25,9 @@ from hearth.studies.engine.trial import Trial
 
 ROOT = Path(__file__).resolve().parents[1]
 
+#: UCX for Java, as Maven keeps it.
+JUCX = Path.home() / ".m2/repository/org/openucx/jucx/1.18.1/jucx-1.18.1.jar"
+
 #: Runs the installed `hearth`.
 Command = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -184,6 +187,20 @@ def probed(probe: Any, target: object, count: int) -> list[tuple[str, dict[str, 
     eventually(f"{count} rows", enough)
     probe.close()
     return rows
+
+
+def running(*marks: str) -> list[str]:
+    """The processes of which command line and directory hold all the marks."""
+    found = []
+    for place in Path("/proc").glob("[0-9]*"):
+        try:
+            words = (place / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+            words += f" {(place / 'cwd').readlink()}"
+        except OSError:
+            continue
+        if all(mark in words for mark in marks):
+            found.append(words)
+    return found
 
 
 def json_lines(file: Path) -> list[Any]:

@@ -12,7 +12,7 @@ import pytest
 
 from hearth.base.ids import parse_ids, show_ids
 from hearth.machine import paths as places
-from support import ROOT, command, environment, eventually, hearth, validate
+from support import ROOT, command, environment, eventually, hearth, running, validate
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("two_cpus")]
 
@@ -249,18 +249,4 @@ def held(environment: dict[str, str]) -> list[dict[str, Any]]:
     words = command("status", "--leases", "--json")
     done = subprocess.run(words, env=environment, capture_output=True, text=True, check=True)
     found: list[dict[str, Any]] = json.loads(done.stdout)["leases"]
-    return found
-
-
-def running(*marks: str) -> list[str]:
-    """The processes of which command line and directory hold all the marks."""
-    found = []
-    for place in Path("/proc").glob("[0-9]*"):
-        try:
-            words = (place / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
-            words += f" {(place / 'cwd').readlink()}"
-        except OSError:
-            continue
-        if all(mark in words for mark in marks):
-            found.append(words)
     return found

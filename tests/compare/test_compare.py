@@ -13,7 +13,17 @@ import pytest
 from hearth.cli.options import read_line
 from hearth.spark.saved_configs import keep_compared
 from hearth.studies.engine.arms import BALANCING, cannot_switch
-from support import ROOT, Command, command, environment, eventually, hearth, says, validate
+from support import (
+    ROOT,
+    Command,
+    command,
+    environment,
+    eventually,
+    hearth,
+    running,
+    says,
+    validate,
+)
 
 pytestmark = pytest.mark.spark
 
@@ -158,19 +168,6 @@ def test_a_killed_comparison_leaves_nothing_running(tmp_path: Path) -> None:
         )
         comparing.send_signal(signal.SIGKILL)
     eventually("nothing runs any more", lambda: not running(mark))
-
-
-def running(mark: str) -> list[str]:
-    """The processes whose command line holds the mark."""
-    found = []
-    for file in Path("/proc").glob("[0-9]*/cmdline"):
-        try:
-            words = file.read_bytes().replace(b"\0", b" ").decode(errors="replace")
-        except OSError:
-            continue
-        if mark in words:
-            found.append(words)
-    return found
 
 
 @pytest.mark.parametrize(

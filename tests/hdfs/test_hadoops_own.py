@@ -10,12 +10,11 @@ import pytest
 
 from hadoop_servers import FIRST_COMPILER
 from hearth.machine.paths import wire_jar
-from support import ROOT, require
+from support import JUCX, ROOT, require
 
 pytestmark = pytest.mark.spark
 
 JARS = ROOT / ".cache" / "hadoop-tests"
-JUCX = Path.home() / ".m2/repository/org/openucx/jucx/1.18.1/jucx-1.18.1.jar"
 ENGINE = "io.hearth.hadoop.WireRpcEngine"
 PROTOCOLS = (
     "TestRpcBase$TestRpcService",

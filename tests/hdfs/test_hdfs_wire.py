@@ -14,12 +14,11 @@ import pytest
 
 from hadoop_servers import FIRST_COMPILER, Extra, Hdfs, hdfs_in
 from hearth.machine.paths import wire_jar
-from support import eventually
+from support import JUCX, eventually
 
 #: Races of the wire show with both of the JVM's compilers.
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("users_jdk")]
 
-JUCX = Path.home() / ".m2/repository/org/openucx/jucx/1.18.1/jucx-1.18.1.jar"
 PROTOCOLS = ("ClientNamenodeProtocolPB", "DatanodeProtocolPB", "NamenodeProtocolPB")
 ENGINE = {
     f"rpc.engine.org.apache.hadoop.hdfs.protocolPB.{name}": "io.hearth.hadoop.WireRpcEngine"

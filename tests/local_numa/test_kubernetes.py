@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 from application import Outcome, Site
-from test_shuffle_wire import JUCX, need_ucx
+from test_shuffle_wire import need_ucx
 
 from hearth.machine.paths import hearth_jar, spark_home
 from kubernetes_cluster import ADDRESS, IMAGE, SERVER, Cluster, kubernetes_in
-from support import ROOT, TWO_CPUS, validate
+from support import JUCX, ROOT, TWO_CPUS, validate
 
 pytestmark = pytest.mark.spark
 

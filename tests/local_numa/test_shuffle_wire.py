@@ -8,7 +8,6 @@ import shutil
 import socket
 import subprocess
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,11 +15,9 @@ from application import Outcome, Site
 
 from hadoop_servers import yarn_on
 from hearth.machine.paths import hearth_jar, spark_home, wire_jar
-from support import eventually, require
+from support import JUCX, eventually, require
 
 pytestmark = pytest.mark.spark
-
-JUCX = Path.home() / ".m2/repository/org/openucx/jucx/1.18.1/jucx-1.18.1.jar"
 
 
 def need_ucx() -> None:

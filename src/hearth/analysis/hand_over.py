@@ -38,7 +38,7 @@ class Loan:
 
 @dataclass(frozen=True)
 class LoanFile:
-    """Idle executors' CPUs, opened to others: hand-over.json, which an application's driver writes."""
+    """CPUs of idle executors, opened to others: hand-over.json, which the driver writes."""
 
     number: Count  #: of all loans; the latest 200 of them are listed
     cpu_seconds: Amount  #: CPUs times seconds, of all loans that have ended

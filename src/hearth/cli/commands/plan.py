@@ -121,10 +121,10 @@ def _bandwidth(options: Namespace) -> RecordedBandwidth | None:
 
     run = analyse(find_record(paths.state_home(), options.run).directory)
     machine, found = run.machine, recorded_bandwidth(run)
-    if isinstance(found, Absent):
-        return _without(found)
-    if isinstance(machine, Absent):
-        return _without(machine)
+    if isinstance(found, Absent) or isinstance(machine, Absent):
+        (why, *_) = (one.reason for one in (found, machine) if isinstance(one, Absent))
+        print(f"hearth: --from: it changes nothing: {why}", file=sys.stderr)
+        return None
     named = [] if options.machine is None else ["--machine", options.machine]
     planned = typed(jvm.call("topology", *named, debug=options.debug), Topology)
     theirs = {node.id: node.cpus for node in machine.nodes}
@@ -134,10 +134,6 @@ def _bandwidth(options: Namespace) -> RecordedBandwidth | None:
             "the one planned for, or its capture by --machine"
         )
     return found
-
-
-def _without(absent: Absent) -> None:
-    print(f"hearth: --from: it changes nothing: {absent.reason}", file=sys.stderr)
 
 
 def _nodes(cpus: dict[str, str]) -> str:
