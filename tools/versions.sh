@@ -2,7 +2,7 @@
 # Fetches the other Sparks and Javas that the jar is for, for the tests alone, into .cache; does nothing where
 # they are. Prints where each is.
 #
-# usage: tools/versions.sh sparks|javas
+# usage: tools/versions.sh sparks|javas [LINE]    such as 4.0: that one alone
 #
 # Spark comes as pyspark's source package, which is unpacked and not installed. Java comes from Debian's
 # next release, with the C library that it needs: on another distribution, name yours in HEARTH_JAVAS.
@@ -86,7 +86,10 @@ mkdir -p .cache
 exec 9>.cache/versions.lock # one at a time: a test waits here for what was begun before it
 flock 9
 case ${1:-} in
-sparks) for version in $sparks; do spark "$version"; done ;;
-javas) for version in $javas; do java "$version"; done ;;
-*) fail "usage: tools/versions.sh sparks|javas" ;;
+sparks) versions=$sparks fetch=spark ;;
+javas) versions=$javas fetch=java ;;
+*) fail "usage: tools/versions.sh sparks|javas [LINE]" ;;
 esac
+for version in $versions; do
+    case $version in "${2:-}"*) $fetch "$version" ;; esac
+done
