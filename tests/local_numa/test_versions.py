@@ -1,7 +1,7 @@
 """The one jar on the other Sparks and Javas that it is for.
 
-One query on the oldest Spark and on Java 25 in every test run; the rest with `make test-versions`. tools/versions.sh fetches
-them; HEARTH_JAVAS names further JAVA_HOMEs, separated by colons.
+One query on the oldest Spark and on Java 25 in every test run; the rest with `make test-versions`.
+tools/versions.sh fetches them; HEARTH_JAVAS names further JAVA_HOMEs, separated by colons.
 """
 
 import os
