@@ -81,7 +81,7 @@ TPCH = "query-partitions-2026-12-01-1143"
 TPCH_CLASSES = "query-partitions-2026-11-28-1419"
 TPCH_SIXTEEN = "query-partitions-2026-11-27-0324"
 PYTHON = "query-partitions-2026-11-29-0214"
-STARTUP = "startup-2026-11-25-0248"
+STARTUP = "startup-2026-12-01-1256"
 DUCKDB = "engines-2026-11-24-0406"
 WARM = ("warm-2026-11-30-0614", "warm-2026-11-30-0616")
 COMET = "native-engines-2026-11-30-0607"
@@ -339,6 +339,8 @@ BLOCKS = {
     "warm": page_of("warm", *WARM),
     "cpu-parts": page_of("cpu_parts", "cpu-parts-2026-11-30-2322"),
     "one-setting": page_of("one_setting", "one-setting-2026-11-30-2258"),
+    "one-setting-each": page_of("one_setting", "one-setting-2026-12-01-1226"),
+    "one-setting-again": page_of("one_setting", "one-setting-2026-12-01-1241"),
     "second-compiler": page_of("one_setting", "second-compiler-2026-11-28-1309"),
     "young-generation": page_of("one_setting", "young-generation-2026-11-25-2322"),
     "batch": page_of("plans", *BATCH),
