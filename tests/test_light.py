@@ -109,7 +109,7 @@ def test_an_ended_run_is_listed_reported_and_deleted(
     assert refused.returncode == 2 and "was not profiled" in refused.stderr
     (state / "records").mkdir()
     make_record(state / "records" / "20200101-000000-app-0001")  # an earlier run, with its record
-    for line in ("doctor", "lab predict --from", f"report --json {row['id']}"):
+    for line in ("lab predict --from", f"report --json {row['id']}"):
         refused = hearth(*line.split(), "last")
         assert f"'{row['id']}' was not profiled: run 'hearth profile job.py" in refused.stderr
     assert hearth("runs", "delete", "--yes", row["id"][-4:]).stdout.endswith("deleted 1\n")

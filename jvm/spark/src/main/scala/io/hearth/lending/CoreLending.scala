@@ -70,9 +70,8 @@ final class CoreLending(
       val waited = masks.waited(executors.filter(m => ids(m.id)))
       val end = nanoTime()
       askNext = end + math.max(InternalLending.Patience, AskPause * (end - start))
-      val counted = now.map(p =>
-        p.copy(executor = p.executor.map(e => e.copy(waited = waited.get(e.id))))
-      )
+      val counted =
+        now.map(p => p.copy(executor = p.executor.map(e => e.copy(waited = waited.get(e.id)))))
       InternalLendingState(end, state.pending, counted, waitsRead = true)
     })
     known = next

@@ -46,7 +46,10 @@ class PlannerTest extends AnyFunSuite with Planning {
       xeon,
       shape(executors, 4).copy(conf = mode.map(HearthKeys.HandOver.name -> _).toMap)
     ).reasons.filter(_.decision == "hand-over")
-    assert(said(1, Some("tail")).isEmpty && said(1, None).isEmpty, "there is nobody to hand over to")
+    assert(
+      said(1, Some("tail")).isEmpty && said(1, None).isEmpty,
+      "there is nobody to hand over to"
+    )
     assert(said(2, None).map(_.value) == Vector("off"))
     assert(said(2, Some("tail")).map(_.value) == Vector("tail"))
   }
