@@ -57,10 +57,11 @@ def test_unbound_is_the_same_plan_with_one_word_more() -> None:
     assert profile_words(unbound, line) == ["--executors", "2", "--bind", "none", "x.py"]
 
 
-def test_package_is_the_same_plan_bound_to_packages() -> None:
+def test_package_and_adaptive_are_the_same_plan_with_an_option_more() -> None:
     line = read_line(["--executors", "2", "x.py"])
-    _, package = arms_named(["bound", "package"])
+    package, adaptive = arms_named(["package", "adaptive"])
     assert profile_words(package, line) == ["--executors", "2", "--bind", "package", "x.py"]
+    assert profile_words(adaptive, line) == ["--executors", "2", "--width", "adaptive", "x.py"]
 
 
 TUNED: TunedConfig = {

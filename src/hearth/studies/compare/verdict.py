@@ -420,6 +420,7 @@ def _advice(name: str) -> str:
     return {
         "native": "Do not bind",
         "plan": "Use the plan (hearth submit)",
+        "adaptive": "Use the plan, with --width adaptive",
         "bound": "Bind",
         "unbound": "Partition, but do not bind",
         "balanced": "Partition, do not bind, and leave NUMA balancing on",

@@ -1,12 +1,13 @@
 """The arms of a comparison: the ways in which one application is run on one machine.
 
-native: `local[*]` with the user's own settings. plan: what `hearth submit` does. unbound: the
-plan's executors, not bound. balanced: unbound, with the kernel's automatic NUMA balancing on
-(kernel.numa_balancing of sysctl/kernel.rst). bound: the plan's executors, bound. package: the same,
-each to all CPUs of a package and the memory of its nodes. docker: as bound, each in a container
-whose cpuset binds it (Kyong 2017). tuned: what `hearth tune` found best. The name of a native
-engine: the plan, with that engine, which the other arms then do without. as-is: the plan, on the
-machine as it is. fixed:NAME: the same, with what the doctor would change for this finding changed.
+native: `local[*]` with the user's own settings. plan: what `hearth submit` does. adaptive: the
+plan, with as many tasks of a stage at once as bring work. unbound: the plan's executors, not bound.
+balanced: unbound, with the kernel's automatic NUMA balancing on (kernel.numa_balancing of
+sysctl/kernel.rst). bound: the plan's executors, bound. package: the same, each to all CPUs of a
+package and the memory of its nodes. docker: as bound, each in a container whose cpuset binds it
+(Kyong 2017). tuned: what `hearth tune` found best. The name of a native engine: the plan, with that
+engine, which the other arms then do without. as-is: the plan, on the machine as it is. fixed:NAME:
+the same, with what the doctor would change for this finding changed.
 """
 
 import contextlib
@@ -26,12 +27,12 @@ from hearth.spark.saved_configs import TunedConfig
 from hearth.spark.submit_args import SubmitLine, marked_application
 from hearth.studies.engine.kernel_settings import SavedSetting, changed
 
-NAMES = ("native", "plan", "unbound", "balanced", "bound", "package", "docker", "tuned")
+NAMES = ("native", "plan", "adaptive", "unbound", "balanced", "bound", "package", "docker", "tuned")
 #: What is compared where the user names no arms: with a plan that has executors, with a native one.
 DEFAULT = ("native", "unbound", "bound")
 DEFAULT_NATIVE = ("native", "plan")
 #: Those that run, whatever the plan.
-WITHOUT_EXECUTORS = frozenset((*DEFAULT_NATIVE, "tuned"))
+WITHOUT_EXECUTORS = frozenset((*DEFAULT_NATIVE, "adaptive", "tuned"))
 AS_IS, FIXED = "as-is", "fixed:"
 #: The words of an arm whose executors are not bound.
 UNBOUND = ("--bind", "none")
@@ -156,6 +157,8 @@ def _arm(name: str, names: list[str], setting: Path) -> Arm:
         return Arm(name, ("--docker",), skipped=no_docker())
     if name == "package":
         return Arm(name, ("--bind", "package"))
+    if name == "adaptive":
+        return Arm(name, ("--width", "adaptive"))
     if name in ENGINES:
         return Arm(name, ("--engine", name))
     if name == "balanced":
