@@ -92,6 +92,15 @@ def failures(
     return failed, len(good)
 
 
+def over_the_wire(folder: Path, name: str) -> tuple[set[str], int]:
+    """Tests of the class that fail and do not count what is TCP's, and how many passed."""
+    failed, good = failures(folder, name, ENGINE)
+    if failed & OF_OLD_SERVERS:
+        wrong, _ = failures(folder.with_name(f"{folder.name}-old"), name, ENGINE, tcp=True)
+        failed -= OF_OLD_SERVERS - wrong
+    return failed - OF_TCP, good
+
+
 @pytest.mark.parametrize("name", [*QUICK, *SLOW])
 def test_hadoops_own_tests_pass_over_the_wire_as_they_do_over_tcp(
     name: str, tmp_path: Path
@@ -100,15 +109,11 @@ def test_hadoops_own_tests_pass_over_the_wire_as_they_do_over_tcp(
         require("hadoop", f"{JARS} is missing: run `tools/setup.sh test`")
     if name in SLOW and not ALL:
         pytest.skip(f"{name} waits for seconds: `make test-hadoop` runs it")
-    failed, good = failures(tmp_path / "wire", name, ENGINE)
-    failed -= OF_TCP
-    if failed & OF_OLD_SERVERS:
-        wrong, _ = failures(tmp_path / "old-servers", name, ENGINE, tcp=True)
-        failed -= OF_OLD_SERVERS - wrong
+    failed, good = over_the_wire(tmp_path / "wire", name)
     if failed:  # perhaps on this machine in any case, or by chance
         failed -= failures(tmp_path / "hadoop", name, None)[0]
     if failed:
-        failed &= failures(tmp_path / "again", name, ENGINE)[0]
+        failed &= over_the_wire(tmp_path / "again", name)[0]
     assert not failed
     assert good, "the tests ran"
     shutil.rmtree(tmp_path)
