@@ -282,6 +282,33 @@ def test_a_run_that_leaves_half_the_machine_idle_is_told_to_share_it(tmp_path: P
     assert "idle-machine" not in [f.id for f in half_used(tmp_path / "c", 0.25, wall_s=5.0)]
 
 
+def full_slots(tmp_path: Path, busy: float, running: float = 8.0) -> list[Finding]:
+    """Findings of 20 s on 8 CPUs of two nodes, busy for this share, with 8 slots."""
+    tmp_path.mkdir()
+    analysis = loaded(tmp_path, busy=1.2)
+    assert not isinstance(analysis.machine, Absent)
+    nodes = [replace(node, cpus=cpus) for node, cpus in
+             zip(analysis.machine.nodes, ("0-3", "4-7"), strict=True)]  # fmt: skip
+    timeline = replace(
+        analysis.timeline,
+        step_s=1.0,
+        running_tasks=[running] * 20 + [0.0],
+        slots=[8.0] * 21,
+        cpu_by_node={node.id: [*[busy] * 20, None] for node in nodes},
+    )
+    machine = replace(analysis.machine, nodes=nodes)
+    return findings(replace(analysis, machine=machine, timeline=timeline, findings=[]))
+
+
+def test_tasks_that_fill_the_slots_and_not_the_cpus_are_said_to_wait(tmp_path: Path) -> None:
+    (found,) = [f for f in full_slots(tmp_path / "a", 0.25) if f.id == "waiting-tasks"]
+    assert found.sentence.startswith("For 20 s tasks held 8.0 slots and kept 2.0 CPUs busy")
+    assert "--width adaptive" in (found.next_step or "")
+    busy = full_slots(tmp_path / "b", 0.75)
+    few = full_slots(tmp_path / "c", 0.25, running=4.0)
+    assert "waiting-tasks" not in [f.id for f in (*busy, *few)]
+
+
 def run_of(start: float, tasks: float, idle: float, stop: float, **more: Any) -> list[Finding]:
     """Findings of a run that is known by where its time went."""
     analysis = analyse_event_log(ROOT / "fixtures/eventlogs/skew.jsonl")

@@ -357,6 +357,7 @@ class Timeline:
     step_s: float
     t: list[float]
     running_tasks: Measured[list[float]]
+    #: how many tasks could run at once; by the width that was found for the stage, where one was
     slots: Measured[list[float]]
     cpu_by_node: Measured[dict[str, Series]]  #: shares
     cpu_by_executor: Measured[dict[str, Series]]  #: whole CPUs
@@ -365,6 +366,8 @@ class Timeline:
     bandwidth: Measured[Bandwidth]
     #: CPUs used by processes that are not of the run, or too short to be sampled
     cpu_other: Measured[Series] = field(default_factory=lambda: Absent("not derived"))
+    #: tasks a second, each spread over its time
+    ended_tasks: Measured[list[float]] = field(default_factory=lambda: Absent("not derived"))
 
 
 @dataclass(frozen=True)

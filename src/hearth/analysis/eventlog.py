@@ -114,6 +114,7 @@ class EventLog:
     stages_dropped: int = 0
     running: dict[int, tuple[int, int, int, str]] = field(default_factory=dict)
     running_over_time: Coverage | None = None
+    ended_over_time: Coverage | None = None  #: tasks a second, each spread over its time
     first_task_ms: int | None = None
     last_task_ms: int | None = None
     tasks_ms: int = 0  # in which at least one task ran
@@ -253,7 +254,7 @@ class _Reader:
     def _count_running(self) -> None:
         """Count tasks that started and never ended: they held their slots to the end of the log."""
         for _, _, launch_ms, _ in self.log.running.values():
-            self._cover(launch_ms, self.log.last_ms or launch_ms)
+            self._cover(launch_ms, self.log.last_ms or launch_ms, ended=False)
         if self._busy_from_ms is not None:
             self._no_task_from(self._busy_from_ms, self.log.last_ms or 0)
 
@@ -268,12 +269,16 @@ class _Reader:
         log.first_task_ms = min(launch_ms, log.first_task_ms or launch_ms)
         log.last_task_ms = max(finish_ms, log.last_task_ms or finish_ms)
 
-    def _cover(self, launch_ms: int, finish_ms: int) -> None:
+    def _cover(self, launch_ms: int, finish_ms: int, ended: bool = True) -> None:
         log = self.log
-        if log.running_over_time is None:
+        if log.running_over_time is None or log.ended_over_time is None:
             origin = log.start_ms or launch_ms if self._origin_ms is None else self._origin_ms
             log.running_over_time = Coverage(origin, self._step_ms)
+            log.ended_over_time = Coverage(origin, self._step_ms)
         log.running_over_time.add(launch_ms, finish_ms)
+        log.ended_over_time.reach(finish_ms)
+        if ended and finish_ms > launch_ms:
+            log.ended_over_time.add(launch_ms, finish_ms, 1000 / (finish_ms - launch_ms))
 
     def _take(self, line: bytes) -> bool:
         if not line.startswith(_PREFIX):
@@ -333,12 +338,13 @@ class _Reader:
         state = task_state(reason)
         log = self.log
         self._executor(name)
-        self._tally(stage, attempt).add(info, metrics, state)
-        executor = log.executors[name]
+        tally, executor = self._tally(stage, attempt), log.executors[name]
+        tally.add(info, metrics, state)
         executor.tasks += 1
         executor.failed += state == "failed"
         log.running.pop(info["Task ID"], None)
-        log.rows.add(stage, attempt, info, state, executor.slots)
+        slots = None if executor.slots is None else tally.at_once(executor.slots)
+        log.rows.add(stage, attempt, info, state, slots)
         launch, finish = info["Launch Time"], info["Finish Time"]
         if not log.running:
             busy_from = self._busy_from_ms
@@ -441,6 +447,8 @@ class _Reader:
         stage = whole(event, "stageId")
         found = moment(event, "time"), whole(event, "width"), whole(event, "planned")
         because = text(event, "because") or None
+        if not found[2]:
+            raise ValueError("no tasks at once planned")
         attempts = [tally for (number, _), tally in self.log.stages.items() if number == stage]
         if attempts and len(attempts[-1].widths) < MOST_WIDTHS:
             attempts[-1].widths.append((*found, because))

@@ -126,9 +126,10 @@ def gather_event_log(path: Path) -> Evidence:
     log.name = log.name or path.name
     span_s = max((log.last_ms or origin) - origin, 0) / 1000
     step = max(_step_ms(span_s), 1000)
-    if (running := log.running_over_time) is not None:
-        running.reach(running.origin_ms + int(span_s * 1000))
-        step = running.step_ms
+    for series in (log.running_over_time, log.ended_over_time):
+        if series is not None:
+            series.reach(series.origin_ms + int(span_s * 1000))
+            step = series.step_ms
     evidence = Evidence(None, origin, step, span_s, log)
     for warning in log.warnings:
         evidence.warn(f"event log: {warning}")

@@ -43,6 +43,8 @@ WITHOUT_TASK_SHARE, LEAST_WITHOUT_TASK_S = 0.10, 2.0
 IDLE_SHARE = 0.50
 #: Ours: what another application could use: so many cores, for so many seconds.
 LEAST_SHARED_CORES, LEAST_SHARED_S = 4, 30.0
+#: Ours: full slots leave half of their CPUs idle, in so many seconds.
+WAITING_CPUS, LEAST_WAITING_S = 0.50, 10.0
 #: Ours: threads that want to run wait a tenth as long as they run.
 RUN_DELAY_SHARE = 0.10
 #: Ours: forced off a CPU this often per second of CPU time. CFS's slice is some milliseconds,
@@ -68,7 +70,8 @@ def findings(analysis: Analysis) -> list[Finding]:
     """Return the findings of an analysis that has none yet, in the order to read them."""
     rules = (
         _other_load, _failure, _lost_executors, _gc, _memory_unused, _skew, _spill, _shuffle_wait,
-        _scheduler_delay, _no_task, _idle, _idle_machine, _remote, _involuntary, _run_delay,
+        _scheduler_delay, _no_task, _idle, _idle_machine, _waiting,
+        _remote, _involuntary, _run_delay,
         _stalls, _bandwidth,
         *(_of_stages(rule) for rule in STAGE_RULES), *(_of_plans(rule) for rule in PLAN_RULES),
     )  # fmt: skip
@@ -420,6 +423,40 @@ def _idle_machine(analysis: Analysis) -> Iterator[Found]:
             ["/timeline/cpu_by_node", *(["/timeline/bandwidth"] if memory else [])],
             plainly("run another application beside it: "
                   "hearth colocate --profile-first THIS -- ANOTHER"),
+        )  # fmt: skip
+
+
+def _waiting(analysis: Analysis) -> Iterator[Found]:
+    """Yield that tasks held nearly all slots while half of as many CPUs had nothing to do at all.
+
+    Whatever else ran makes CPUs look busier, never idler.
+    """
+    timeline, machine = analysis.timeline, analysis.machine
+    running, slots, shares = timeline.running_tasks, timeline.slots, timeline.cpu_by_node
+    if isinstance(machine, Absent) or isinstance(shares, Absent):
+        return
+    if isinstance(running, Absent) or isinstance(slots, Absent):
+        return
+    if any(stage.widths for _, stage in _stages(analysis)):
+        return
+    cpus = [(shares.get(node.id, []), len(parse_ids(node.cpus))) for node in machine.nodes]
+    steps = 0
+    tasks = busy = 0.0
+    for at, (some, most) in enumerate(zip(running, slots, strict=True)):
+        used = [(share[at], count) for share, count in cpus if at < len(share)]
+        known = [share * count for share, count in used if share is not None]
+        if most and some >= 0.9 * most and len(known) == len(cpus):
+            steps, tasks, busy = steps + 1, tasks + some, busy + sum(known)
+    seconds = steps * timeline.step_s
+    if seconds >= LEAST_WAITING_S and busy < WAITING_CPUS * tasks:
+        yield Found(
+            "waiting-tasks", "note",
+            f"For {seconds:.0f} s tasks held {tasks / steps:.1f} slots and kept {busy / steps:.1f}"
+            " CPUs busy: they waited, for files, a service or each other.",
+            ["/timeline/running_tasks", "/timeline/slots", "/timeline/cpu_by_node"],
+            plainly("run more of them at once: 'hearth compare --arms plan,adaptive' says whether "
+                    "'hearth submit --width adaptive' pays"),
+            round(seconds * (1 - busy / tasks), 1),
         )  # fmt: skip
 
 

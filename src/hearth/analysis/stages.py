@@ -200,6 +200,13 @@ class StageTally:
     #: when (ms), how many tasks at once from then on, how many by the plan, and why they stay
     widths: list[tuple[int, int, int, str | None]] = field(default_factory=list)
 
+    def at_once(self, slots: int) -> int:
+        """Return how many of its tasks an executor of so many slots now runs at once."""
+        if not self.widths:
+            return slots
+        _, tasks, planned, _ = self.widths[-1]
+        return max(1, round(slots * tasks / planned))
+
     def add(self, info: dict[str, Any], metrics: dict[str, Any], state: str) -> None:
         """Count one ended task; durations are those of the tasks that succeeded.
 

@@ -28,10 +28,11 @@ class Slots:
         for slot, since in enumerate(self._free_since):
             if since <= launch_ms and (best < 0 or since > self._free_since[best]):
                 best = slot
-        if best < 0 and len(self._free_since) == most:
-            best = min(range(most), key=self._free_since.__getitem__)
+        taken = len(self._free_since)
+        if best < 0 and most is not None and taken >= most:
+            best = min(range(taken), key=self._free_since.__getitem__)
         elif best < 0:
-            best = len(self._free_since)
+            best = taken
             self._free_since.append(finish_ms)
         self._free_since[best] = finish_ms
         return best
@@ -53,7 +54,7 @@ class TaskRows:
     def add(
         self, stage: int, attempt: int, info: dict[str, Any], state: str, slots: int | None
     ) -> None:
-        """Take one ended task into account; `slots` is the executor's number of them."""
+        """Take one ended task into account; `slots`: how many its executor had at that time."""
         executor = info["Executor ID"]
         number = self.executors.get(executor)
         if number is None:

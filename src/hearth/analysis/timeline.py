@@ -27,6 +27,7 @@ def timeline(evidence: Evidence) -> Timeline:
         step_s=step_ms / 1000,
         t=[round(i * step_ms / 1000, 3) for i in range(count)],
         running_tasks=_in_slots(log, slots, count) if log else _log_reason(evidence),
+        ended_tasks=_ended(log, count) if log else _log_reason(evidence),
         slots=slots,
         cpu_by_node=_by_node(evidence, count),
         cpu_by_executor=_cpu_by_executor(evidence, count),
@@ -68,9 +69,35 @@ def _merged(spans: Iterable[tuple[int, int, int]]) -> list[tuple[int, int, int]]
 
 def _slots(evidence: Evidence, log: EventLog, step_ms: int, count: int) -> list[float]:
     coverage = Coverage(evidence.origin_ms, step_ms)
-    for start, end, slots in step_function(log):
+    by_plan = step_function(log)
+    for start, end, slots in by_plan:
         coverage.add(start, end, slots)
+    for since, until, more in _widths(log):
+        for start, end, slots in by_plan:
+            coverage.add(max(start, since), min(end, until), slots * more)
     return _rounded(coverage.means(), count)
+
+
+def _widths(log: EventLog) -> list[tuple[int, int, float]]:
+    """Return (start, end, more slots as a share of the plan's) of what was found while stages ran.
+
+    Of two stages beside each other, what was found last counts.
+    """
+    found = sorted(
+        (at_ms, stage.completed_ms or log.last_ms or at_ms, tasks / planned - 1)
+        for stage in log.stages.values()
+        for at_ms, tasks, planned, _ in stage.widths
+    )
+    return [
+        (at_ms, min([end_ms, *(later for later, _, _ in found[i + 1 : i + 2])]), more)
+        for i, (at_ms, end_ms, more) in enumerate(found)
+    ]
+
+
+def _ended(log: EventLog, count: int) -> Measured[list[float]]:
+    if log.ended_over_time is None:
+        return Absent(_NO_TASK)
+    return _rounded(log.ended_over_time.means(), count)
 
 
 def _in_slots(log: EventLog, slots: Measured[list[float]], count: int) -> Measured[list[float]]:

@@ -33,6 +33,7 @@ def axis(run: Analysis, executors: list[str]) -> dict[str, Any]:
         "tasks": None if isinstance(run.tasks_sample, Absent) else to_json(run.tasks_sample),
         "running": _one(timeline.running_tasks, every),
         "slots": _one(timeline.slots, every),
+        "ended": _one(timeline.ended_tasks, every) if _has_widths(run.stages) else None,
         "pauses": [] if isinstance(timeline.gc, Absent) else [list(pause) for pause in timeline.gc],
         "cpus": _cpus(timeline, run.machine, every),
         "node_cpu": _many(timeline.cpu_by_node, every),
@@ -77,6 +78,10 @@ def _many(series: Measured[dict[str, Series]], every: int) -> dict[str, Series] 
     if isinstance(series, Absent) or not series:
         return None
     return {name: thin(series[name], every) for name in sorted(series, key=natural)}
+
+
+def _has_widths(stages: Measured[list[Stage]]) -> bool:
+    return not isinstance(stages, Absent) and any(stage.widths for stage in stages)
 
 
 def _stages(stages: Measured[list[Stage]]) -> list[list[Any]]:

@@ -109,6 +109,8 @@
     }
     if (data.running && data.slots) lanes.push({ key: "running", title: "running tasks (area) of task slots (line)", height: 64, value: { min: 0, minInterval: 1 },
       series: [area("running tasks", data.running, style("--c0")), line("task slots", data.slots, style("--ink"))] });
+    if (data.ended) lanes.push({ key: "ended", title: "tasks that ended a second", height: 64, value: { min: 0 },
+      series: [line("tasks a second", data.ended, style("--c0"))] });
     if (data.cpus) {
       const series = list(data.cpus.by_executor, byExecutor, (n, v, c) => area(n, v, c, "cpu"), named);
       if (data.cpus.other) series.push(area("other programs", data.cpus.other, style("--quiet"), "cpu"));

@@ -69,6 +69,7 @@ final private[numa] class StageWidths(
       val began = new Running(key, stage.attemptNumber(), stage.numTasks, cpu())
       began.width = search.width
       running.put(stage.stageId, began)
+      if (search.width != planned) keep(foundOf(stage.stageId, search.search))
       if (search.width > planned) revive() // its first tasks were offered the plan's slots
     }
   }
@@ -128,10 +129,14 @@ final private[numa] class StageWidths(
     stage.width = ended.width
     val settles = ended.search.settled && !before.search.settled
     if (ended.width != before.width || settles) {
-      val why = if (settles) ended.search.reason else ""
-      tell(StageWidthFound(stageId, now(), ended.width, planned, why))
+      tell(foundOf(stageId, ended.search))
     }
     if (ended.width > before.width) revive()
+  }
+
+  private def foundOf(stageId: Int, search: WidthSearch): StageWidthFound = {
+    val why = if (search.settled) search.reason else ""
+    StageWidthFound(stageId, now(), search.width, planned, why)
   }
 
   private def tell(found: StageWidthFound): Unit = {
@@ -139,6 +144,10 @@ final private[numa] class StageWidths(
       s"Stage ${found.stageId} runs ${found.width} tasks at once in an executor, ${found.planned} by the plan" +
         (if (found.because.isEmpty) "" else s": ${found.because}")
     )
+    keep(found)
+  }
+
+  private def keep(found: StageWidthFound): Unit = {
     latest = (found +: latest.filterNot(_.stageId == found.stageId)).take(MostShown)
     post(found)
   }
