@@ -8,6 +8,7 @@ their own; else a sample counts for the part that its innermost frame names whic
 """
 
 import collections
+import os
 import re
 import tempfile
 from pathlib import Path
@@ -16,7 +17,6 @@ import query_partitions
 from harness import Benchmark, Turn
 from results import Row, names, runs, spread, table
 
-from hearth.spark.profiling import async_profiler
 from hearth.workloads import tpch
 
 EVERY_S = 0.01
@@ -57,15 +57,15 @@ def main() -> None:
     bench = Benchmark(__doc__, page, arms=("submit", "large-pages"))
     query_partitions.add_tpch_options(bench)
     options = bench.parse()
-    library = async_profiler()
-    if library is None:
-        bench.parser.error("no async-profiler: ASYNC_PROFILER_HOME names none")
+    library = Path(os.environ.get("ASYNC_PROFILER_HOME", ""), "lib/libasyncProfiler.so").resolve()
+    if not library.is_file():
+        bench.parser.error(f"ASYNC_PROFILER_HOME: no '{library}'")
     bench.begin()
     queries = [tpch.query_text(number, options.scale) for number in range(1, 23)]
     with tempfile.TemporaryDirectory(prefix="hearth-parts-") as name:
         folder = Path(name)
         data = options.data or query_partitions.data_of(options.scale)
-        agent = AGENT.format(library=library, folder=folder)
+        agent = AGENT.format(library=str(library), folder=folder)
         application = query_partitions.written(
             folder, data, options.scale, queries, options.passes, agent
         )

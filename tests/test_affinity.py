@@ -1,13 +1,11 @@
 """Communication threads near the network device: the command."""
 
 import json
-import os
 import re
 import subprocess
 from pathlib import Path
 
-from hearth.base.ids import parse_ids
-from hearth.machine import jvm
+from hearth.machine import paths
 from support import ROOT, Command, validate
 
 EXAMPLE = json.loads((ROOT / "contract" / "examples" / "affinity-plan.json").read_text())
@@ -40,26 +38,16 @@ def test_the_defaults_are_shown_for_each_architecture(hearth: Command) -> None:
     assert len({line.split(maxsplit=1)[1] for line in bases}) == 3, "no two rows say the same"
 
 
-def test_the_threads_of_a_process_are_shown_as_the_kernel_has_them(hearth: Command) -> None:
-    own = Path("/proc/self/comm").read_text().strip()
-    words = ["lab", "affinity", "show", str(os.getpid()), "--seconds", "0.2"]
-    document = json.loads(hearth(*words, "--threads", own, "--json").stdout)
-    validate("affinity-threads", document)
-    main = next(thread for thread in document["threads"] if thread["tid"] == os.getpid())
-    assert main["software"] == "named"
-    assert set(parse_ids(main["cpus"])) == os.sched_getaffinity(os.getpid())
-    shown = hearth(*words).stdout
-    assert re.fullmatch(
-        r"none of the \d+ threads of process \d+ is a communication thread\n", shown
-    )
-
-
-def test_the_agent_that_is_shipped_begins_its_work_in_a_jvm(hearth: Command) -> None:
+def test_the_agent_that_is_shipped_begins_its_work_in_a_jvm(
+    hearth: Command, tmp_path: Path
+) -> None:
     jar = hearth("lab", "affinity", "jar").stdout.strip()
-    command = jvm.command("affinity-show", "--pid", str(os.getpid()), "--seconds", "3")
+    program = tmp_path / "Waits.java"
+    main = "public static void main(String[] words) throws Exception { Thread.sleep(3000); }"
+    program.write_text(f"class Waits {{ {main} }}")
 
     def run(argument: str) -> subprocess.CompletedProcess[str]:
-        words = [command[0], f"-javaagent:{jar}={argument}", *command[1:]]
+        words = [str(paths.java()), f"-javaagent:{jar}={argument}", str(program)]
         return subprocess.run(words, capture_output=True, text=True, check=False, timeout=240)
 
     done = run("policy=o2ntc:1")

@@ -38,7 +38,6 @@ CASES = {
     "lab study run": [("", 2), ("nothing", 2)],
     "lab predict": [("--from last", 2)],
     "lab affinity plan": [("--device nothing", 2)],
-    "lab affinity show": [("--pid 0", 2)],
     "lab affinity defaults": [("--bogus", 2)],
 }  # fmt: skip
 

@@ -201,26 +201,6 @@ hadoop_jars() {
     fi
 }
 
-# The library alone, as ASYNC_PROFILER_HOME would have it.
-async_profiler() {
-    home=.cache/async-profiler
-    [ ! -f $home/lib/libasyncProfiler.so ] || return 0
-    case $(uname -m) in
-        x86_64) built=linux-x64 ;;
-        aarch64) built=linux-arm64 ;;
-        *) return 0 ;;
-    esac
-    say "fetching async-profiler (1 MB)"
-    mkdir -p $home/lib
-    {
-        mvn -B -q dependency:copy -DoutputDirectory="$PWD/$home" \
-            -Dartifact=tools.profiler:async-profiler:4.1 &&
-            .venv/bin/python -m zipfile -e $home/async-profiler-4.1.jar $home/unpacked &&
-            mv $home/unpacked/$built/libasyncProfiler.so $home/lib/ && rm -r $home/unpacked
-    } >$home.log 2>&1 ||
-        say "the test of flame graphs by async-profiler will skip: it could not be fetched ($home.log)"
-}
-
 test_machines() {
     [ ! -d numalab ] || .venv/bin/python -m numalab setup ||
         say "the tests inside an emulated NUMA machine will skip, for the reason above"
@@ -244,7 +224,6 @@ if [ "$wanted" = test ]; then
     hearth_jars
     hadoop_jars hadoop-servers "Hadoop's servers" "the tests of HDFS and YARN"
     hadoop_jars hadoop-tests "Hadoop's own tests (70 MB)" "Hadoop's own tests"
-    async_profiler
     beside_ends
 else
     python_environment

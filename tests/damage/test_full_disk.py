@@ -63,7 +63,7 @@ def test_a_profile_whose_disk_fills_ends_with_the_applications_code_and_a_readab
     tmp_path: Path, small: Path
 ) -> None:
     (tmp_path / "job.py").write_text(APPLICATION)
-    words = ["--flame", "--master", "local[2]", "--conf", "spark.ui.enabled=false"]
+    words = ["--master", "local[2]", "--conf", "spark.ui.enabled=false"]
     words += [*confs(driver_settings(spark_home(), None)), str(tmp_path / "job.py")]
     done = subprocess.run(
         command("profile", *words), env=environment(small, PYSPARK_PYTHON=sys.executable),

@@ -17,7 +17,6 @@ import pytest
 from hearth.base.processes import start_ticks
 from hearth.record import kernel
 from hearth.record.discovery import ObservedProcess, ProcessFinder
-from hearth.record.flame import Recordings
 from hearth.record.gc_copy import MOST_BYTES, GcLogCopies, local_log_name
 from hearth.record.probes import survey
 from hearth.record.probes.bandwidth import BandwidthProbe
@@ -31,7 +30,7 @@ from hearth.record.probes.threads import ThreadProbe, kind_of
 from hearth.record.sampler import Sampler, Schedule
 from hearth.record.schema import Launched
 from hearth.record.store import RecordWriter, new_directory
-from support import eventually, fake_perf, probed, program, require
+from support import eventually, fake_perf, probed, require
 
 TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 
@@ -451,28 +450,6 @@ def test_a_process_of_another_user_is_not_sampled_whatever_its_command_line_says
     finder = ProcessFinder(tmp_path, driver=10, tag="REC1")
     assert [row["pid"] for row in finder.scan()] == [10, 21]
     assert finder.strangers == {20}
-
-
-def test_a_process_of_another_user_is_never_asked_for_a_flight_recording(tmp_path: Path) -> None:
-    if os.geteuid() != 0:
-        pytest.skip("only root can make another user's process")
-    words = ["/tmp/java", "-Xlog:file=REC1", "a.CoarseGrainedExecutorBackend"]
-    proc, asked = tmp_path / "proc", tmp_path / "asked"
-    captured_process(proc, 10, words=["bash", "bin/spark-class"])
-    for pid in (20, 21):
-        captured_process(proc, pid, words=words)
-        with (proc / str(pid) / "status").open("a") as status:
-            status.write("SigCgt:\t0000000000000004\n")  # ready to be asked
-    os.chown(proc / "20", 12345, 12345)
-    jcmd = program(tmp_path / "jcmd", f'echo "$3" >>{asked}\necho Started recording')
-    finder = ProcessFinder(proc, driver=10, tag="REC1")
-    writer = RecordWriter.create(new_directory(tmp_path, "job"), "job", Launched())
-    recordings = Recordings(writer, proc, str(jcmd))
-    list(finder.scan())
-    recordings.follow(finder.known.values())
-    eventually("jcmd is asked", lambda: asked.exists() and asked.read_text())
-    recordings.close()
-    assert asked.read_text().split() == ["21"]
 
 
 def test_the_memory_of_a_driver_is_sampled_as_soon_as_its_shell_has_become_a_jvm(

@@ -11,9 +11,6 @@ from pathlib import Path
 import pytest
 from profiled_runs import only_record, start_profile
 
-from hearth.analysis.analysis import analyse
-from hearth.analysis.document import Flame
-from hearth.base.absent import Absent
 from hearth.base.errors import UserError
 from hearth.base.processes import is_alive
 from hearth.cli.main import command_parser
@@ -24,16 +21,7 @@ from hearth.spark.command import Launch
 from hearth.spark.instrumentation import gc_log_option, observed
 from hearth.spark.run_files import check_locale, plain_path
 from hearth.spark.submit_args import Option
-from support import (
-    PATIENCE_S,
-    ROOT,
-    Command,
-    driver_settings,
-    eventually,
-    json_lines,
-    require,
-    validate,
-)
+from support import PATIENCE_S, Command, driver_settings, eventually, json_lines, validate
 
 pytestmark = pytest.mark.spark
 
@@ -115,7 +103,7 @@ def test_the_sampler_costs_little(finished) -> None:
 
 
 def test_executors_of_local_numa_are_on_record_with_their_placement(tmp_path: Path) -> None:
-    words = ["--flame", "--master", "local-numa[2x1]", "--memory", "512m", "APP", "fail"]
+    words = ["--master", "local-numa[2x1]", "--memory", "512m", "APP", "fail"]
     process = start_profile(tmp_path, *words)
     output, errors = process.communicate(timeout=240)
     assert " INFO " not in errors
@@ -133,21 +121,6 @@ def test_executors_of_local_numa_are_on_record_with_their_placement(tmp_path: Pa
         assert (record.directory / "gc" / f"executor-{row['pid']}.log").stat().st_size > 0
     assert record.head.plan.mode == "partitioned"
     assert output == "groups 100\n", "the application's output is its own"
-    flame_of_each_jvm(record, errors)
-
-
-def flame_of_each_jvm(record: Record, summary: str) -> None:
-    """What the driver and both executors ran was sampled, is private, and left nothing behind."""
-    flame = analyse(record.directory).flame
-    assert isinstance(flame, Flame), flame
-    assert (set(flame.samples), flame.absent) == ({"driver", "0", "1"}, {})
-    assert any(method.name.startswith("org.apache.spark.") for method in flame.top)
-    tasks = {i for i, frame in enumerate(flame.frames) if "Executor$TaskRunner.run" in frame}
-    assert tasks, "an executor's threads run tasks"
-    assert "method, its own code" in summary
-    for file in (record.directory / "jfr").iterdir():
-        assert file.stat().st_mode & 0o777 == 0o600
-    assert [*Path("/dev/shm").glob("hearth-jfr-*")] == []
 
 
 def busy_profile(state: Path) -> tuple[subprocess.Popen[str], Record, list[dict]]:
@@ -359,7 +332,7 @@ def test_a_users_event_log_gc_log_and_flight_recording_are_kept(tmp_path: Path) 
         *("--master", "local[2]", "--no-summary", "--conf", "spark.eventLog.enabled=true"),
         *("--conf", f"spark.eventLog.dir={tmp_path / 'logs'}"),
         *("--driver-java-options", f"{archive} -Xlog:gc:file={tmp_path / 'mine.log'} {recording}"),
-        *("--flame", "APP"),
+        "APP",
     )
     _, errors = process.communicate(timeout=180)
     assert process.returncode == 0, errors
@@ -370,30 +343,6 @@ def test_a_users_event_log_gc_log_and_flight_recording_are_kept(tmp_path: Path) 
     assert "Pause" in (tmp_path / "mine.log").read_text()
     assert list((record.directory / "gc").iterdir())
     assert (tmp_path / "mine.jfr").stat().st_size > 0
-    flame = analyse(record.directory).flame
-    assert isinstance(flame, Absent) and "a recording of yours" in flame.reason
-
-
-def test_async_profiler_samples_in_place_of_the_flight_recorder_where_the_user_has_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    home = ROOT / ".cache" / "async-profiler"
-    if not (home / "lib" / "libasyncProfiler.so").is_file():
-        require("async-profiler", "'tools/setup.sh test' fetches it")
-    monkeypatch.setenv("ASYNC_PROFILER_HOME", str(home))
-    process = start_profile(tmp_path, "--flame", "--master", "local[2]", "APP")
-    output, errors = process.communicate(timeout=180)
-    assert process.returncode == 0, errors
-    assert "Profiling started" not in output, "that is the application's own"
-    record = only_record(tmp_path)
-    flame = analyse(record.directory).flame
-    assert isinstance(flame, Flame), flame
-    assert (flame.sampled_by, set(flame.samples)) == ("async-profiler", {"driver"})
-    assert any(frame.startswith("org.apache.spark.") for frame in flame.frames)
-    assert any("Compile" in frame and "::" in frame for frame in flame.frames), "native code too"
-    (kept,) = (record.directory / "jfr").glob("*.collapsed")
-    assert kept.stat().st_mode & 0o777 == 0o600
-    assert [*Path("/dev/shm").glob("hearth-jfr-*")] == []
 
 
 @pytest.mark.parametrize(

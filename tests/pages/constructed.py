@@ -9,8 +9,6 @@ from hearth.analysis.counter_samples import Count
 from hearth.analysis.document import (
     Analysis,
     Bandwidth,
-    Flame,
-    Method,
     Metrics,
     NodeBandwidth,
     Regions,
@@ -197,28 +195,6 @@ def counted(run: Analysis) -> Analysis:
         metrics=Metrics(derived, {"1": derived}),
         timeline=replace(run.timeline, bandwidth=Bandwidth("resctrl", {"0": node})),
     )
-
-
-def with_flame(run: Analysis) -> Analysis:
-    """The same run with 1,000 samples of two executors; what parses is in executor 1 only."""
-    frames = [
-        "java.lang.Thread.run",
-        "org.apache.spark.Task.run",
-        "shop.Job.hash",
-        "shop.Job.parse",
-    ]
-    flame = Flame(
-        sampled_by="Java's flight recorder",
-        period_ms=20,
-        samples={"0": 600, "1": 400},
-        frames=frames,
-        frame=[0, 1, 2, 3],
-        parent=[-1, 0, 1, 1],
-        self_samples={"0": [0, 100, 500, 0], "1": [0, 0, 100, 300]},
-        top=[Method(frames[2], 600), Method(frames[3], 300), Method(frames[1], 100)],
-        absent={"driver": "its JVM was killed"},
-    )
-    return replace(run, flame=flame)
 
 
 def _timeline() -> dict[str, Any]:

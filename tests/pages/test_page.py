@@ -559,36 +559,6 @@ def test_threads_are_not_set_side_by_side_where_one_run_alone_has_a_trace() -> N
     assert "Threads on CPUs, run beside run" not in page(runs)
 
 
-@pytest.mark.parametrize("viewport", [_LAPTOP, _PHONE], ids=["laptop", "phone"])
-def test_a_flame_graph_shows_all_executors_or_one_and_a_methods_calls_alone(
-    browser: Any, tmp_path: Path, viewport: dict[str, int]
-) -> None:
-    html = page([constructed.with_flame(constructed.analysis())])
-    shown, complaints = opened(browser, tmp_path / "r.html", html, viewport=viewport)
-    assert_sound(shown, complaints)
-    flame, said = shown.locator("#flame0"), shown.locator("#flame0 output")
-    wide = flame.locator(".chart").bounding_box()["width"]
-    hashes = flame.get_by_role("button", name="shop.Job.hash: 600 samples, 60.0 %")
-    assert hashes.bounding_box()["width"] == pytest.approx(0.6 * wide, abs=2)
-    flame.locator("select").select_option(label="executor 1")
-    assert said.inner_text() == "400 samples"
-    parses = flame.get_by_role("button", name="shop.Job.parse: 300 samples, 75.0 %")
-    parses.focus()
-    parses.press("Enter")
-    assert parses.bounding_box()["width"] == pytest.approx(wide, abs=2)
-    assert said.inner_text() == "shop.Job.parse: 300 samples, 75.0 %"
-    flame.get_by_role("button", name="Show all").click()
-    assert said.inner_text() == "400 samples"
-    assert flame.locator("tbody tr").first.inner_text() == "shop.Job.hash\t600\t60.0%"
-    assert "samples of driver: not available: its JVM was killed" in flame.inner_text()
-
-
-def test_a_flame_graph_that_was_asked_for_in_vain_says_why() -> None:
-    run = replace(constructed.analysis(), flame=Absent("this Java has no 'jcmd'"))
-    assert "flame graph: not available: this Java has no &#39;jcmd&#39;" in page([run])
-    assert "flame graph" not in page([constructed.analysis()]).lower().partition("<script>")[0]
-
-
 def test_two_runs_show_by_stage_where_the_seconds_went(browser: Any, tmp_path: Path) -> None:
     slow, fast = constructed.document(arm="unbound"), constructed.document(arm="bound")
     slow["stages"][2]["time"]["duration"] += 12_000

@@ -118,7 +118,6 @@ def compose(evidence: Evidence) -> Analysis:
         counters=_counters(evidence),
         metrics=_metrics(evidence),
         hand_overs=evidence.hand_overs,
-        flame=evidence.flame,
         phases=_phases(evidence),
         engine=engine_use(evidence.log),
     )

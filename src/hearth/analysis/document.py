@@ -13,8 +13,6 @@ from hearth.base.limits import Amount, Count, Limits, NonEmpty, OneOf, Positive,
 from hearth.record.schema import ProbeStatus, Setting, Warned
 
 SCHEMA = "hearth/analysis/1"
-#: Why there is no flame graph where nobody asked for one.
-NOT_ASKED = Absent("not asked for: 'hearth profile --flame' samples what the JVMs execute")
 #: One value for each step of the axis; None where nothing was sampled.
 Series = list[float | None]
 
@@ -455,33 +453,6 @@ class Metrics:
     by_executor: dict[str, dict[str, Measured[Metric]]]
 
 
-class Method(NamedTuple):
-    """A method, and how many samples of all processes found a thread in its own code."""
-
-    name: str
-    samples: int
-
-
-@dataclass(frozen=True)
-class Flame:
-    """A tree of calls that threads executed, sampled every `period_ms`.
-
-    Columns of equal length, a caller before what it calls. Calls too rare to be drawn are counted
-    in their caller, but by their own name in `top`.
-    """
-
-    sampled_by: str  #: Java's flight recorder or async-profiler
-    period_ms: Positive
-    samples: dict[str, int]  #: of each process
-    frames: list[str]
-    frame: list[Count]  #: a place in `frames`
-    parent: list[int]  #: the caller's row, or -1
-    self_samples: dict[str, list[int]]  #: of each process the samples that end in each row
-    #: methods and how many samples found a thread in their own code, the most first
-    top: list[Method]
-    absent: dict[str, str]  #: why a process has no samples
-
-
 @dataclass(frozen=True)
 class HandOver:
     """CPUs of idle places, open to an executor."""
@@ -544,7 +515,6 @@ class Analysis:
     metrics: Measured[Metrics]
     hand_overs: Measured[HandOvers] = field(default_factory=lambda: Absent("not derived"))
     findings: list[Finding] = field(default_factory=list)
-    flame: Measured[Flame] = field(default_factory=lambda: NOT_ASKED)
     phases: Measured[Phases] = field(default_factory=lambda: Absent("not derived"))
     #: where a native engine says what it ran
     engine: EngineUse | None = field(default=None, metadata=LEFT_OUT)

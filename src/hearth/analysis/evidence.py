@@ -5,7 +5,6 @@ that is not a record at all is an error.
 """
 
 import re
-import shutil
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,9 +12,8 @@ from typing import TypeVar, overload
 
 from hearth.analysis.bandwidth import Traffic, read_bandwidth
 from hearth.analysis.counter_samples import Counts, read_counts
-from hearth.analysis.document import NOT_ASKED, Flame, HandOvers
+from hearth.analysis.document import HandOvers
 from hearth.analysis.eventlog import EventLog, read_event_log
-from hearth.analysis.flame import read_flame
 from hearth.analysis.gclog import GcLog, read_gc_log
 from hearth.analysis.hand_over import read_hand_overs
 from hearth.analysis.locality import (
@@ -86,7 +84,6 @@ class Evidence:
     system: Measured[SystemUse] = field(default_factory=lambda: NO_RECORD)
     counters: Measured[Counts] = field(default_factory=lambda: NO_RECORD)
     bandwidth: Measured[dict[str, Traffic]] = field(default_factory=lambda: NO_RECORD)
-    flame: Measured[Flame] = field(default_factory=lambda: NO_RECORD)
     gc: Measured[dict[int, GcLog]] = field(default_factory=lambda: NO_RECORD)
     hand_overs: Measured[HandOvers] = field(default_factory=lambda: NO_RECORD)
     warnings: list[Warned] = field(default_factory=list)
@@ -150,18 +147,7 @@ def gather(directory: Path) -> Evidence:
     evidence.gc = _gc_logs(evidence, directory / "gc")
     _samples(evidence)
     evidence.hand_overs = read_hand_overs(evidence, directory / "hand-over.json")
-    evidence.flame = _flame(record)
     return evidence
-
-
-def _flame(record: Record) -> Measured[Flame]:
-    requested = record.head.flame
-    if requested is None:
-        return NOT_ASKED
-    if isinstance(requested, Absent):
-        return requested
-    beside = Path(requested).with_name("jfr")
-    return read_flame(record.directory, str(beside) if beside.is_file() else shutil.which("jfr"))
 
 
 def _span_s(record: Record) -> float:

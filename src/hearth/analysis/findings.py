@@ -390,11 +390,10 @@ _WITHOUT_TASK = {
     "ready": Step("do more in one application, for Spark's own start is most of that"),
     "start": Step(
         "look at what the driver does before its first job: imports, listing files, planning "
-        "queries ('hearth profile --flame' shows its methods)"
+        "queries"
     ),
     "idle": Step(
-        "look at what the driver does between its jobs: collecting, planning queries, writing "
-        "('hearth profile --flame' shows its methods)"
+        "look at what the driver does between its jobs: collecting, planning queries, writing"
     ),
     "stop": Step("look at what the driver does after its last job: committing files, clean-up"),
 }

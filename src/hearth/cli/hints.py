@@ -12,6 +12,7 @@ REPLACED = {
     "--runs": "--repeat",
     "--unbound": "--bind none",
     "--hadoop": "hearth jar --wire",
+    "--flame": "--conf spark.executor.extraJavaOptions=-agentpath:LIBRARY=OPTIONS",
     "--out": "hearth lab bench --resume ID",
     **dict.fromkeys(("--protocol", "--minutes", "--ramp"), "hearth colocate --loop MINUTES,RAMP"),
 }

@@ -18,7 +18,6 @@ from pathlib import Path
 from hearth.base.processes import is_alive
 from hearth.base.redaction import Redaction
 from hearth.record.discovery import ObservedProcess, ProcessFinder
-from hearth.record.flame import Recordings
 from hearth.record.gc_copy import GcLogCopies
 from hearth.record.probes import surveyed_probes
 from hearth.record.probes.base import Probe, Roots, Row, SampledProcess
@@ -66,10 +65,6 @@ class Sampler:
         self._schedules = [Schedule(probe, probe.least_period_s) for probe in probes]
         self._finding = 0.0
         self._copies = GcLogCopies(roots.proc, writer.directory, writer.lose, writer.warn)
-        jcmd, agent = writer.head.flame, writer.head.flame_agent
-        self._recordings = (
-            Recordings(writer, roots.proc, jcmd, agent) if isinstance(jcmd, str) else None
-        )
         self._refused: set[tuple[str, int]] = set()
         self._strangers: set[int] = set()
 
@@ -80,8 +75,6 @@ class Sampler:
             self._writer.append("processes.jsonl", row)
         self._name_strangers()
         self._copies.follow(self.finder.known.values())
-        if self._recordings is not None:
-            self._recordings.follow(self.finder.known.values())
         self._finding += time.thread_time() - began
         now = time.monotonic()
         targets = self.finder.targets
@@ -129,8 +122,6 @@ class Sampler:
     def close(self) -> None:
         """Sample a last time, then record what each probe has cost."""
         self.step(all_of_them=True)
-        if self._recordings is not None:
-            self._recordings.close()
         for schedule in self._schedules:
             schedule.probe.close()
             self._tell_cost(schedule)

@@ -150,11 +150,6 @@ class Launched:
     sustained_bandwidth: Measured[SustainedBandwidth] | None = (
         None  #: contract/bandwidth.schema.json
     )
-    #: the JDK's jcmd, which asked the JVMs for flight recordings (jfr/, jfr.jsonl), or why there
-    #: are none; left out where nobody asked
-    flame: Measured[str] | None = field(default=None, metadata=LEFT_OUT)
-    #: async-profiler's library, which sampled in place of the flight recorder
-    flame_agent: str | None = field(default=None, metadata=LEFT_OUT)
 
     def probe(self, name: str) -> ProbeStatus | None:
         """Return the recorded state of a probe."""
@@ -215,13 +210,3 @@ class ProcessRow:
     executor_id: str | None = None
     cpus_allowed: Ids | None = None
     policy: str | None = None
-
-
-@dataclass(frozen=True)
-class Recorded:
-    """A line of `jfr.jsonl`: a JVM is recorded, or the reason why it is not."""
-
-    pid: int
-    role: str
-    executor_id: str | None
-    reason: str | None

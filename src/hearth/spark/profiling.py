@@ -8,7 +8,6 @@ import contextlib
 import errno
 import os
 import select
-import shutil
 import signal
 import subprocess
 import time
@@ -83,14 +82,11 @@ def profile(
     record: str | None,
     debug: bool,
     limit_s: float = float("inf"),
-    *,
-    flame: bool = False,
 ) -> Profiled:
     """Run and record the application; raise UserError if nothing of it would run here.
 
     record: the id of the new record; None for one that is made here. limit_s: an application that
-    runs for longer is ended, and the exit code is 124. flame: whether to record what the JVMs
-    execute.
+    runs for longer is ended, and the exit code is 124.
     """
     master = _checked(submission, line)
     check_locale(paths.state_home(), os.environ)
@@ -102,8 +98,6 @@ def profile(
             instrumented, launch=handed_over(instrumented.launch, line, paths.state_home())
         )
         head = _head(instrumented, submission, line, arm, debug)
-        if flame:
-            head = replace(head, flame=_jcmd(), flame_agent=async_profiler())
         reading = jvm.command("topology", debug=debug)
         run = _Run(RecordWriter.create(directory, name, head), instrumented, reading, limit_s)
 
@@ -115,30 +109,6 @@ def profile(
         done = run.to_its_end(started)
         forget_profiled(submission, paths.state_home(), directory.name)
         return done
-
-
-def _jcmd() -> Measured[str]:
-    """Return jcmd of the Java that runs the application, else of another JDK."""
-    beside = paths.java().with_name("jcmd")
-    jcmd = str(beside) if beside.is_file() else shutil.which("jcmd")
-    return jcmd or Absent("this Java has no 'jcmd': install its JDK, not only the JRE")
-
-
-def async_profiler() -> str | None:
-    """Return its library: in ASYNC_PROFILER_HOME, else in the home of the asprof on the PATH."""
-    home, launcher = os.environ.get("ASYNC_PROFILER_HOME"), shutil.which("asprof")
-    if not home and not launcher:
-        return None
-    folder = Path(home) if home else Path(launcher or "").resolve().parents[1]
-    library = folder / "lib" / "libasyncProfiler.so"
-    if library.is_file():
-        return str(library.resolve())
-    if home:
-        raise UserError(
-            f"ASYNC_PROFILER_HOME: no lib/libasyncProfiler.so in '{home}': set it to the directory "
-            "of async-profiler, or unset it to use Java Flight Recorder"
-        )
-    return None
 
 
 def _checked(submission: Submission, line: SubmitLine) -> str:

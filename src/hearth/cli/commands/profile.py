@@ -9,7 +9,6 @@ examples:
   hearth profile my_job.py
   hearth profile --master 'local[*]' my_job.py --date 2026-11-21
   hearth profile --executors 4 --class org.example.Job job.jar
-  hearth profile --flame my_job.py
   hearth runs show last
 """
 
@@ -40,7 +39,6 @@ class ProfileCommand:
     arm: str | None
     record: str | None
     limit: str | None
-    flame: bool
     tuned: bool
     no_summary: bool
     log: str | None
@@ -58,12 +56,6 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--record", metavar="ID", help="id of the new record")
     parser.add_argument(
         "--limit", metavar="TIME", help="stop the application after TIME, e.g. 30m (exit code 124)"
-    )
-    parser.add_argument(
-        "--flame",
-        action="store_true",
-        help="sample the JVMs for a flame graph: with async-profiler if it is in "
-        "ASYNC_PROFILER_HOME or on the PATH, else with Java Flight Recorder",
     )
     parser.add_argument(
         "--no-summary",
@@ -94,7 +86,7 @@ def run(options: ProfileCommand) -> int:
         print(f"hearth: {note}", file=sys.stderr)
     sys.stderr.flush()
     named = (options.arm, options.record, options.debug)
-    done = profile(submission, options.line, *named, limit_s, flame=options.flame)
+    done = profile(submission, options.line, *named, limit_s)
     if done.problem is not None:
         print(f"hearth: the record is incomplete: {done.problem}; free space", file=sys.stderr)
     if done.kills is not None:

@@ -304,62 +304,10 @@
     return chart;
   }
 
-  // A flame graph: rows of buttons, callers above; a chosen one fills the width.
-  const ROW = 22, LEAST_PX = 2, MOST_BOXES = 4000;
-  function drawFlame(figure) {
-    const data = JSON.parse(figure.querySelector("script").textContent), count = data.frame.length;
-    const box = figure.querySelector(".chart"), said = figure.querySelector("output"), choice = figure.querySelector("select");
-    let focus = -1;
-    const below = Array.from({ length: count }, () => []), roots = [];
-    data.parent.forEach((up, i) => (up < 0 ? roots : below[up]).push(i));
-    const words = (i, total, weight) => `${data.frames[data.frame[i]]}: ${weight[i].toLocaleString("en")} samples, ${(100 * weight[i] / total).toFixed(1)} %`;
-    function show() {
-      const of = +choice.value, weight = new Float64Array(count);
-      for (let i = 0; i < count; i++) weight[i] = of < 0 ? data.self_samples.reduce((sum, samples) => sum + samples[i], 0) : data.self_samples[of][i];
-      for (let i = count - 1; i >= 0; i--) if (data.parent[i] >= 0) weight[data.parent[i]] += weight[i];
-      const total = roots.reduce((sum, i) => sum + weight[i], 0) || 1;
-      const over = [];
-      for (let i = focus; i >= 0; i = data.parent[i]) over.unshift(i);
-      const wide = box.clientWidth, base = focus < 0 ? total : weight[focus] || 1, boxes = [];
-      over.slice(0, -1).forEach((i, depth) => boxes.push([i, depth, 0, wide]));
-      const open = focus < 0 ? [] : [[focus, over.length - 1, 0, wide]];
-      let left = 0;
-      if (focus < 0) for (const i of roots) { const w = wide * weight[i] / base; open.push([i, 0, left, w]); left += w; }
-      while (open.length && boxes.length < MOST_BOXES) {
-        const [i, depth, x, w] = open.shift();
-        if (w < LEAST_PX) continue;
-        boxes.push([i, depth, x, w]);
-        let at = x;
-        for (const child of below[i]) { const each = w * weight[child] / (weight[i] || 1); open.push([child, depth + 1, at, each]); at += each; }
-      }
-      box.style.height = (1 + Math.max(0, ...boxes.map(b => b[1]))) * ROW + "px";
-      box.replaceChildren(...boxes.map(([i, depth, x, w]) => {
-        const cell = document.createElement("button"), name = data.frames[data.frame[i]];
-        cell.type = "button";
-        cell.style.cssText = `left:${x}px;top:${depth * ROW}px;width:${Math.max(w - 1, 1)}px;background:var(--f${hash(name) % 4})`;
-        if (w <= 36) cell.tabIndex = -1;
-        else cell.textContent = name.split(".").slice(-2).join(".");
-        cell.title = words(i, total, weight);
-        cell.setAttribute("aria-label", cell.title);
-        cell.onmouseenter = cell.onfocus = () => { said.textContent = cell.title; };
-        cell.onclick = () => { focus = i === focus ? data.parent[i] : i; show(); box.children[Math.max(0, [...box.children].findIndex(c => c.title === cell.title))]?.focus(); };
-        return cell;
-      }));
-      said.textContent = focus < 0 ? `${total.toLocaleString("en")} samples` : words(focus, total, weight);
-      figure.dataset.drawn = String(boxes.length);
-    }
-    const hash = name => { const of = name.split(".").slice(0, 3).join("."); let h = 0; for (const c of of) h = (h * 31 + c.charCodeAt(0)) >>> 0; return h; };
-    choice.onchange = show;
-    figure.querySelector("p button").onclick = () => { focus = -1; show(); };
-    show();
-    return show;
-  }
-
-  const flames = [...document.querySelectorAll("figure.flame")].map(drawFlame);
   const drawn = figure => figure.classList.contains("threads") ? drawThreads(figure) : draw(figure);
   const figures = [...document.querySelectorAll("figure.axis")], charts = figures.map(drawn);
   const again = () => figures.forEach((figure, i) => { charts[i].dispose(); charts[i] = drawn(figure); });
   let width = window.innerWidth;
-  window.addEventListener("resize", () => { if (window.innerWidth !== width) { width = window.innerWidth; again(); flames.forEach(show => show()); } });
+  window.addEventListener("resize", () => { if (window.innerWidth !== width) { width = window.innerWidth; again(); } });
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", again);
 })();

@@ -26,7 +26,6 @@ from hearth.base.sizes import counted, show_bytes, show_mb
 from hearth.record.schema import ProbeStatus, Setting, Warned
 from hearth.report.blocks import Cell, View
 from hearth.report.html.axis import axis
-from hearth.report.html.flame import flame_view
 from hearth.report.html.processor import processor_view
 from hearth.report.html.shown import executor_name, part, plain, seconds, share
 from hearth.report.terminal.profile import PARTS, from_places, open_words, phase_words
@@ -116,7 +115,6 @@ def run_view(run: Analysis, number: int, executors: list[str]) -> View:
         "colours": [executor_name(name) for name in executors],
         "stages": _stages(run.stages, run.totals),
         **_queries(run),
-        "flame": flame_view(run.flame),
         "counters": _counters(run),
         "processor": processor_view(run.metrics),
         "not_measured": [[p.name, p.reason] for p in run.probes if p.status == "absent"],

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from hearth.base.ids import brief_ids
 from hearth.report.terminal.screen import Screen, table
 
 _MOST_GROUPS = 16
@@ -48,28 +47,3 @@ def show_defaults(document: dict[str, Any], screen: Screen) -> list[str]:
         for p in document["policies"]
     ]
     return [*lines, "", *table(screen, ("policy", "in Lu 2017", "a thread may use"), policies)]
-
-
-def show_threads(document: dict[str, Any], screen: Screen) -> list[str]:
-    """Return a row for each communication thread of a process, and how many others it has."""
-    others = document["other_threads"]
-    if not document["threads"]:
-        return [
-            f"none of the {others} threads of process {document['pid']} is a communication thread"
-        ]
-    rows = [
-        (
-            str(thread["tid"]),
-            thread["name"],
-            thread["software"],
-            brief_ids(thread["cpus"], 24),
-            str(thread["last_cpu"]),
-            str(thread.get("node", "-")),
-            f"{thread['node_moves_per_s']:.1f}",
-        )
-        for thread in document["threads"]
-    ]
-    head = ("tid", "thread", "software", "CPUs allowed", "last CPU", "node", "node moves/s")
-    moves = f"moves seen in {document['looks']} samples over {document['seconds']} s"
-    note = f"  {others} other threads; {moves}; names are cut to 15 characters"
-    return [*table(screen, head, rows, right="tid last node"), note]

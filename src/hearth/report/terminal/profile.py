@@ -4,11 +4,9 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from hearth.analysis.document import (
-    NOT_ASKED,
     Analysis,
     Executor,
     Finding,
-    Flame,
     HandOver,
     HandOvers,
     Metric,
@@ -30,7 +28,6 @@ _EXECUTORS, _STAGES, _FINDINGS = 5, 3, 3
 _NAME_WIDTH = 40
 #: A part of the run shorter than this is not told.
 _SHOWN_S = 0.1
-_METHODS, _METHOD_WIDTH = 10, 90
 #: Parts of a task's time, in the order in which they are shown.
 PARTS: dict[str, Callable[[Times], int]] = {
     "computing": lambda time: time.compute,
@@ -45,14 +42,13 @@ PARTS: dict[str, Callable[[Times], int]] = {
 
 
 def show_profile(analysis: Analysis, screen: Screen) -> list[str]:
-    """Show at most 27 lines of an analysis (`hearth schema analysis`), 17 of a flame graph."""
+    """Show at most 27 lines of an analysis (`hearth schema analysis`)."""
     return [
         *_head(analysis, screen),
         *_executors(analysis.executors, screen),
         *_hand_overs(analysis.hand_overs, screen),
         *_processor(analysis.metrics, screen),
         *_stages(analysis.stages, screen),
-        *_flame(analysis.flame, screen),
         *_findings(analysis.findings, screen),
         *_gaps(analysis, screen),
     ]
@@ -237,25 +233,6 @@ def _stages(stages: Measured[list[Stage]], screen: Screen) -> list[str]:
     ]
     lines = table(screen, head, rows, right="tasks longest/median spilled")
     return [*lines, *_more(len(stages) - len(shown), "shorter stages")]
-
-
-def _flame(flame: Measured[Flame], screen: Screen) -> list[str]:
-    """Return the methods in which threads were seen most.
-
-    Nothing where nobody asked for samples.
-    """
-    if flame == NOT_ASKED:
-        return []
-    if isinstance(flame, Absent):
-        return [screen.paragraph(f"flame graph: not available: {flame.reason}", "  ", "    ")]
-    total = sum(flame.samples.values())
-    rows = [
-        (f"{method.samples / total:.0%}", f"{method.samples:,}", method.name[-_METHOD_WIDTH:])
-        for method in flame.top[:_METHODS]
-    ]
-    lines = table(screen, ("share", "samples", "method, its own code"), rows, right="share samples")
-    lacking = [f"  {name}: no samples: {why}" for name, why in flame.absent.items()]
-    return [*lines, *lacking[:_EXECUTORS]]
 
 
 def _more(count: int, what: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""Pin communication threads near the network device, and show where they run.
+"""Pin communication threads near the network device.
 
 The policies are those of Lu, Shi, Shankar and Panda (2017), whose names work too, and the same for
 the device's NUMA node, if a socket has several:
@@ -17,7 +17,6 @@ docs/affinity.md.
 examples:
   hearth lab affinity plan --policy near-threads:4
   hearth lab affinity plan --machine "2 nodes of 64 GB, 8 cores, mlx5_0 on node 1"
-  hearth lab affinity show 4711
   hearth lab affinity jar
   hearth lab affinity defaults
 """
@@ -35,7 +34,7 @@ from hearth.report.terminal.screen import Screen
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the command's options."""
-    actions = parser.add_subparsers(dest="action", metavar="plan|show|jar|defaults", required=True)
+    actions = parser.add_subparsers(dest="action", metavar="plan|jar|defaults", required=True)
     planning = actions.add_parser("plan", help="show the CPUs of each communication thread")
     planning.add_argument(
         "--machine", metavar="CAPTURE|SPEC", type=machine_source, help=MACHINE_HELP
@@ -45,22 +44,9 @@ def add_arguments(parser: ArgumentParser) -> None:
     planning.add_argument(
         "--policy", help="e.g. near-threads:4 (default: the policy for this CPU architecture)"
     )
-    showing = actions.add_parser("show", help="show where a JVM's communication threads run now")
-    showing.add_argument("pid", type=int, metavar="PID", help="the JVM's process id")
-    showing.add_argument(
-        "--seconds",
-        default="2",
-        metavar="S",
-        help="seconds to watch for moves between CPUs (default: 2)",
-    )
-    showing.add_argument(
-        "--threads",
-        metavar="WORDS",
-        help="spark, hadoop, hdfs, or prefixes of thread names with colons (default: all three)",
-    )
     actions.add_parser("jar", help="print the path of the agent, for -javaagent")
     values = actions.add_parser("defaults", help="show the defaults")
-    for action in (planning, showing, values):
+    for action in (planning, values):
         action.add_argument("--json", action="store_true", help="print JSON")
 
 
@@ -70,17 +56,13 @@ def run(options: Namespace) -> int:
         print(paths.affinity_jar())
         return 0
     words: list[str] = []
-    for name in ("machine", "device", "peer", "policy", "pid", "seconds", "threads"):
+    for name in ("machine", "device", "peer", "policy"):
         value = getattr(options, name, None)
         words += [f"--{name}", str(value)] if value is not None else []
     document: dict[str, Any] = jvm.call(f"affinity-{options.action}", *words, debug=options.debug)
     if options.json:
         print_document(document)
         return 0
-    show = {
-        "plan": affinity.show_plan,
-        "show": affinity.show_threads,
-        "defaults": affinity.show_defaults,
-    }
-    print("\n".join(show[options.action](document, Screen.of())))
+    show = affinity.show_plan if options.action == "plan" else affinity.show_defaults
+    print("\n".join(show(document, Screen.of())))
     return 0

@@ -110,7 +110,7 @@ final class Binder {
         if (thread.done || !isNew && now - thread.lookedNs < UNNAMED_NS) return false;
         thread.lookedNs = now;
         String comm = proc.line("proc/self/task/" + tid + "/comm").orElse("");
-        boolean communicates = names.software(comm).isPresent();
+        boolean communicates = names.include(comm);
         if (communicates) bind(tid, comm, process);
         else giveBack(tid, process);
         thread.done = communicates || !isNew && !comm.startsWith(UNNAMED);

@@ -3,15 +3,13 @@ package io.hearth.core.cli
 import java.io.{IOException, UncheckedIOException}
 import java.net.UnknownHostException
 
-import java.nio.file.Path
-
 import scala.annotation.tailrec
 import scala.jdk.CollectionConverters._
 import scala.jdk.OptionConverters._
 
 import io.hearth.affinity.{Defaults, NetworkDevice, Policy}
 import io.hearth.core.{Brief, UserError}
-import io.hearth.core.communication.{CommunicationPlan, CommunicationThreads}
+import io.hearth.core.communication.CommunicationPlan
 import io.hearth.core.json.Json
 import io.hearth.core.topology.TopologyReader
 
@@ -35,25 +33,6 @@ private[cli] object AffinityVerbs {
       options.get("--policy")
     )
     Json.pretty(CommunicationPlan.write(topology, plan))
-  }
-
-  /** `affinity-show --pid PID [--seconds S] [--threads WORD:...]`: a JVM's communication threads now. */
-  def show(args: Vector[String]): String = {
-    val options = pairs(args, Set("--pid", "--seconds", "--threads"))
-    val pid = options.get("--pid").flatMap(_.toLongOption).filter(_ > 0)
-    val seconds = options.getOrElse("--seconds", "2").toDoubleOption
-    val names = CommunicationThreads.names(options.get("--threads").toVector.flatMap(_.split(':')))
-    val topology = TopologyReader.live()
-    val watched = CommunicationThreads.watch(
-      Path.of("/proc"),
-      pid.getOrElse(throw new UserError("--pid: give the id of a process, a whole number")),
-      names,
-      seconds
-        .filter(s => s >= 0.1 && s <= 600)
-        .getOrElse(throw new UserError("--seconds: give a number from 0.1 to 600")),
-      topology
-    )
-    Json.pretty(watched.write(topology))
   }
 
   /** `affinity-defaults`: what holds where the user sets nothing, and the policies. */

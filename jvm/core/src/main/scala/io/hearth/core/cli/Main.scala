@@ -21,7 +21,6 @@ object Main {
     "gather" -> TopologyVerbs.gather,
     "bandwidth" -> (BandwidthVerb(_)),
     "affinity-plan" -> AffinityVerbs.plan,
-    "affinity-show" -> AffinityVerbs.show,
     "affinity-defaults" -> AffinityVerbs.defaults,
     "leases" -> (LeasesVerb(_)),
     "train" -> train

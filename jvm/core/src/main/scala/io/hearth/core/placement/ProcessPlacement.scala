@@ -100,12 +100,6 @@ object ProcessPlacement {
   private[placement] def memsAllowed(status: String): IdSet =
     list(status, "Mems_allowed_list")
 
-  /** The threads of a process; none where it is gone. */
-  private[core] def threads(proc: Path, pid: Long): Vector[ThreadPlacement] = {
-    val tasks = proc.resolve(s"$pid/task")
-    ProcFs.ids(tasks).flatMap(readThread(tasks, _))
-  }
-
   /** Absent when the thread has ended meanwhile. */
   private def readThread(tasks: Path, tid: Long): Option[ThreadPlacement] =
     Try {
