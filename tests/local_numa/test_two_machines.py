@@ -17,7 +17,7 @@ import pytest
 
 from hearth.machine.paths import hearth_jar, spark_home
 from hearth.spark.workers import WORKER
-from support import command, confs, eventually, require, validate
+from support import confs, eventually, require, validate
 from two_machines import URL, Machine, two_machines, why_not
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("two_cpus")]
@@ -236,31 +236,24 @@ def test_shuffle_files_of_every_place_outlive_their_executors(
     gone(machines)
 
 
-def test_executors_of_the_printed_files_fill_a_worker_and_the_plugin_binds_each(
+def test_executors_fill_a_worker_of_sparks_own_and_the_plugin_binds_each(
     machines: tuple[Machine, Machine],
 ) -> None:
-    """Spark's own Workers, of a master of its own: the files alone bind nothing."""
-    sizes = ["--executors", "2", "--cores", "1", "--memory", "700m"]
-    printed = subprocess.check_output(command("plan", "--format", "standalone", *sizes), text=True)
-    parts = re.split(r"^### (\S+)\n", printed, flags=re.MULTILINE)[1:]
-    programs = spark_home() / "bin"
+    """Nothing else binds them; the Workers' sizes are as docs/clusters.md has them."""
     big1, _ = machines
     big1.master()
     eventually("it leads", lambda: big1.leads(0))
     for each in machines:
-        folder = each.folder / "conf"
-        folder.mkdir()
-        for name, text in zip(parts[::2], parts[1::2], strict=True):
-            (folder / name).write_text(text)
-        each.own |= {"SPARK_CONF_DIR": str(folder), "SPARK_WORKER_DIR": str(each.folder / "work")}
-        each.begin("worker.log", str(programs / "spark-class"), WORKER, URL)
+        offer = {"SPARK_WORKER_CORES": "2", "SPARK_WORKER_MEMORY": "1200m"}
+        work = str(each.folder / "work")
+        words = [each.spark("spark-class"), WORKER, URL]
+        each.begin("worker.log", *words, **offer, SPARK_WORKER_DIR=work)
     eventually("it has both workers", lambda: big1.leads(2))
     plugin = {"spark.plugins": "io.hearth.plugin.BindingPlugin", "spark.jars": str(hearth_jar())}
-    memory = ["--driver-memory", "500m"]
-    application = big1.submit(URL, *memory, *confs({**ALL_FOUR, **plugin}), APP, AT_ONCE)
+    application = big1.submit(URL, *IN_PLACE, *confs({**ALL_FOUR, **plugin}), APP, AT_ONCE)
     eventually("all cores are used", lambda: cores_used(big1) == 4)
     offers = [(each["cores"], each["memory"]) for each in big1.page()["workers"]]
-    assert offers == [(2, 1400)] * 2
+    assert offers == [(2, 1200)] * 2
     assert answer(big1, application)["where"].keys() == EVERYWHERE
     (report,) = (big1.folder / "state" / "bindings").iterdir()
     document = json.loads(report.read_text())

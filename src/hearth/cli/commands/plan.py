@@ -11,8 +11,6 @@ examples:
   hearth plan --from last --explain
   hearth plan --explain heap
   hearth plan --format spark-submit
-  hearth plan --format kubernetes --machine big-box.tar.gz
-  hearth plan --format sbatch
 """
 
 import json
@@ -43,8 +41,6 @@ from hearth.record.store import find_record
 from hearth.report.terminal.plan import explained, show_plan
 from hearth.report.terminal.screen import Screen
 from hearth.spark import engines
-from hearth.spark.clusters import CLUSTERS, JOBS
-from hearth.spark.clusters.files import cluster_text, job_text
 from hearth.spark.submit_args import SubmitLine
 
 
@@ -75,10 +71,8 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     form.add_argument(
         "--format",
-        choices=("text", "spark-submit", "conf", "json", *CLUSTERS, *JOBS),
-        help="text (default), options for spark-submit, lines for spark-defaults.conf, JSON, the "
-        "configuration files of a cluster of such machines, Slurm's batch script, or the "
-        "SparkApplication of Spark's Kubernetes operator",
+        choices=("text", "spark-submit", "conf", "json"),
+        help="text (default), options for spark-submit, lines for spark-defaults.conf, or JSON",
     )
     parser.set_defaults(format="text")
 
@@ -88,10 +82,6 @@ def run(options: Namespace) -> int:
     more = {"conf": parse_conf(options.conf), "bandwidth": _bandwidth(options)}
     plan_request = from_namespace(PlanRequest, options, **more)
     engine = _engine_advice(plan_request)
-    if options.format in (*CLUSTERS, *JOBS):
-        files_of = cluster_text if options.format in CLUSTERS else job_text
-        _show(files_of(plan_request, options.format, options.debug).rstrip("\n"))
-        return 0
     request = plan_request.document()
     if options.format in ("spark-submit", "conf"):
         request["format"] = options.format
@@ -104,7 +94,9 @@ def run(options: Namespace) -> int:
         print_document(shown)
         _warn_of_redaction(json.dumps(shown))
     else:
-        _show(_text(shown, options.format, options.explain, unbound, engine))
+        text = _text(shown, options.format, options.explain, unbound, engine)
+        print(text)
+        _warn_of_redaction(text)
     if options.bind == "none" and plan["mode"] != "native":
         print("hearth: --bind none: executors have these sizes and run anywhere", file=sys.stderr)
     return 0
@@ -155,11 +147,6 @@ def _engine_advice(request: PlanRequest) -> str | None:
     is_sql = request.workload == "sql" and engines.loaded(request.settings) is None
     said = engines.advice(spark_version(spark)) if is_sql else None
     return f"over Parquet, {said}" if said else None
-
-
-def _show(text: str) -> None:
-    print(text)
-    _warn_of_redaction(text)
 
 
 def _warn_of_redaction(text: str) -> None:
