@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from hearth.analysis.analysis import analyse_event_log
-from hearth.analysis.document import Analysis, PlanOperator, Sql, Stage
+from hearth.analysis.document import Analysis, Stage
 from hearth.analysis.eventlog import read_event_log
 from hearth.analysis.native import engine_use, engine_words
 from support import ROOT, says
@@ -25,7 +25,7 @@ def explained(*lines: str, ran: int, of: int) -> str:
 
 
 def event(name: str, query: int, description: str) -> dict[str, Any]:
-    plan = {"nodeName": "Sort", "simpleString": "Sort", "metrics": [], "children": []}
+    plan = {"nodeName": "Sort", "children": []}
     return {"Event": _UI + name, "executionId": query, "description": "q", "time": 1000,
             "physicalPlanDescription": description, "sparkPlanInfo": plan}  # fmt: skip
 
@@ -61,13 +61,12 @@ def analysed() -> Analysis:
 
 
 def of_parquet(name: str, version: str = "4.1.4") -> Analysis:
-    """A run all of whose stages are of a query that scans."""
+    """A run all of whose stages are of a query that scans in one of them."""
     run = analysed()
     assert isinstance(run.stages, list)
-    stages: list[Stage] = [replace(stage, sql=0) for stage in run.stages]
-    query = Sql(0, "q", 0.0, 1.0, [PlanOperator(0, name, 9, {})])
-    record = replace(run.record, spark_version=version)
-    return replace(run, record=record, stages=stages, sql=[query])
+    first, *others = [replace(stage, sql=0) for stage in run.stages]
+    stages: list[Stage] = [replace(first, operators=[name]), *others]
+    return replace(run, record=replace(run.record, spark_version=version), stages=stages)
 
 
 @pytest.mark.parametrize(

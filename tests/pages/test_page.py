@@ -609,11 +609,10 @@ def test_two_runs_show_by_stage_where_the_seconds_went(browser: Any, tmp_path: P
 
 
 def test_what_a_native_engine_did_is_a_sentence_and_none_is_advised_beside_one() -> None:
-    run, scan = constructed.document(), {"depth": 0, "name": "Scan parquet", "length": 1}
+    run = constructed.document()
     run["record"]["spark_version"] = "4.1.1"
-    query = {"id": 3, "description": None, "submitted_s": 1.0, "completed_s": 2.0}
-    run["sql"] = [{**query, "plan": [{**scan, "metrics": {}}]}]
-    run["stages"] = [{**stage, "sql": 3} for stage in run["stages"]]
+    scanning = {"sql": 3, "operators": ["Scan parquet"]}
+    run["stages"] = [{**stage, **scanning} for stage in run["stages"]]
     alone = typed(run, Analysis)
     assert "<p>100% of the tasks&#39; time was SQL over Parquet; " in page([alone])
     html = page([alone, replace(alone, engine=EngineUse("comet", 12, 15, {}))])

@@ -240,18 +240,6 @@ class Stage:
 
 
 @dataclass(frozen=True)
-class PlanOperator:
-    """An operator of a query's physical plan, as Spark's SQL page shows it."""
-
-    depth: Count  #: below the root of the plan
-    name: str
-    length: Count  #: characters of all that Spark writes of it
-    metrics: dict[str, float]  #: what it counted, by Spark's names and in its units
-    #: whether it is a scan of a partitioned table whose partitions no condition chooses
-    unpruned: bool = False
-
-
-@dataclass(frozen=True)
 class Sql:
     """One SQL execution."""
 
@@ -259,8 +247,6 @@ class Sql:
     description: str | None
     submitted_s: float | None
     completed_s: float | None
-    #: its last physical plan from the root down; at most 300 operators
-    plan: list[PlanOperator] = field(default_factory=list)
 
 
 @dataclass(frozen=True)

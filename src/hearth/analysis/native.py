@@ -46,11 +46,10 @@ def _advice(run: Analysis) -> str | None:
     """Name an engine for a run that was mostly SQL over Parquet."""
     if isinstance(run.stages, Absent):
         return None
-    scans = {
-        query.id for query in run.sql if any(_PARQUET.fullmatch(node.name) for node in query.plan)
-    }
+    sql = [stage for stage in run.stages if stage.sql is not None]
+    scans = {stage.sql for stage in sql if any(map(_PARQUET.fullmatch, stage.operators))}
     whole = sum(stage.time.run for stage in run.stages)
-    share = sum(stage.time.run for stage in run.stages if stage.sql in scans) / (whole or 1)
+    share = sum(stage.time.run for stage in sql if stage.sql in scans) / (whole or 1)
     version = run.record.spark_version
     said = advice(version) if version and share > _MOSTLY else None
     return f"{share:.0%} of the tasks' time was SQL over Parquet; {said}" if said else None
