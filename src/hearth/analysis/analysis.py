@@ -32,7 +32,6 @@ from hearth.analysis.evidence import Evidence, gather, gather_event_log
 from hearth.analysis.executors import executors
 from hearth.analysis.failure import cause_of
 from hearth.analysis.findings import findings
-from hearth.analysis.native import engine_use
 from hearth.analysis.samples import Key, SampleFile
 from hearth.analysis.sqlplan import resolved
 from hearth.analysis.stages import StageTally
@@ -119,7 +118,6 @@ def compose(evidence: Evidence) -> Analysis:
         hand_overs=evidence.hand_overs,
         flame=evidence.flame,
         phases=_phases(evidence),
-        engine=engine_use(evidence.log),
     )
     analysis = replace(analysis, findings=findings(analysis))
     redaction = Redaction.of(_settings(evidence))

@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 from typing import Annotated, Literal, NamedTuple
 
 from hearth.base.absent import Absent, Measured
-from hearth.base.codec import LEFT_OUT
-from hearth.base.limits import Amount, Count, Limits, NonEmpty, OneOf, Positive, Share, Text
+from hearth.base.limits import Amount, Count, Limits, NonEmpty, OneOf, Positive, Share
 from hearth.record.schema import ProbeStatus, Setting, Warned
 
 SCHEMA = "hearth/analysis/1"
@@ -247,17 +246,6 @@ class Sql:
     description: str | None
     submitted_s: float | None
     completed_s: float | None
-
-
-@dataclass(frozen=True)
-class EngineUse:
-    """How many operators of all queries a native engine ran, of those that it could run."""
-
-    engine: Text
-    native: Count
-    operators: Count
-    #: why not others, by their names, the most frequent first; at most ten
-    left: dict[str, str]
 
 
 @dataclass(frozen=True)
@@ -529,5 +517,3 @@ class Analysis:
     findings: list[Finding] = field(default_factory=list)
     flame: Measured[Flame] = field(default_factory=lambda: NOT_ASKED)
     phases: Measured[Phases] = field(default_factory=lambda: Absent("not derived"))
-    #: where a native engine says what it ran
-    engine: EngineUse | None = field(default=None, metadata=LEFT_OUT)

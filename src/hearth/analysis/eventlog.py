@@ -16,7 +16,7 @@ import orjson
 from hearth.analysis.coverage import Coverage
 from hearth.analysis.event_checks import LATEST_MS, maybe, moment, text, whole
 from hearth.analysis.logfile import MOST_BYTES, LineSource, event_log_parts
-from hearth.analysis.sqlplan import Accelerated, PlanNode, accelerated, read_plan
+from hearth.analysis.sqlplan import PlanNode, read_plan
 from hearth.analysis.stages import MOST_WIDTHS, StageTally, TaskSums, check_task
 from hearth.analysis.taskrows import TaskRows
 from hearth.base.sizes import counted
@@ -82,7 +82,6 @@ class LoggedSql:
     description: str
     completed_ms: int | None = None
     plan: list[PlanNode] = field(default_factory=list)
-    accelerated: Accelerated | None = None
 
 
 @dataclass
@@ -440,9 +439,7 @@ class _Reader:
         description, submitted_ms = text(event, "description"), moment(event, "time")
         info = event.get("sparkPlanInfo")
         plan = [] if info is None else read_plan(info)
-        self.log.sql[whole(event, "executionId")] = LoggedSql(
-            submitted_ms, description, plan=plan, accelerated=accelerated(event)
-        )
+        self.log.sql[whole(event, "executionId")] = LoggedSql(submitted_ms, description, plan=plan)
         if len(self.log.sql) > MOST_SQL:
             del self.log.sql[next(iter(self.log.sql))]
 
@@ -450,7 +447,7 @@ class _Reader:
         execution = self.log.sql.get(whole(event, "executionId"))
         plan = read_plan(event["sparkPlanInfo"])
         if execution is not None:
-            execution.plan, execution.accelerated = plan, accelerated(event)
+            execution.plan = plan
 
     def _sql_end(self, event: dict[str, Any]) -> None:
         execution = self.log.sql.get(whole(event, "executionId"))

@@ -5,12 +5,11 @@ with its depth.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import islice
 from typing import Any
 
-from hearth.analysis.event_checks import maybe, text
+from hearth.analysis.event_checks import text
 
 #: Of a plan, so many operators are read.
 MOST_NODES = 300
@@ -36,36 +35,6 @@ def read_plan(info: dict[str, Any]) -> list[PlanNode]:
         operators.append(PlanNode(depth, text(node, "nodeName").strip()))
         left += [(depth + 1, child) for child in reversed(node["children"])]
     return operators
-
-
-#: What Comet appends to the description of a plan (ExtendedExplainInfo of 1.2.0): how many of the
-#: operators that it could run it does run, and of others why not.
-_RAN = re.compile(r"^Comet accelerated (\d{1,6}) out of (\d{1,6}) eligible", re.MULTILINE)
-_LEFT = re.compile(r"(\w{1,80}) +\[COMET: ([^\n]{1,1000})\]$", re.MULTILINE)
-_MOST_REASONS, _REASON_LENGTH = 50, 240
-
-
-@dataclass(frozen=True)
-class Accelerated:
-    """How many of a plan's operators Comet runs, of those that it could.
-
-    left: why it does not run others, by their names.
-    """
-
-    native: int
-    operators: int
-    left: Mapping[str, str]
-
-
-def accelerated(event: dict[str, Any]) -> Accelerated | None:
-    """Return what Comet says of the plan of an event; None where it says nothing."""
-    description = maybe(text, event, "physicalPlanDescription") or ""
-    ran = _RAN.search(description)
-    if ran is None:
-        return None
-    left = islice(_LEFT.finditer(description), _MOST_REASONS)
-    reasons = {match[1]: match[2][:_REASON_LENGTH] for match in left}
-    return Accelerated(int(ran[1]), int(ran[2]), reasons)
 
 
 def resolved(operators: Sequence[str], plan: Sequence[PlanNode]) -> list[str]:
