@@ -140,7 +140,7 @@ def trials(task: search.Task, table: Table, noise: float, seed: int) -> Iterator
         seconds = table.seconds[step.index] * math.exp(noise * draw.standard_normal())
         limit = math.inf
         if step.role == "search" and step.before is not None:
-            of_best = [one.value for one in made if one.index == step.before.best and one.value]
+            of_best = [one.seconds for one in made if one.index == step.before.best and one.seconds]
             limit = search.EARLY_STOP_FACTOR * max(of_best)
         made.append(search.SearchTrial(step.index, min(seconds, limit), seconds > limit))
         tried, step = step.index, search.next_step(task, made)

@@ -12,7 +12,6 @@ import pytest
 
 from hearth.base.errors import UserError
 from hearth.cli.options import read_line
-from hearth.spark import engines
 from hearth.spark.engines import PUBLISHED, check, with_jar
 from support import Command, a_jar, require, says
 
@@ -132,15 +131,6 @@ def test_a_dry_run_names_the_package_that_the_run_would_fetch(spark: Spark, tmp_
     line, (note,) = with_jar(typed, settings, spark("4.1.4"), fetch=False)
     assert line.last("--packages") == f"a:b:1,{COMET}"
     assert says(note, f"Comet will be fetched first ({COMET}, 99 MB, once) into … none/jars")
-
-
-def test_the_driver_says_at_its_end_what_the_engine_ran_beside_the_users_listeners() -> None:
-    loaded = {"spark.plugins": "a.B,org.apache.spark.CometPlugin"}
-    assert engines.explaining({}, at_end=True) == {}
-    assert engines.explaining(loaded) == {engines.EXPLAIN: "org.apache.comet.ExtendedExplainInfo"}
-    told = engines.explaining({**loaded, "spark.extraListeners": "x.Y"}, at_end=True)
-    assert told["spark.extraListeners"] == "x.Y,io.hearth.sql.NativeOperators"
-    assert engines.explaining({**loaded, engines.EXPLAIN: "of.Users"}, at_end=True) == {}
 
 
 def in_the_index(path: str) -> str | None:

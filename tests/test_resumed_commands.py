@@ -61,10 +61,10 @@ def test_the_id_alone_reads_as_the_command_that_began_it(state: Path, verb: str)
 
 
 def test_what_is_typed_beside_the_id_stands_before_the_application(state: Path) -> None:
-    kept(state, COMPARE, ["--arms", "native,plan", "old.py", "--vs", "new.py"])
+    kept(state, COMPARE, ["--arms", "native,plan", "job.py", "--day", "1"])
     again = read("compare", "--resume", NUMBER, "--budget", "10m", "--json")
-    assert (again.arms, again.vs, again.json) == ("native,plan", ("new.py",), True)
-    assert again.line.application == ("old.py",) and again.runs.budget_s == 600
+    assert (again.arms, again.json) == ("native,plan", True)
+    assert again.line.application == ("job.py", "--day", "1") and again.runs.budget_s == 600
 
 
 def test_what_is_typed_beside_the_id_counts_also_where_options_stood_behind_a_workload(
@@ -77,10 +77,6 @@ def test_what_is_typed_beside_the_id_counts_also_where_options_stood_behind_a_wo
 
 
 def test_of_two_applications_each_keeps_its_own_words(state: Path) -> None:
-    kept(state, COMPARE, ["group-by", "--repeat", "3", "--vs", "sort-by", "--maps", "9"])
-    again = read("compare", "--resume", NUMBER)
-    assert again.line.application == ("group-by",) and again.runs.repeat == 3
-    assert again.vs == ("sort-by", "--maps", "9")
     kept(state, COLOCATE, ["word-count", "--seed", "5", "--", "my.py", "--limit", "5", "--json"])
     both = read("colocate", "--resume", NUMBER)
     assert [line.application for line in both.lines] == [

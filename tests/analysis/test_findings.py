@@ -357,7 +357,7 @@ def test_a_stage_of_one_task_beside_idle_slots_says_what_there_is_to_gain_at_mos
 _MORE, _LESS = r"\b(more|larger|raise)\b", r"\b(fewer|less|smaller|lower)\b"
 _THINGS = {
     "partitions": "partitions", "cores": "cores", "executors": r"executors(?! more memory)",
-    "memory": "memory|heap", "broadcast threshold": "autoBroadcastJoinThreshold",
+    "memory": "memory|heap",
 }  # fmt: skip
 
 

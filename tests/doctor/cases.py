@@ -89,10 +89,6 @@ def dirty(total_gb: int) -> Given:
     return files(f"{background}_bytes = 0", f"{background}_ratio = 10", total)
 
 
-def executors(**changes: object) -> dict[str, object]:
-    return {"executors": [replace(PLAN.executors[0], **changes)]}  # type: ignore[arg-type]
-
-
 def governor(driver: str) -> Given:
     return files(f"{POLICY}/scaling_governor = powersave", f"{POLICY}/scaling_driver = {driver}")
 
@@ -127,9 +123,6 @@ def compact(java: str) -> Given:
     return replace(options, user={**options.user, "java_version": java})
 
 
-SERIAL = {"JAVA_TOOL_OPTIONS": "-XX:+UseSerialGC"}
-COLLECTED_ALONE = replace(conf(**SERIAL), plan=executors(task_slots=1))
-OFF_HEAP = {"spark.memory.offHeap.enabled": "true"}
 OLD_JAR = {"/spark/jars/hearth-spark_2.13-0.0.9.jar": "/old/hearth-spark_2.13-0.0.9.jar"}
 CASES = {
     "huge-pages": Case(
@@ -221,9 +214,6 @@ CASES = {
         files(f"{HOST} = big-box", user={"resolve": lambda name: []}),
         harm=True,
     ),
-    "container-detection": Case(
-        Given(), conf({EXECUTOR: "-XX:-UseContainerSupport"}), harm=True
-    ),
     "compact-headers": Case(compact("27"), compact("25.0.1"), harm=True),
     "java-option-variables": Case(
         conf(_JAVA_OPTIONS="-Dfile.encoding=UTF-8"), conf(_JAVA_OPTIONS="-Xmx2g")
@@ -231,7 +221,6 @@ CASES = {
     "java-options-against-plan": Case(
         conf({EXECUTOR: "-XX:ParallelGCThreads=4"}), conf({EXECUTOR: "-XX:ParallelGCThreads=64"})
     ),
-    "collector": Case(COLLECTED_ALONE, conf(**SERIAL)),
     "compressed-pointers": Case(
         conf({"spark.executor.memory": "31g"}), conf({"spark.executor.memory": "36g"})
     ),
@@ -243,9 +232,6 @@ CASES = {
     ),
     "adaptive-execution": Case(
         conf({"spark.sql.adaptive.enabled": "true"}), conf({"spark.sql.adaptive.enabled": "false"})
-    ),
-    "spark-contradictions": Case(
-        conf({**OFF_HEAP, "spark.memory.offHeap.size": "4g"}), conf(OFF_HEAP), harm=True
     ),
     "spark-version": Case(Given(), Given(user={"spark_version": "3.5.1"}), harm=True),
     "java-version": Case(versions("25.0.1", "4.3.0"), versions("25.0.1", "4.1.2"), harm=True),
@@ -297,7 +283,7 @@ def clocks(*khz: str) -> Given:
     return Given(of_each, topology=cores(None).topology)
 
 
-CONTRADICTION, SPACE = "spark-contradictions", "local-dirs-space"
+SPACE = "local-dirs-space"
 FOREIGN = {path: text.replace(" / ", " /.. ") for path, text in MOUNTED.files.items()}  # type: ignore[arg-type]
 COVERED = mount(("/sys/fs/cgroup", "cgroup2", "ro"), files={"proc/self/cgroup": "0::/\n"})
 KILLED = {**ROOT_GROUP, "proc/vmstat": "oom_kill 3\n"}
@@ -318,20 +304,6 @@ ALSO = [
     ("unseen-by-java", controllers("memory 0 9 0"), "advice: ... Java 17.0.15 may see no"),
     ("hidden-limits", Given({**MOUNTED.files, "proc/self/cgroup": "0::/../../b\n"}),
      "advice: this process's control group (0::/../../b) is above"),
-    (CONTRADICTION, conf({"spark.network.timeout": "10s"}),
-     "harm: spark.network.timeout is not above"),
-    (CONTRADICTION, conf({"spark.executor.heartbeatInterval": "2min"}),
-     "harm: spark.network.timeout is not above"),
-    (CONTRADICTION,
-     conf({"spark.network.timeout": "11", "spark.executor.heartbeatInterval": "10000"}), "fine: "),
-    (CONTRADICTION, conf({"spark.network.timeout": "a while"}), "fine: "),
-    (CONTRADICTION, conf({"spark.task.cpus": "4", "spark.executor.cores": "2"}),
-     "harm: spark.task.cpus = 4, "),
-    (CONTRADICTION, conf({"spark.task.cpus": "2", "spark.executor.cores": "2"}), "fine: "),
-    (CONTRADICTION, conf({"spark.executor.cores": "7"}),
-     "harm: spark.executor.cores = 7 on 6 CPUs: no executor fits"),
-    (CONTRADICTION, conf({"spark.executor.cores": "many"}), "fine: "),
-    (CONTRADICTION, conf({"spark.executor.cores": "7", "spark.master": "yarn"}), "fine: "),
     ("compressed-pointers", UNREADABLE, "unseen: spark-defaults.conf: cannot read it"),
     ("adaptive-execution", UNREADABLE, "unseen: spark-defaults.conf: cannot read it"),
     # Groups that another namespace mounted, or over which something else is mounted, are not seen.

@@ -241,8 +241,6 @@ def test_a_run_quotes_what_its_own_settings_and_plan_make_of_the_machine(
         "six executors of four cores than in one of 50 GB (Awan 2016, no second threads)): 'hearth "
         "doctor' says what to do (compressed-pointers)"
     )
-    refused = {"spark.network.timeout": "5s", "spark.executor.cores": "2"}
-    assert "(spark-contradictions)" in findings_in_brief(refused, None, root=sound)[0]
     CASES["free-memory"].wrong.machine(short)
     assert findings_in_brief({}, None, root=short) == []
     assert "(free-memory)" in findings_in_brief({}, PLAN, root=short)[0]

@@ -5,7 +5,6 @@ tools/versions.sh fetches them; HEARTH_JAVAS names further JAVA_HOMEs, separated
 """
 
 import os
-import re
 import subprocess
 from pathlib import Path
 
@@ -178,9 +177,6 @@ def test_comet_runs_a_query_in_bound_executors_with_its_threads_and_its_memory(
         assert bound >= 0.99 * sum(executor["memory"].values())
         assert {p for p in executor["memory"] if ":" in p} == {f"bind:{n}" for n in nodes}
     assert sorted(next(iter(e["threads"]))[1] for e in report["executors"]) == planned
-    (said,) = [line for line in site.log.splitlines() if line.startswith("hearth: Comet ran ")]
-    ran, of = map(int, re.findall(r"\d+", said)[:2])
-    assert 6 <= ran <= of, "what it says of itself, without the run by Spark"
     assert ":: loading settings" not in site.log, "no repository is asked again"
 
 

@@ -14,7 +14,7 @@ import constructed
 import pytest
 
 from doctor.cases import CASES
-from hearth.analysis.document import Analysis, EngineUse
+from hearth.analysis.document import Analysis
 from hearth.base.absent import Absent
 from hearth.base.codec import typed
 from hearth.doctor.examine import NotChecked, Sound, examine
@@ -578,16 +578,14 @@ def test_two_runs_show_by_stage_where_the_seconds_went(browser: Any, tmp_path: P
     assert wide[0] == pytest.approx(2 * wide[1], abs=1), "24 s and 12 s, on one scale"
 
 
-def test_what_a_native_engine_did_is_a_sentence_and_none_is_advised_beside_one() -> None:
-    run, scan = constructed.document(), {"depth": 0, "name": "Scan parquet", "length": 1}
+def test_an_engine_is_advised_to_a_run_that_is_shown_alone() -> None:
+    run = constructed.document()
     run["record"]["spark_version"] = "4.1.1"
-    query = {"id": 3, "description": None, "submitted_s": 1.0, "completed_s": 2.0}
-    run["sql"] = [{**query, "plan": [{**scan, "metrics": {}}]}]
-    run["stages"] = [{**stage, "sql": 3} for stage in run["stages"]]
+    scanning = {"sql": 3, "operators": ["Scan parquet"]}
+    run["stages"] = [{**stage, **scanning} for stage in run["stages"]]
     alone = typed(run, Analysis)
     assert "<p>100% of the tasks&#39; time was SQL over Parquet; " in page([alone])
-    html = page([alone, replace(alone, engine=EngineUse("comet", 12, 15, {}))])
-    assert "<p>Comet ran 12 of 15 SQL operators.</p>" in html and "over Parquet" not in html
+    assert "over Parquet" not in page([alone, alone])
 
 
 def test_that_every_probe_ran_is_said_only_where_each_did() -> None:

@@ -74,7 +74,7 @@ WAYS = [
 CURRENT = len(WAYS) - 1
 SPACE = SearchSpace(WAYS, 0, CURRENT, [], [])
 BOTH = SearchSpace(WAYS[:-1], 0, 0, [], [])
-SETTINGS = TuneSettings("time", budget=8, limit_s=3600.0, runs=100)
+SETTINGS = TuneSettings(budget=8, limit_s=3600.0, runs=100)
 #: The seconds of a configuration, by its name.
 Times = Callable[[str], float]
 
@@ -199,10 +199,8 @@ def test_the_last_trial_repeats_the_best(tmp_path: Path) -> None:
 
 
 def test_it_stops_when_a_further_trial_is_not_worth_its_time(tmp_path: Path) -> None:
-    once = made(tmp_path / "once", Quick(shape((4, 8))), settings=TuneSettings("time", 30, 3600, 1))
-    often = made(
-        tmp_path / "often", Quick(shape((4, 8))), settings=TuneSettings("time", 30, 3600, 10_000)
-    )
+    once = made(tmp_path / "once", Quick(shape((4, 8))), settings=TuneSettings(30, 3600, 1))
+    often = made(tmp_path / "often", Quick(shape((4, 8))), settings=TuneSettings(30, 3600, 10_000))
     assert len(once["trials"]) < len(often["trials"])
     assert "which over 1 runs is less than the trial takes" in once["stopped"]
 
@@ -226,7 +224,7 @@ def test_a_trial_beyond_hope_is_stopped_early_and_counted(tmp_path: Path) -> Non
 def test_a_failed_trial_is_information_and_not_an_end(tmp_path: Path) -> None:
     failing = {"8x2 ParallelGC": "ended with 1: java.lang.OutOfMemoryError: Java heap space"}
     target = Quick(shape((8, 2)), failing)
-    document = made(tmp_path, target, settings=TuneSettings("time", 12, 3600, 1000))
+    document = made(tmp_path, target, settings=TuneSettings(12, 3600, 1000))
     failed = [trial for trial in document["trials"] if trial["failure"]]
     assert len(failed) == 1
     per_slot = 96_000 / 8 / 2
@@ -261,7 +259,7 @@ def test_an_application_that_fails_from_the_first_is_an_error(
 
 def test_one_that_never_ends_is_ended_by_the_limit(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="was not over after 20 s: give a longer --limit"):
-        made(tmp_path, Quick(shape((8, 2))), settings=TuneSettings("time", 8, 20.0, 100))
+        made(tmp_path, Quick(shape((8, 2))), settings=TuneSettings(8, 20.0, 100))
 
 
 def test_where_runs_scatter_too_much_nothing_is_kept_and_it_is_said(tmp_path: Path) -> None:
@@ -289,7 +287,7 @@ def _loaded(kept: Tune, own: float, others: float = 0.0) -> Tune:
 
 
 def test_single_runs_have_no_interval_and_no_share_that_they_save(tmp_path: Path) -> None:
-    kept = begin(tmp_path, settings=TuneSettings("time", 3, 3600.0, 100))
+    kept = begin(tmp_path, settings=TuneSettings(3, 3600.0, 100))
     tune.run(kept, Quick(shape((8, 2))), {}, StudyProgress())
     found = tuned(kept)
     said = sentence(found)
@@ -413,18 +411,15 @@ def test_it_is_resumed_only_as_it_was_but_with_more_budget(tmp_path: Path) -> No
     number = begin(tmp_path).head.id
     with pytest.raises(UserError, match=f"--resume: {number} has command '.*today', not '.*first'"):
         begin(tmp_path, resume=number, date="first")
-    cores = TuneSettings("core-seconds", 8, 3600.0, 100)
-    with pytest.raises(UserError, match="has objective time, not core-seconds"):
-        begin(tmp_path, settings=cores, resume=number)
     with pytest.raises(UserError, match=r"no tune has the id '\.\./x'"):
         begin(tmp_path, resume="../x")
-    more = TuneSettings("time", 20, 3600.0, 100)
+    more = TuneSettings(20, 3600.0, 100)
     begin(tmp_path, settings=more, resume=number)
     assert read_tune(tmp_path / "studies" / "tune" / number).head.settings.budget == 20
 
 
 def test_what_another_application_taught_is_known(tmp_path: Path) -> None:
-    first = made(tmp_path, Quick(shape((2, 4))), settings=TuneSettings("time", 20, 3600, 10_000))
+    first = made(tmp_path, Quick(shape((2, 4))), settings=TuneSettings(20, 3600, 10_000))
     assert first["space"]["known_before"] == 0
     second = begin(tmp_path)
     assert len(second.related) == 1
@@ -439,47 +434,6 @@ def test_what_another_application_taught_is_known(tmp_path: Path) -> None:
         return next(near, math.inf)
 
     assert needed(target) < needed(alone)
-
-
-def test_core_seconds_prefer_fewer_slots_than_time(tmp_path: Path) -> None:
-    cheap = made(
-        tmp_path, Quick(lambda name: 100.0), settings=TuneSettings("core-seconds", 12, 3600, 10_000)
-    )
-    quick = cheap["best"]["configuration"]["slots"]
-    assert quick == min(way.slots for way in WAYS)
-    assert cheap["best"]["expected"]["value"] == pytest.approx(100 * quick, rel=0.05)
-
-
-def test_for_two_objectives_the_front_holds_what_nothing_beats_in_both(tmp_path: Path) -> None:
-    """Time falls with slots, slower than they grow: many configurations are on the front."""
-
-    def times(name: str) -> float:
-        slots = (
-            32 if name.startswith("local[*]") else math.prod(map(int, name.split()[0].split("x")))
-        )
-        return 400.0 / slots**0.5
-
-    settings = TuneSettings("time,core-seconds", 12, 3600, 10_000)
-    document = made(tmp_path, Quick(times), settings=settings)
-    validate("tune", document)
-    ended = [t for t in document["trials"] if t["seconds"] is not None]
-    assert {t["configuration"]["slots"] for t in ended} >= {8, 32}, "both ends are tried"
-    assert document["best"]["configuration"]["slots"] == 32, "the best is by time"
-
-    def beaten(one: dict[str, Any]) -> bool:
-        def place(t: dict[str, Any]) -> tuple[float, float]:
-            return t["seconds"], t["seconds"] * t["configuration"]["slots"]
-
-        return any(
-            all(a <= b for a, b in zip(place(other), place(one), strict=True))
-            and place(other) != place(one)
-            for other in ended
-        )
-
-    assert [t["pareto"] for t in ended] == [not beaten(t) for t in ended]
-    words = "No other trial beats these in both time and core-seconds: "
-    assert any(words in line for line in show_document(typed(document, Tuned), Screen(10_000)))
-    assert words in page([], typed(document, Tuned))
 
 
 def test_what_a_trial_measured_besides_its_time_changes_what_is_expected() -> None:

@@ -1,7 +1,7 @@
 """Compose what a record holds to one document (`hearth.analysis.document`)."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import fields, replace
 from pathlib import Path
 
@@ -18,7 +18,6 @@ from hearth.analysis.document import (
     Node,
     Phases,
     Places,
-    PlanOperator,
     ReadBytes,
     Sql,
     Stage,
@@ -33,9 +32,8 @@ from hearth.analysis.evidence import Evidence, gather, gather_event_log
 from hearth.analysis.executors import executors
 from hearth.analysis.failure import cause_of
 from hearth.analysis.findings import findings
-from hearth.analysis.native import engine_use
 from hearth.analysis.samples import Key, SampleFile
-from hearth.analysis.sqlplan import PlanNode, resolved
+from hearth.analysis.sqlplan import resolved
 from hearth.analysis.stages import StageTally
 from hearth.analysis.taskrows import STATES, Slots
 from hearth.analysis.timeline import step_function, timeline
@@ -119,7 +117,6 @@ def compose(evidence: Evidence) -> Analysis:
         metrics=_metrics(evidence),
         hand_overs=evidence.hand_overs,
         phases=_phases(evidence),
-        engine=engine_use(evidence.log),
     )
     analysis = replace(analysis, findings=findings(analysis))
     redaction = Redaction.of(_settings(evidence))
@@ -306,15 +303,9 @@ def _sql(evidence: Evidence) -> list[Sql]:
             description=execution.description,
             submitted_s=evidence.seconds(execution.submitted_ms),
             completed_s=evidence.seconds(execution.completed_ms),
-            plan=[_operator(node, evidence.log.sql_values) for node in execution.plan],
         )
         for number, execution in sorted(evidence.log.sql.items())
     ]
-
-
-def _operator(node: PlanNode, values: Mapping[int, int]) -> PlanOperator:
-    counted = {name: float(values[at]) for name, at in node.metrics.items() if at in values}
-    return PlanOperator(node.depth, node.name, node.length, counted, node.unpruned)
 
 
 def _totals(evidence: Evidence) -> Measured[Totals]:

@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 from typing import Annotated, Literal, NamedTuple
 
 from hearth.base.absent import Absent, Measured
-from hearth.base.codec import LEFT_OUT
-from hearth.base.limits import Amount, Count, Limits, NonEmpty, OneOf, Positive, Share, Text
+from hearth.base.limits import Amount, Count, Limits, NonEmpty, OneOf, Positive, Share
 from hearth.record.schema import ProbeStatus, Setting, Warned
 
 SCHEMA = "hearth/analysis/1"
@@ -238,18 +237,6 @@ class Stage:
 
 
 @dataclass(frozen=True)
-class PlanOperator:
-    """An operator of a query's physical plan, as Spark's SQL page shows it."""
-
-    depth: Count  #: below the root of the plan
-    name: str
-    length: Count  #: characters of all that Spark writes of it
-    metrics: dict[str, float]  #: what it counted, by Spark's names and in its units
-    #: whether it is a scan of a partitioned table whose partitions no condition chooses
-    unpruned: bool = False
-
-
-@dataclass(frozen=True)
 class Sql:
     """One SQL execution."""
 
@@ -257,19 +244,6 @@ class Sql:
     description: str | None
     submitted_s: float | None
     completed_s: float | None
-    #: its last physical plan from the root down; at most 300 operators
-    plan: list[PlanOperator] = field(default_factory=list)
-
-
-@dataclass(frozen=True)
-class EngineUse:
-    """How many operators of all queries a native engine ran, of those that it could run."""
-
-    engine: Text
-    native: Count
-    operators: Count
-    #: why not others, by their names, the most frequent first; at most ten
-    left: dict[str, str]
 
 
 @dataclass(frozen=True)
@@ -516,5 +490,3 @@ class Analysis:
     hand_overs: Measured[HandOvers] = field(default_factory=lambda: Absent("not derived"))
     findings: list[Finding] = field(default_factory=list)
     phases: Measured[Phases] = field(default_factory=lambda: Absent("not derived"))
-    #: where a native engine says what it ran
-    engine: EngineUse | None = field(default=None, metadata=LEFT_OUT)

@@ -16,14 +16,7 @@ import orjson
 from hearth.analysis.coverage import Coverage
 from hearth.analysis.event_checks import LATEST_MS, maybe, moment, text, whole
 from hearth.analysis.logfile import MOST_BYTES, LineSource, event_log_parts
-from hearth.analysis.sqlplan import (
-    Accelerated,
-    PlanNode,
-    accelerated,
-    driver_values,
-    read_plan,
-    stage_values,
-)
+from hearth.analysis.sqlplan import PlanNode, read_plan
 from hearth.analysis.stages import MOST_WIDTHS, StageTally, TaskSums, check_task
 from hearth.analysis.taskrows import TaskRows
 from hearth.base.sizes import counted
@@ -31,7 +24,6 @@ from hearth.base.sizes import counted
 #: Stages listed one by one: those with the most run time. The sums cover all of them.
 MOST_STAGES = 5000
 MOST_SQL = 10_000
-MOST_SQL_VALUES = 200_000
 MOST_OPERATORS = 50
 #: Of the whole log, and without an event: no application writes more.
 MOST_LINES = 100_000_000
@@ -61,7 +53,7 @@ _SKIPPED = frozenset(
         "SparkListenerUnschedulableTaskSetRemoved", "SparkListenerMiscellaneousProcessAdded",
         "SparkListenerExecutorExcluded", "SparkListenerExecutorUnexcluded",
         "SparkListenerExecutorExcludedForStage", "SparkListenerNodeExcludedForStage",
-        _SQL + "SparkListenerSQLAdaptiveSQLMetricUpdates",
+        _SQL + "SparkListenerSQLAdaptiveSQLMetricUpdates", _SQL + "SparkListenerDriverAccumUpdates",
         *(_STREAMING + f"Query{what}Event" for what in ("Started", "Progress", "Idle")),
         _STREAMING + "QueryTerminatedEvent",
     )
@@ -90,7 +82,6 @@ class LoggedSql:
     description: str
     completed_ms: int | None = None
     plan: list[PlanNode] = field(default_factory=list)
-    accelerated: Accelerated | None = None
 
 
 @dataclass
@@ -109,7 +100,6 @@ class EventLog:
     executors: dict[str, LoggedExecutor] = field(default_factory=dict)
     stages: dict[tuple[int, int], StageTally] = field(default_factory=dict)
     sql: dict[int, LoggedSql] = field(default_factory=dict)
-    sql_values: dict[int, int] = field(default_factory=dict)
     dropped: TaskSums = field(default_factory=TaskSums)
     stages_dropped: int = 0
     running: dict[int, tuple[int, int, int, str]] = field(default_factory=dict)
@@ -198,7 +188,6 @@ class _Reader:
             _SQL + "SparkListenerSQLExecutionStart": self._parsed(self._sql_start),
             _SQL + "SparkListenerSQLExecutionEnd": self._parsed(self._sql_end),
             _SQL + "SparkListenerSQLAdaptiveExecutionUpdate": self._parsed(self._sql_plan),
-            _SQL + "SparkListenerDriverAccumUpdates": self._parsed(self._sql_values),
         }
         self._handlers.update(dict.fromkeys(_SKIPPED, _nothing))
 
@@ -436,7 +425,6 @@ class _Reader:
         info = event["Stage Info"]
         completed_ms = maybe(moment, info, "Completion Time")
         failure = maybe(text, info, "Failure Reason")
-        self._count(stage_values(info.get("Accumulables") or []))
         tally = self._stage(event)
         tally.completed_ms, tally.failure = completed_ms, failure
         if completed_ms is not None:
@@ -459,23 +447,15 @@ class _Reader:
         description, submitted_ms = text(event, "description"), moment(event, "time")
         info = event.get("sparkPlanInfo")
         plan = [] if info is None else read_plan(info)
-        self.log.sql[whole(event, "executionId")] = LoggedSql(
-            submitted_ms, description, plan=plan, accelerated=accelerated(event)
-        )
-        _drop_oldest(self.log.sql, MOST_SQL)
+        self.log.sql[whole(event, "executionId")] = LoggedSql(submitted_ms, description, plan=plan)
+        if len(self.log.sql) > MOST_SQL:
+            del self.log.sql[next(iter(self.log.sql))]
 
     def _sql_plan(self, event: dict[str, Any]) -> None:
         execution = self.log.sql.get(whole(event, "executionId"))
         plan = read_plan(event["sparkPlanInfo"])
         if execution is not None:
-            execution.plan, execution.accelerated = plan, accelerated(event)
-
-    def _sql_values(self, event: dict[str, Any]) -> None:
-        self._count(driver_values(event))
-
-    def _count(self, values: dict[int, int]) -> None:
-        self.log.sql_values.update(values)
-        _drop_oldest(self.log.sql_values, MOST_SQL_VALUES)
+            execution.plan = plan
 
     def _sql_end(self, event: dict[str, Any]) -> None:
         execution = self.log.sql.get(whole(event, "executionId"))
@@ -505,8 +485,3 @@ def _operators(rdds: list[dict[str, Any]]) -> list[str]:
 
 def _number(digits: str | None) -> int | None:
     return int(digits) if digits is not None and _DIGITS.fullmatch(digits) else None
-
-
-def _drop_oldest(entries: dict[int, Any], most: int) -> None:
-    while len(entries) > most:
-        del entries[next(iter(entries))]

@@ -7,7 +7,7 @@ deserves attention; they are not published anywhere.
 import statistics
 from collections.abc import Callable, Iterator, Sequence
 
-from hearth.analysis.advice import PLAN_RULES, STAGE_RULES, PlanRule, StageRule
+from hearth.analysis.advice import STAGE_RULES, StageRule
 from hearth.analysis.document import Analysis, Executor, Finding, Stage, Times, Totals, Use
 from hearth.analysis.next_steps import (
     FEWER_CORES,
@@ -73,7 +73,7 @@ def findings(analysis: Analysis) -> list[Finding]:
         _scheduler_delay, _no_task, _idle, _idle_machine, _waiting,
         _remote, _involuntary, _run_delay,
         _stalls, _bandwidth,
-        *(_of_stages(rule) for rule in STAGE_RULES), *(_of_plans(rule) for rule in PLAN_RULES),
+        *(_of_stages(rule) for rule in STAGE_RULES),
     )  # fmt: skip
     return agreed(sorted((found for rule in rules for found in rule(analysis)), key=_rank))
 
@@ -610,21 +610,6 @@ def _of_stages(rule: StageRule) -> Callable[[Analysis], Iterator[Found]]:
                     f"In {_called(stage)} {problem}.",
                     [f"/stages/{number}/{name}" for name in rule.evidence], rule.steps,
                     rule.gains(stage, slots),
-                )  # fmt: skip
-
-    return findings_of
-
-
-def _of_plans(rule: PlanRule) -> Callable[[Analysis], Iterator[Found]]:
-    """Return a rule about queries' plans as a rule about the analysis, once for each query."""
-
-    def findings_of(analysis: Analysis) -> Iterator[Found]:
-        for number, query in enumerate(analysis.sql):
-            at, problem = next(rule.problems(query.plan), (0, None))
-            if problem is not None:
-                yield Found(
-                    f"{rule.id}-{query.id}", rule.severity, f"In query {query.id} {problem}.",
-                    [f"/sql/{number}/plan/{at}"], rule.steps,
                 )  # fmt: skip
 
     return findings_of

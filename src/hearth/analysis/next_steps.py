@@ -13,7 +13,7 @@ from hearth.analysis.document import Finding
 from hearth.base.limits import Amount
 
 #: What several findings have something to say about.
-Turned = Literal["partitions", "cores", "executors", "memory", "broadcasts"]
+Turned = Literal["partitions", "cores", "executors", "memory"]
 Way = Literal["more", "less"]
 #: Each setting that a step turns, and which way.
 Turns = tuple[tuple[Turned, Way], ...]

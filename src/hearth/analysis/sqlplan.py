@@ -1,20 +1,18 @@
-"""Read the physical plan of a query as Spark logs it: its operators, and what they counted.
+"""Read the physical plan of a query as Spark logs it: the names of its operators.
 
 The tree is that of Spark's SQL page (SparkPlanInfo.scala), flattened from its root, each operator
-with its depth. The values of its metrics come as accumulables of stages and updates of the driver.
+with its depth.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import islice
 from typing import Any
 
-from hearth.analysis.event_checks import maybe, text, whole, wholes
+from hearth.analysis.event_checks import text
 
 #: Of a plan, so many operators are read.
 MOST_NODES = 300
-_PARTITIONS = "number of partitions read"
 _CODEGEN = re.compile(r"WholeStageCodegen \(\d+\)")
 #: Operators that move rows from one form or thread to another: no help in a name.
 _PLUMBING = ("InputAdapter", "ColumnarToRow", "Project", "AQEShuffleRead", "mapPartitionsInternal")
@@ -22,17 +20,10 @@ _PLUMBING = ("InputAdapter", "ColumnarToRow", "Project", "AQEShuffleRead", "mapP
 
 @dataclass(frozen=True)
 class PlanNode:
-    """An operator.
-
-    length: of all that Spark writes of it; metrics: accumulators by name; unpruned: a scan of a
-    partitioned table that takes no condition on its partitions.
-    """
+    """An operator."""
 
     depth: int
     name: str
-    length: int
-    metrics: Mapping[str, int]
-    unpruned: bool = False
 
 
 def read_plan(info: dict[str, Any]) -> list[PlanNode]:
@@ -41,74 +32,9 @@ def read_plan(info: dict[str, Any]) -> list[PlanNode]:
     left = [(0, info)]
     while left and len(operators) < MOST_NODES:
         depth, node = left.pop()
-        length = len(text(node, "simpleString"))
-        metrics = {text(one, "name"): whole(one, "accumulatorId") for one in node["metrics"]}
-        name = text(node, "nodeName").strip()
-        # Spark counts partitions of partitioned tables only (DataSourceScanExec.scala).
-        unpruned = _PARTITIONS in metrics and _conditions(node) == "[]"
-        operators.append(PlanNode(depth, name, length, metrics, unpruned))
+        operators.append(PlanNode(depth, text(node, "nodeName").strip()))
         left += [(depth + 1, child) for child in reversed(node["children"])]
     return operators
-
-
-#: What Comet appends to the description of a plan (ExtendedExplainInfo of 1.2.0): how many of the
-#: operators that it could run it does run, and of others why not.
-_RAN = re.compile(r"^Comet accelerated (\d{1,6}) out of (\d{1,6}) eligible", re.MULTILINE)
-_LEFT = re.compile(r"(\w{1,80}) +\[COMET: ([^\n]{1,1000})\]$", re.MULTILINE)
-_MOST_REASONS, _REASON_LENGTH = 50, 240
-
-
-@dataclass(frozen=True)
-class Accelerated:
-    """How many of a plan's operators Comet runs, of those that it could.
-
-    left: why it does not run others, by their names.
-    """
-
-    native: int
-    operators: int
-    left: Mapping[str, str]
-
-
-def accelerated(event: dict[str, Any]) -> Accelerated | None:
-    """Return what Comet says of the plan of an event; None where it says nothing."""
-    description = maybe(text, event, "physicalPlanDescription") or ""
-    ran = _RAN.search(description)
-    if ran is None:
-        return None
-    left = islice(_LEFT.finditer(description), _MOST_REASONS)
-    reasons = {match[1]: match[2][:_REASON_LENGTH] for match in left}
-    return Accelerated(int(ran[1]), int(ran[2]), reasons)
-
-
-def _conditions(node: dict[str, Any]) -> object:
-    """Return what a scan takes as conditions on partitions; None where it has none to take."""
-    return node.get("metadata", {}).get("PartitionFilters")
-
-
-def driver_values(event: dict[str, Any]) -> dict[int, int]:
-    """Return what the driver counted, by accumulator (SparkListenerDriverAccumUpdates)."""
-    pairs = [(number, value) for number, value in event["accumUpdates"]]
-    wholes(each for pair in pairs for each in pair)
-    return dict(pairs)
-
-
-def stage_values(accumulables: Iterable[dict[str, Any]]) -> dict[int, int]:
-    """Return what a stage's tasks have counted for queries so far, by accumulator."""
-    values = {}
-    for one in accumulables:
-        value = str(one.get("Value"))
-        if one.get("Metadata") == "sql" and re.fullmatch(r"\d{1,18}", value):
-            values[whole(one, "ID")] = int(value)
-    return values
-
-
-def inside(plan: Sequence[PlanNode], at: int) -> Iterator[int]:
-    """Yield the places of the operators below one."""
-    for below in range(at + 1, len(plan)):
-        if plan[below].depth <= plan[at].depth:
-            return
-        yield below
 
 
 def resolved(operators: Sequence[str], plan: Sequence[PlanNode]) -> list[str]:
@@ -128,8 +54,8 @@ def _compiled(name: str, plan: Sequence[PlanNode]) -> list[str]:
     if at is None:
         return [name]
     inner: list[str] = []
-    for number in inside(plan, at):
-        if plan[number].name == "InputAdapter":
+    for node in plan[at + 1 :]:
+        if node.depth <= plan[at].depth or node.name == "InputAdapter":
             break
-        inner.append(plan[number].name)
+        inner.append(node.name)
     return inner[::-1] or [name]

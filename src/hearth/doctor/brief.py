@@ -22,11 +22,10 @@ from hearth.studies.engine.store import COMPARE
 _HARM = (
     "compact-headers", "host-name", "open-files", "processes", "address-space",
     "temporary-noexec", "directory-modes", "local-dirs-space", "overcommit", "free-memory",
-    "spark-contradictions",
 )  # fmt: skip
 #: What costs a run speed: told where a figure says how much.
 _SPEED = (
-    "compressed-pointers", "collector", "huge-pages", "huge-pages-defrag", "swappiness",
+    "compressed-pointers", "huge-pages", "huge-pages-defrag", "swappiness",
     "zone-reclaim", "dirty-pages", "memory-maps", "turbo", "clock-source",
 )  # fmt: skip
 _MOST = 2

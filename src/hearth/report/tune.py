@@ -11,13 +11,6 @@ from hearth.spark.submit_args import is_application
 from hearth.studies.models.space import DRIVERS_JAVA_OPTIONS, JAVA_OPTIONS
 from hearth.studies.tune.result import ConfigurationForecast, Tuned, TunedTrial
 
-#: By the objective, the unit of a trial's value.
-_UNITS = {
-    "time": "seconds",
-    "core-seconds": "core-s",
-    "throughput": "per-hour",
-    "time,core-seconds": "seconds",
-}
 _ROLES = {"proposal": "the plan", "current": "as typed", "search": "", "repeat": "again"}
 _FORECASTS = 5
 #: A surface of fewer says nothing; one of more columns does not fit a screen.
@@ -26,18 +19,18 @@ _LEAST_SURFACE, _MOST_COLUMNS = 4, 10
 
 def tune_blocks(tune: Tuned) -> list[Block]:
     """Return the trials, then the best in one sentence, then why, doubts and the rest."""
-    unit = _UNITS[tune.settings.objective]
-    head = ["trial", "configuration", "why tried", unit, "expected", "GC share", "CPU use", "note"]
+    head = ["trial", "configuration", "why tried", "seconds", "expected", "GC share", "CPU use",
+            "note"]  # fmt: skip
     why = [] if isinstance(tune.best, Absent) else tune.best.why
     copied = to_copy(tune)
     return [
         Heading(f"Tune of {tune.application}, {tune.id}", section="tune", link="Tune"),
         *_order(tune),
-        Table(head, [_row(trial, tune) for trial in tune.trials], "Trials", f"trial {unit}"),
+        Table(head, [_row(trial) for trial in tune.trials], "Trials", "trial seconds"),
         Texts([f"{text}." for text in tune.warnings], "warning"),
         Texts([sentence(tune)], "verdict"),
         Texts(why, "reason", close=True),
-        Texts([*_front(tune), *(["To run it:"] if copied else [])], close=True),
+        Texts(["To run it:"] if copied else [], close=True),
         Texts(copied, "command", close=True),
         Texts([f"Next: {step}." for step in next_steps(tune)], close=True),
         *_surface(tune),
@@ -58,9 +51,8 @@ def sentence(tune: Tuned) -> str:
     low, high = saving.low, saving.high
     sure = "" if low > 0 else ", so the gain is not certain"
     return (
-        f"Best of those tried: {name}; expected to save {saving.value:.0%} of the "
-        f"{_what(tune)} of your own configuration ({best.confidence:.0%} interval "
-        f"{low:.0%} to {high:.0%}{sure})."
+        f"Best of those tried: {name}; expected to save {saving.value:.0%} of the time "
+        f"of your own configuration ({best.confidence:.0%} interval {low:.0%} to {high:.0%}{sure})."
     )
 
 
@@ -102,24 +94,10 @@ def next_steps(tune: Tuned) -> list[str]:
     return ["hearth compare --arms native,tuned with the same application, to confirm the gain"]
 
 
-def _what(tune: Tuned) -> str:
-    return "core-seconds" if tune.settings.objective == "core-seconds" else "time"
-
-
-def _value(value: float, tune: Tuned) -> str:
-    """Return a value in the objective's unit."""
-    if tune.settings.objective == "throughput":
-        return f"{3600 / value:.1f}"
-    return f"{value:.2f}"
-
-
-def _row(trial: TunedTrial, tune: Tuned) -> list[str]:
+def _row(trial: TunedTrial) -> list[str]:
     measures, expected = trial.measures, trial.expected
-    took = "-" if trial.value is None else _value(trial.value, tune)
-    range_ = "-"
-    if expected is not None:
-        ends = sorted((expected[0], expected[2]), reverse=tune.settings.objective == "throughput")
-        range_ = " to ".join(_value(end, tune) for end in ends)
+    took = "-" if trial.seconds is None else f"{trial.seconds:.2f}"
+    range_ = "-" if expected is None else f"{expected[0]:.2f} to {expected[2]:.2f}"
     note = "" if trial.why in (None, "best", "unexplained") else str(trial.why)
     if trial.stopped_s is not None:
         note = f"stopped after {show_seconds(trial.stopped_s)}: too slow to win"
@@ -141,34 +119,16 @@ def _share(value: Measured[float] | None) -> str:
     return f"{value:.0%}" if isinstance(value, int | float) else "-"
 
 
-def _front(tune: Tuned) -> list[str]:
-    """Return the trials that none beats in both time and core-seconds, the fastest first.
-
-    Nothing where one trial is the best in both.
-    """
-    front: dict[str, tuple[float, float]] = {}
-    for trial in tune.trials:
-        if trial.pareto and trial.seconds is not None:
-            cost = trial.seconds, trial.seconds * trial.configuration.slots
-            front[trial.configuration.shown] = cost
-    if len(front) < 2:
-        return []
-    fastest_first = sorted(front.items(), key=lambda pair: pair[1][0])
-    shown = "; ".join(f"{name}: {time:.2f} s, {cost:.1f} core-s"
-                      for name, (time, cost) in fastest_first)  # fmt: skip
-    return [f"No other trial beats these in both time and core-seconds: {shown}."]
-
-
 def _order(tune: Tuned) -> list[Block]:
     """Return each trial in its order: what was expected, what it took, the best so far."""
-    ended = [trial for trial in tune.trials if trial.value is not None]
+    ended = [trial for trial in tune.trials if trial.seconds is not None]
     if not ended:
         return []
-    ends = [end for trial in ended for end in [*(trial.expected or []), trial.value or 0.0]]
-    most = 1.04 * min(max(ends), 3 * max(trial.value or 0.0 for trial in ended))
+    ends = [end for trial in ended for end in [*(trial.expected or []), trial.seconds or 0.0]]
+    most = 1.04 * min(max(ends), 3 * max(trial.seconds or 0.0 for trial in ended))
     best, rows = float("inf"), []
     for trial in ended:
-        took = trial.value or 0.0
+        took = trial.seconds or 0.0
         best = min(best, took)
         low, _, high = trial.expected or [took, took, took]
         rows.append(
@@ -176,18 +136,17 @@ def _order(tune: Tuned) -> list[Block]:
                 "name": f"{trial.number}: {trial.configuration.shown}",
                 "low": min(low / most, 1.0),
                 "high": min(high / most, 1.0),
-                "cut": f"to {_value(high, tune)} →" if high > most else "",
+                "cut": f"to {high:.2f} →" if high > most else "",
                 "middle": took / most,
                 "kind": "good" if took == best else "open",
                 "points": [best / most],
-                "words": f"{_value(took, tune)}, best so far {_value(best, tune)}",
+                "words": f"{took:.2f}, best so far {best:.2f}",
             }
         )
     ticks = [(tick / most, f"{tick:.4g}") for tick in steps(most)]
     data = {"intervals": rows, "one": best / most, "band": None, "ticks": ticks}
-    unit = "core-seconds" if tune.settings.objective == "core-seconds" else "seconds"
     caption = (
-        f"Trials in their order, in {unit}. The large dot is what a trial took, the bar what was "
+        "Trials in their order, in seconds. The large dot is what a trial took, the bar what was "
         "expected of it before, the small dot the best so far; the line is the best of all, green "
         "where a trial was the best so far. A bar that goes on beyond the figure says how far."
     )
@@ -202,17 +161,17 @@ def _surface(tune: Tuned) -> list[Block]:
         return []
     choices = ", ".join(alike[0].choices[1:])
     at = {(one.executors, one.cores): one for one in alike}
-    return [*_surface_table(at, choices, tune), *_surface_map(at, choices, tune)]
+    return [*_surface_table(at, choices), *_surface_map(at, choices, tune)]
 
 
 _Surface = dict[tuple[int, int], ConfigurationForecast]
 
 
-def _surface_table(at: _Surface, choices: str, tune: Tuned) -> list[Block]:
+def _surface_table(at: _Surface, choices: str) -> list[Block]:
     down, across = sorted({n for n, _ in at}), sorted({c for _, c in at})
     if len(across) > _MOST_COLUMNS:
         return []
-    cells = {size: _forecast(one, tune) for size, one in at.items()}
+    cells = {size: _forecast(one) for size, one in at.items()}
     rows = [[str(n), *(cells.get((n, c), "") for c in across)] for n in down]
     note = f"forecast by executors x cores ({choices}), ± half the interval; * tried"
     head = ["executors", *(f"x {c}" for c in across)]
@@ -228,19 +187,18 @@ def _surface_map(at: _Surface, choices: str, tune: Tuned) -> list[Block]:
     name = tune.best.configuration.shown
     best = next((size for size, one in at.items() if one.configuration == name), None)
     values = [one.value for one in at.values()]
-    fastest, slowest = (_value(end(values), tune) for end in (min, max))
-    cells = {size: (one.value, _forecast(one, tune)) for size, one in at.items()}
+    cells = {size: (one.value, _forecast(one)) for size, one in at.items()}
     caption = (
-        f"{fastest} to {slowest}: what is expected with {choices}, ± half of the 90 % interval; "
-        "*: tried; framed: the best of those tried; hatched: does not fit, or uses too few CPUs."
+        f"{min(values):.2f} to {max(values):.2f}: what is expected with {choices}, ± half of the "
+        "90 % interval; *: tried; framed: the best of those tried; hatched: does not fit, or uses "
+        "too few CPUs."
     )
     return [Figure("heat", heat(cells, best), "forecast of each configuration", caption)]
 
 
-def _forecast(one: ConfigurationForecast, tune: Tuned) -> str:
+def _forecast(one: ConfigurationForecast) -> str:
     """Return `103 ±5.9*`: what is expected, half of its interval, and whether it was tried."""
-    low, middle, high = (float(_value(end, tune)) for end in (one.low, one.value, one.high))
-    return f"{_short(middle)} ±{_short(abs(high - low) / 2)}{'*' if one.tried else ''}"
+    return f"{_short(one.value)} ±{_short((one.high - one.low) / 2)}{'*' if one.tried else ''}"
 
 
 def _short(value: float) -> str:
@@ -249,8 +207,7 @@ def _short(value: float) -> str:
 
 def _untried(tune: Tuned) -> Table:
     rows = [
-        [one.configuration, _value(one.value, tune),
-         f"{_value(one.low, tune)} to {_value(one.high, tune)}"]
+        [one.configuration, f"{one.value:.2f}", f"{one.low:.2f} to {one.high:.2f}"]
         for one in [one for one in tune.forecasts if not one.tried][:_FORECASTS]
     ]  # fmt: skip
     head = ["the best of those not tried", "forecast", "interval"]

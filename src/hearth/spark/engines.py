@@ -21,8 +21,6 @@ from hearth.spark.command import users_class_path
 from hearth.spark.submit_args import Option, SubmitLine
 
 PACKAGES, JARS, IVY = "spark.jars.packages", "spark.jars", "spark.jars.ivy"
-EXPLAIN, LISTENERS = "spark.sql.extendedExplainProviders", "spark.extraListeners"
-_SAYS_AT_END = "io.hearth.sql.NativeOperators"  # in hearth's jar
 #: Longer than a large jar takes over a slow line.
 _LIMIT_S = 1800
 #: Prints Hadoop's version: a program that every Spark has, and that needs none of its own.
@@ -40,14 +38,13 @@ class Published:
 
     title: its name in messages. home: where a person finds its jar. coordinates: Maven's, by the
     Spark for which they are made, a line such as `4.1` or a version; empty where there are none.
-    megabytes: of the jar. explains: its class that says in a plan's description what is native.
+    megabytes: of the jar.
     """
 
     title: str
     home: str
     coordinates: Mapping[str, str]
     megabytes: int = 0
-    explains: str = ""
 
     def for_spark(self, version: str) -> str | None:
         """Return the coordinates for a Spark such as `4.1.4`."""
@@ -63,7 +60,6 @@ PUBLISHED = {
         "https://datafusion.apache.org/comet",
         {"4.1": "org.apache.datafusion:comet-spark-spark4.1_2.13:1.2.0"},
         99,
-        "org.apache.comet.ExtendedExplainInfo",
     ),
     "gluten": Published("Gluten", "https://gluten.apache.org", {}),
     # Each release of Spark has classes of its own in it.
@@ -83,19 +79,6 @@ def loaded(settings: Mapping[str, str]) -> str | None:
     """Return the engine whose plugin is among the settings."""
     plugins = [name.strip() for name in settings.get(PLUGINS, "").split(",")]
     return next((name for name, plugin in ENGINES.items() if plugin in plugins), None)
-
-
-def explaining(settings: Mapping[str, str], *, at_end: bool = False) -> dict[str, str]:
-    """Return the settings by which the loaded engine says in events what it runs.
-
-    at_end: the driver says it in a line when the application ends.
-    """
-    engine = loaded(settings)
-    explains = PUBLISHED[engine].explains if engine else ""
-    if not explains or settings.get(EXPLAIN, explains) != explains:
-        return {}
-    listeners = ",".join(filter(None, [settings.get(LISTENERS), _SAYS_AT_END]))
-    return {EXPLAIN: explains, **({LISTENERS: listeners} if at_end else {})}
 
 
 def advice(version: str) -> str | None:

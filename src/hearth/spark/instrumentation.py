@@ -12,7 +12,6 @@ from pathlib import Path
 from hearth.spark.command import Launch
 from hearth.spark.conf import DRIVER_OPTIONS
 from hearth.spark.driver_log import recorded
-from hearth.spark.engines import explaining
 from hearth.spark.submit_args import OPTION_KEYS, Option
 
 _EXECUTOR_OPTIONS = "spark.executor.extraJavaOptions"
@@ -38,7 +37,7 @@ def observed(
     """
     effective = {**settings, **_given(launch.options), "spark.master": master}
     theirs = effective.get("spark.eventLog.enabled", "false").lower() == "true"
-    additions = {"spark.eventLog.enabled": "true", **explaining(effective)}
+    additions = {"spark.eventLog.enabled": "true"}
     if not theirs:
         additions["spark.eventLog.dir"] = (record / "eventlog").as_uri()
     # One plain file can be read while it grows; a form that the user chose stays.

@@ -62,14 +62,12 @@ class Occasion:
     """The purpose of a submission.
 
     dry_run: nothing of it will run. measured: missing class-data archives are made first, so that
-    the run is like all later ones; else they are made when it is over. told: the driver says at
-    its end what a native engine ran. debug: of the JVM side. log: the level that the user wants of
-    the driver's log; quiet: whether only errors are to be seen.
+    the run is like all later ones; else they are made when it is over. debug: of the JVM side. log:
+    the level that the user wants of the driver's log; quiet: whether only errors are to be seen.
     """
 
     dry_run: bool = False
     measured: bool = False
-    told: bool = False
     log: str | None = None
     quiet: bool = False
     debug: bool = False
@@ -151,8 +149,7 @@ def _planned(
     line, of_engine = engines.with_jar(
         line, settings, paths.spark_home(), fetch=not occasion.dry_run
     )
-    told = engines.explaining(settings, at_end=True) if occasion.told else {}
-    additions = {**_additions(line.planning, settings, plan), **told}
+    additions = _additions(line.planning, settings, plan)
     is_wired = settings.get("spark.shuffle.manager") == paths.WIRE_SHUFFLE_MANAGER
     wire = paths.wire_jar() if is_wired else None
     jar = paths.hearth_jar()

@@ -19,7 +19,6 @@ examples:
   hearth compare --arms native,plan,tuned word-count --size 2g
   hearth compare --engine comet my_job.py
   hearth compare --arms as-is,fixed:huge-pages my_job.py
-  hearth compare old_job.py --vs new_job.py
   hearth compare --dry-run my_job.py
   hearth compare --keep my_job.py
   hearth compare --forget my_job.py
@@ -38,7 +37,6 @@ from hearth.base.errors import UserError
 from hearth.base.redaction import Redaction
 from hearth.cli.answer import tell
 from hearth.cli.options import (
-    ADVANCED,
     EXPLAIN_HELP,
     RunOptions,
     add_cold_option,
@@ -67,7 +65,7 @@ from hearth.report.terminal.sources import read_sources
 from hearth.spark import engines
 from hearth.spark.conf import read_settings
 from hearth.spark.saved_configs import ComparedConfig, forget_compared, keep_compared, kept_tuned
-from hearth.spark.submission import check_application, make_ready, plan_of
+from hearth.spark.submission import make_ready, plan_of
 from hearth.spark.submit_args import SubmitLine, is_application
 from hearth.studies.compare.result import Compared, ComparisonHead, ComparisonSettings
 from hearth.studies.compare.study import Comparison
@@ -85,7 +83,6 @@ from hearth.studies.engine.arms import (
     reject_settings_that_equalise_arms,
     setting_words,
     tuned_arm,
-    version_arms,
     workload_words,
 )
 from hearth.studies.engine.progress import Quiet, StudyProgress, continued_with
@@ -107,7 +104,6 @@ class CompareCommand(StudyCommand):
     """What the user typed; the fields are the options of these names."""
 
     line: SubmitLine
-    vs: tuple[str, ...]
     arms: str | None
     runs: RunOptions
     looks: tuple[int, ...]
@@ -144,11 +140,6 @@ def add_arguments(parser: ArgumentParser) -> None:
         "balanced, package, or as-is,fixed:NAME"
     )
     parser.add_argument("--arms", metavar="A,B,...", help=arms_help)
-    vs_help = (
-        "another application, at the end of the line, to compare with the first; both run as the "
-        "one arm of --arms (default: plan)"
-    )
-    group(parser, ADVANCED).add_argument("--vs", metavar="APPLICATION", help=vs_help)
     usual = f"{_or(FIRST_LOOKS)}: it stops when each result is clear"
     how_often = add_run_options(parser, repeat=FIRST_LOOKS[-1], warmup=1, usual=usual)
     how_often.add_argument(
@@ -169,23 +160,13 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def parse(parser: ArgumentParser, words: list[str]) -> CompareCommand:
     """Parse the options, with the line that each arm's run is given."""
-    vs: tuple[str, ...] = ()
-    words = with_kept_words(parser, COMPARE, words, "--vs")
-    if "--vs" in words:
-        at = words.index("--vs")
-        words, vs = words[:at], tuple(words[at + 1 :])
-        if not vs or vs[0].startswith("-"):
-            raise UserError("--vs: name the other application behind it, with its arguments")
+    words = with_kept_words(parser, COMPARE, words)
     read = read_submit_line(parser, words, behind=True)
-    if len(vs) == 1:
-        vs = (*vs, *read.line.application[1:])
     own = read.own
     looks: tuple[int, ...] = FIRST_LOOKS
     if own.repeat is not None or own.until_certain:
         looks = LOOKS if own.until_certain else ()
-    return from_namespace(
-        CompareCommand, own, line=read.line, vs=vs, runs=run_options(own), looks=looks
-    )
+    return from_namespace(CompareCommand, own, line=read.line, runs=run_options(own), looks=looks)
 
 
 def _or(numbers: Sequence[int]) -> str:
@@ -204,8 +185,6 @@ def run(options: CompareCommand) -> int:
     settings = read_settings(line)
     for note in findings_in_brief(settings, None, line.application[0]):
         print(f"hearth: {note}", file=sys.stderr)
-    if options.vs:
-        return _versions(options, settings)
     engine = line.planning.engine
     default = ("native", engine) if engine else DEFAULT
     names = [n.strip() for n in options.arms.split(",")] if options.arms else default
@@ -264,22 +243,6 @@ def _fixes(options: CompareCommand, names: list[str]) -> list[Arm]:
         return fixing_arms(
             names, lambda name: switch.plan(name, changes_of(name, machine), persist=False)
         )
-
-
-def _versions(options: CompareCommand, settings: Mapping[str, str]) -> int:
-    """Compare two applications, or two versions of one, both run in the same way."""
-    one, other = options.line.application, options.vs
-    for name in (one[0], other[0]):
-        if not is_application(name):
-            raise UserError(f"--vs: '{name}' is not an application: name two jars or Python files")
-    check_application(other[0])
-    if options.keep:
-        raise UserError("--keep: not accepted with --vs: it saves a way to run one application")
-    arms = version_arms((options.arms or "plan").strip(), one, other)
-    _check(options, settings, arms)
-    if not options.dry_run:
-        import_module("scipy.special")
-    return _compare(options, _planned(options, settings), arms)
 
 
 def _tuned(line: SubmitLine, settings: Mapping[str, str]) -> Arm:
@@ -402,8 +365,7 @@ def _say_how_long(head: ComparisonHead, application: str) -> int:
 def _begun(options: CompareCommand, planned: PlannedTarget, arms: list[Arm]) -> Comparison:
     """Begin or resume the comparison."""
     line, runs, looks = options.line, options.runs, options.looks
-    vs = ["--vs", *options.vs] if options.vs else []
-    words = [*line.planning.to_words(), *line.application, *vs]
+    words = [*line.planning.to_words(), *line.application]
     settings = ComparisonSettings(
         warmup=runs.warmup,
         seed=runs.seed,

@@ -176,10 +176,7 @@ def _submit(options: SubmitCommand, side: RunSide | None) -> int:
 
 def _prepared(options: SubmitCommand, line: SubmitLine, settings: Mapping[str, str]) -> Submission:
     """Return the submission of a line, after its plan and notes for the user."""
-    occasion = Occasion(
-        options.dry_run, told=not options.quiet, debug=options.debug,
-        log=options.log, quiet=options.quiet,
-    )  # fmt: skip
+    occasion = Occasion(options.dry_run, log=options.log, quiet=options.quiet, debug=options.debug)
     show = _silent if options.quiet else shown_plan(line, settings)
     submission = prepare(line, settings, show, occasion)
     name = line.application[0] if line.application else None

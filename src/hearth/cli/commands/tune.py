@@ -10,7 +10,7 @@ hearth report ID shows it again.
 examples:
   hearth tune my_job.py --date 2026-11-21
   hearth tune --budget 12 --limit 30m --class org.example.Job job.jar
-  hearth tune --vary spark.sql.shuffle.partitions=64,200,800 --objective core-seconds my_job.py
+  hearth tune --vary spark.sql.shuffle.partitions=64,200,800 my_job.py
   hearth tune --dry-run my_job.py
   hearth tune word-count --size 2g --budget 5
 """
@@ -53,7 +53,7 @@ from hearth.studies.engine.progress import Quiet, StudyProgress, continued_with
 from hearth.studies.engine.store import TUNE, Opening
 from hearth.studies.engine.target import Target, target_of, tuned_as
 from hearth.studies.models.space import DRIVERS_JAVA_OPTIONS, JAVA_OPTIONS, MachineSize
-from hearth.studies.tune.result import Objective, Tuned, TuneSettings
+from hearth.studies.tune.result import Tuned, TuneSettings
 from hearth.studies.tune.search_space import SearchSpace, parse_vary, space
 from hearth.workloads import runner
 
@@ -62,12 +62,6 @@ if TYPE_CHECKING:
     from hearth.studies.tune.study import Tune
 
 _MOST_TRIALS = 1000
-_OBJECTIVES: "dict[frozenset[str], Objective]" = {
-    frozenset({"time"}): "time",
-    frozenset({"throughput"}): "throughput",
-    frozenset({"core-seconds"}): "core-seconds",
-    frozenset({"time", "core-seconds"}): "time,core-seconds",
-}
 _MOST_RUNS = 1_000_000
 
 
@@ -79,7 +73,6 @@ class TuneCommand(StudyCommand):
     budget: int
     limit: str
     vary: list[str]
-    objective: str
     for_runs: int
     wait_quiet_s: float | None
 
@@ -104,11 +97,6 @@ def _add_trial_arguments(parser: ArgumentParser) -> None:
     trials.add_argument(
         "--vary", metavar="spark.KEY=A,B,...", action="append", default=[],
         help="also try these values of a setting; may be repeated",
-    )  # fmt: skip
-    trials.add_argument(
-        "--objective", default="time", metavar="WHAT",
-        help="minimise time (default), maximise throughput (runs per hour), minimise core-seconds "
-        "(time x task slots), or time,core-seconds: trials for both in turn, the winner by time",
     )  # fmt: skip
     group(parser, ADVANCED).add_argument(
         "--for-runs", metavar="N", type=int, default=100,
@@ -155,11 +143,7 @@ def _settings(options: TuneCommand) -> TuneSettings:
     for name, value, most in limits:
         if not 1 <= value <= most:
             raise UserError(f"--{name}: {value} is not between 1 and {most}: use e.g. 8")
-    objective = _OBJECTIVES.get(frozenset(options.objective.split(",")))
-    if objective is None:
-        names = "time, throughput, core-seconds or time,core-seconds"
-        raise UserError(f"--objective: unknown objective '{options.objective}': use {names}")
-    return TuneSettings(objective, options.budget, parse_limit(options.limit), options.for_runs)
+    return TuneSettings(options.budget, parse_limit(options.limit), options.for_runs)
 
 
 def _tune(options: TuneCommand) -> int:

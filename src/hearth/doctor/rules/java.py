@@ -2,15 +2,14 @@
 
 import re
 
-from hearth.base.java import COLLECTOR, OPTION_VARIABLES
+from hearth.base.java import OPTION_VARIABLES
 from hearth.doctor.java import java_options, words_of
 from hearth.doctor.machine import Machine, known
-from hearth.doctor.rule import Fine, Outcome, Problem, Rule, published
+from hearth.doctor.rule import Fine, Outcome, Problem, Rule
 from hearth.machine.tree import NotSeen
 
 _CONF = "spark-defaults.conf"
 _ANYWHERE = f"{_CONF} and variables such as JAVA_TOOL_OPTIONS"
-_NO_CONTAINER = "-XX:-UseContainerSupport"
 #: What a plan decides, and a heap size for all JVMs alike.
 _PLANNED = re.compile(
     r"-Xm[snx]\S+|-XX:[+-]?(?:Use\w+GC|UseNUMA|ActiveProcessorCount|ParallelGCThreads|"
@@ -20,15 +19,6 @@ _PLANNED = re.compile(
 _COMPACT, _COMPACT_FROM = "-XX:+UseCompactObjectHeaders", 27
 _HEAP = re.compile(r"-Xmx\S+")
 _COUNT = re.compile(r"-XX:(?:ActiveProcessorCount|ParallelGCThreads|ConcGCThreads)=(\d{1,6})\b")
-
-
-def _container_detection(machine: Machine) -> Outcome:
-    if _NO_CONTAINER not in words_of(java_options(machine)):
-        return Fine("the JVM sees its container's limits")
-    allowed = machine.require_topology().allowed
-    if allowed.memory_limit_bytes is None and allowed.cpu_quota is None:
-        return Problem(f"Java option {_NO_CONTAINER}")
-    return Problem(f"Java option {_NO_CONTAINER}, and a control group limits this process", "harm")
 
 
 def _compact_headers(machine: Machine) -> Outcome:
@@ -77,15 +67,6 @@ def _java_options_against_plan(machine: Machine) -> Outcome:
     return Fine(f"no Java option in {_CONF} contradicts the machine")
 
 
-def _collector(machine: Machine) -> Outcome:
-    option = COLLECTOR.search(java_options(machine))
-    chosen = option[1] if option else None
-    slots = max(one.task_slots for one in machine.require_plan().executors)
-    if chosen != "SerialGC" or slots < 2:
-        return Fine(f"collector: {chosen or 'chosen by the plan'}")
-    return Problem(f"-XX:+UseSerialGC for executors of {slots} task slots")
-
-
 JAVA = {
     "compact-headers": Rule(
         _compact_headers,
@@ -95,15 +76,6 @@ JAVA = {
         better="headers as they are by default, or a Java whose release notes name JDK-8380060",
         source="OpenJDK: JDK-8380060, JEP 519",
         how="remove -XX:+UseCompactObjectHeaders from where you set it",
-    ),
-    "container-detection": Rule(
-        _container_detection,
-        why="Without container support a JVM counts the host's CPUs and memory: too many threads, "
-        "too large a heap.",
-        reads=_ANYWHERE,
-        better="the default, on",
-        source="Oracle: java command, -XX:+UseContainerSupport",
-        how="remove -XX:-UseContainerSupport from where you set it",
     ),
     "java-option-variables": Rule(
         _java_option_variables,
@@ -120,18 +92,5 @@ JAVA = {
         reads=_CONF,
         better="numbers that the plan derives",
         source="Spark: configuration, extraJavaOptions; JVM: HotSpot ergonomics",
-    ),
-    "collector": Rule(
-        _collector,
-        why="The serial collector stops all tasks while one thread collects.",
-        reads=_ANYWHERE,
-        better="ParallelGC for batch work, G1 or ZGC where pauses matter",
-        source="Kyong 2017; Elasticsearch: bootstrap checks, serial collector",
-        worth=published(
-            "ParallelGC was 3.3 times as fast as G1 on 120 cores (Kyong 2017); serial was not "
-            "tried",
-            0,
-        ),
-        how="remove it: the plan chooses a parallel collector",
     ),
 }

@@ -1,11 +1,10 @@
 """Spark: its version, and settings that cost speed or end every application."""
 
 import re
-from collections.abc import Iterator, Mapping
-from itertools import chain
+from collections.abc import Iterator
 
 from hearth.base.errors import UserError
-from hearth.base.sizes import counted, parse_mb, show_bytes, show_mb
+from hearth.base.sizes import parse_mb, show_bytes, show_mb
 from hearth.doctor.machine import Machine, known
 from hearth.doctor.rule import Fine, Outcome, Problem, Rule, published
 from hearth.machine.paths import SPARK_VERSIONS
@@ -20,13 +19,6 @@ _WIDE_FROM_MB, _WIDE_TO_MB = 32 << 10, 48 << 10
 _LEAST_SHARE = 1 / 8
 _PARTITIONS = "spark.sql.shuffle.partitions"
 _ADAPTIVE = ("spark.sql.adaptive.enabled", "spark.sql.adaptive.coalescePartitions.enabled")
-_DECOMMISSION, _SERVICE = "spark.decommission.enabled", "spark.shuffle.service.enabled"
-_TRACKING = "spark.dynamicAllocation.shuffleTracking.enabled"
-_TIMEOUT, _HEARTBEAT = "spark.network.timeout", "spark.executor.heartbeatInterval"
-_TASK, _EXECUTOR = "spark.task.cpus", "spark.executor.cores"
-#: A time as Spark reads it (JavaUtils.timeStringAs), in milliseconds.
-_UNITS = {"ms": 1, "s": 1000, "m": 60_000, "min": 60_000, "h": 3_600_000, "d": 86_400_000}
-_CLUSTER_VARIABLES = ("YARN_CONF_DIR", "HADOOP_CONF_DIR")
 
 
 def _spark_version(machine: Machine) -> Outcome:
@@ -104,76 +96,6 @@ def _adaptive_execution(machine: Machine) -> Outcome:
     return Problem(f"{off[0]} = false", how=f"remove {off[0]} there")
 
 
-def _spark_contradictions(machine: Machine) -> Outcome:
-    settings = machine.user_settings().settings
-    for seen, command in chain(_one_without_the_other(settings), _too_little(settings, machine)):
-        return Problem(seen, "harm", how=command)
-    return Fine(f"settings of {_CONF} fit together")
-
-
-def _one_without_the_other(settings: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    def on(key: str) -> bool:
-        return settings.get(key, "false").lower() == "true"
-
-    size = settings.get("spark.memory.offHeap.size", "0")
-    if on("spark.memory.offHeap.enabled") and size in ("0", "0b"):
-        yield (
-            "spark.memory.offHeap.enabled without a size: Spark refuses to start",
-            "spark.memory.offHeap.size with a size there, or remove spark.memory.offHeap.enabled",
-        )
-    tracked = settings.get(_TRACKING, "true").lower() == "true"
-    # A plug-in may keep shuffle files elsewhere.
-    elsewhere = (
-        on(_SERVICE) or on(_DECOMMISSION) or "spark.shuffle.sort.io.plugin.class" in settings
-    )
-    if on("spark.dynamicAllocation.enabled") and not (elsewhere or tracked):
-        yield (
-            "dynamic allocation without shuffle service or tracking: Spark refuses to start",
-            f"remove {_TRACKING} there",
-        )
-
-
-def _too_little(settings: Mapping[str, str], machine: Machine) -> Iterator[tuple[str, str]]:
-    timeout = _milliseconds(settings.get(_TIMEOUT, "120s"), "s")
-    heartbeat = _milliseconds(settings.get(_HEARTBEAT, "10s"), "ms")
-    if timeout is not None and heartbeat is not None and timeout <= heartbeat:
-        yield (
-            f"{_TIMEOUT} is not above {_HEARTBEAT}: Spark refuses to start",
-            f"remove {_TIMEOUT if _TIMEOUT in settings else _HEARTBEAT} there",
-        )
-    task, cores = _count(settings.get(_TASK, "1")), _count(settings.get(_EXECUTOR, ""))
-    if cores is None:
-        return
-    if task is not None and task > cores:
-        seen = f"{_TASK} = {task}, {_EXECUTOR} = {cores}: Spark refuses to start"
-        yield seen, f"{_EXECUTOR} {task} there, or remove {_TASK}"
-    if _is_in_a_cluster(machine):
-        return  # its executors are on other machines
-    cpus = len(machine.require_topology().usable_cpus)
-    if cores > cpus:
-        yield (
-            f"{_EXECUTOR} = {cores} on {counted(cpus, 'CPU')}: no executor fits",
-            f"remove {_EXECUTOR} there",
-        )
-
-
-def _is_in_a_cluster(machine: Machine) -> bool:
-    """Return whether Spark's settings or variables lead to a cluster."""
-    user = machine.user_settings()
-    named = any(user.environment.get(name) for name in _CLUSTER_VARIABLES)
-    return user.names_a_cluster or named
-
-
-def _milliseconds(text: str, unit: str) -> int | None:
-    number = re.fullmatch(r"(\d{1,12})([a-z]{0,3})", text.strip().lower(), re.ASCII)
-    factor = _UNITS.get(number[2] or unit) if number else None
-    return int(number[1]) * factor if number and factor else None
-
-
-def _count(text: str) -> int | None:
-    return int(text) if re.fullmatch(r"\d{1,6}", text, re.ASCII) else None
-
-
 SPARK = {
     "spark-version": Rule(
         _spark_version,
@@ -233,14 +155,5 @@ SPARK = {
         better="true, Spark's default since 3.2",
         source="Spark: SQL performance tuning guide, adaptive query execution",
         touches="plans of queries can change from run to run",
-    ),
-    "spark-contradictions": Rule(
-        _spark_contradictions,
-        why="Settings that need another one, or more than the machine has, do nothing, or end "
-        "every application.",
-        reads=_CONF,
-        better="both settings, or neither; and no more than the machine has",
-        source="Spark: configuration, memory management, dynamic allocation, networking; "
-        "SparkConf.validateSettings",
     ),
 }

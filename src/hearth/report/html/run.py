@@ -13,12 +13,11 @@ from hearth.analysis.document import (
     HandOver,
     HandOvers,
     Node,
-    PlanOperator,
     Stage,
     Times,
     Totals,
 )
-from hearth.analysis.native import engine_words
+from hearth.analysis.native import engine_advice
 from hearth.base.absent import Absent, Measured, known
 from hearth.base.durations import show_moment
 from hearth.base.ids import parse_ids
@@ -55,7 +54,6 @@ _SHOWN_IN = {
     "stages": ("stages", "the stages"),
     "totals": ("stages", "where the tasks' time went"),
     "phases": ("time", "the tasks on the time axis"),
-    "sql": ("stages", "the stages"),
     "counters": ("counters", "the processor's counters"),
     "metrics": ("counters", "the processor's metrics"),
     "probes": ("unknown", "what was not measured"),
@@ -75,7 +73,6 @@ WORDS = (
 _SEVERITIES = {"error": "high", "warning": "", "note": "info"}
 _MOST_STAGES = 40
 _MOST_QUERIES = 50
-_MOST_PLANS = 10
 #: Of the machine's settings those on the first screen.
 _TELLING = ("transparent_huge_pages", "numa_balancing", "governor", "smt")
 #: CPUs of a node that are drawn.
@@ -102,7 +99,7 @@ def run_view(run: Analysis, number: int, executors: list[str]) -> View:
         "settings": [f"{name}={value}" for name, value in _telling(run)],
         "verdict": verdict(run),
         "facts": _facts(run),
-        "engine": (engine_words(run), bool(run.engine)),
+        "engine": engine_advice(run),
         "words": WORDS,
         "findings": [_finding(finding) for finding in run.findings],
         "machine": _machine(run.machine, run.executors, executors),
@@ -436,33 +433,11 @@ def _queries(run: Analysis) -> View:
         ]
         rows.append((end - query.submitted_s, row))
     rows.sort(key=lambda pair: -pair[0])
-    plans: dict[Cell, str] = {query.id: _plan_text(query.plan) for query in run.sql if query.plan}
-    shown = [(row[0], plans[row[0]]) for _, row in rows if row[0] in plans][:_MOST_PLANS]
     cut = f"The {_MOST_QUERIES} longest of {len(rows)} queries."
     return {
-        "plans": shown,
         "queries": [row for _, row in rows[:_MOST_QUERIES]],
         "queries_cut": cut if len(rows) > _MOST_QUERIES else "",
     }
-
-
-#: Of what an operator counted, what its line shows: rows and files as numbers, the rest in bytes.
-_NUMBERS = {"number of output rows": "rows", "number of files read": "files"}
-_SIZES = {"size of files read": "read", "data size": "in all", "shuffle bytes written": "written",
-          "spill size": "spilled"}  # fmt: skip
-
-
-def _plan_text(plan: list[PlanOperator]) -> str:
-    """Return a plan as a tree of lines, each with what its operator counted."""
-    lines = []
-    for one in plan:
-        counted = [f"{one.metrics[k]:,.0f} {words}" for k, words in _NUMBERS.items()
-                   if one.metrics.get(k)]  # fmt: skip
-        counted += [f"{show_bytes(int(one.metrics[k]))} {words}" for k, words in _SIZES.items()
-                    if one.metrics.get(k)]  # fmt: skip
-        shown = f"   [{', '.join(counted)}]" if counted else ""
-        lines.append(f"{'  ' * one.depth}{one.name}{shown}")
-    return "\n".join(lines)
 
 
 def _counters(run: Analysis) -> list[list[Cell]] | Absent:

@@ -12,7 +12,6 @@ the same, with what the doctor would change for this finding changed.
 
 import contextlib
 import os
-import shlex
 import subprocess
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -51,9 +50,8 @@ class Arm:
     such as taskset. job, parameters: of a workload, in place of the user's. prefetchers: those that
     are off during the run, all others on; None leaves them alone. conf: settings, over the user's
     own. properties: a file of settings that no command line may show. limit_s: a run that takes
-    longer is ended; None for no limit. application: with its arguments, in place of the line's.
-    fix: what of the machine is changed during the run. cpus: those that it may use, of an
-    application that runs beside others; None for all.
+    longer is ended; None for no limit. fix: what of the machine is changed during the run. cpus:
+    those that it may use, of an application that runs beside others; None for all.
     """
 
     name: str
@@ -68,7 +66,6 @@ class Arm:
     conf: tuple[tuple[str, str], ...] = ()
     properties: Path | None = None
     limit_s: float | None = None
-    application: tuple[str, ...] = ()
     fix: Switched | None = None
     cpus: tuple[int, ...] | None = None
 
@@ -119,28 +116,6 @@ def _fixed(name: str, planned: Callable[[str], Switched]) -> Arm:
         return Arm(name, fix=planned(name.removeprefix(FIXED)))
     except UserError as error:
         return Arm(name, skipped=str(error).removeprefix("--fix: "))
-
-
-def version_arms(
-    way: str, one: Sequence[str], other: Sequence[str], setting: Path = BALANCING
-) -> list[Arm]:
-    """Return two applications, with their arguments, as arms that both run in one way."""
-    if way not in NAMES or way == "tuned":
-        names = ", ".join(name for name in NAMES if name != "tuned")
-        raise UserError(f"--arms: with --vs both run as one arm: give one of {names}, not '{way}'")
-    made = _arm(way, [way], setting)
-    spelt = (
-        (Path(one[0]).name, Path(other[0]).name),
-        (one[0], other[0]),
-        map(shlex.join, (one, other)),
-    )
-    first, second = next((pair for pair in map(tuple, spelt) if len(set(pair)) == 2), ("", ""))
-    if not first:
-        raise UserError(f"--vs: '{shlex.join(other)}' is the same application: name another one")
-    return [
-        replace(made, name=first, application=tuple(one)),
-        replace(made, name=second, application=tuple(other)),
-    ]
 
 
 def reject_settings_that_equalise_arms(settings: Mapping[str, str]) -> None:
@@ -286,14 +261,13 @@ def profile_words(arm: Arm, line: SubmitLine) -> list[str]:
     planned = master is None or master.startswith("local-numa")
     planning = [*line.planning.to_words(), *arm.words] if planned else []
     confs = [word for key, value in arm.conf for word in ("--conf", f"{key}={value}")]
-    application = marked_application(arm.application or line.application)
     return [
         *planning,
         *named,
         *without_master.option_words,
         *properties_words(arm),
         *confs,
-        *application,
+        *marked_application(line.application),
     ]
 
 

@@ -35,8 +35,8 @@ class Turn:
 class Choice:
     """Why a tune made a trial. configuration: its index.
 
-    expected: low, middle and high of the forecast before it, in the objective's unit. gain: the
-    share of the best's time that it was expected to save.
+    expected: low, middle and high of the forecast before it, in seconds. gain: the share of the
+    best's time that it was expected to save.
     """
 
     configuration: int

@@ -14,7 +14,7 @@ have with the result, is more than the trial takes.
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -40,14 +40,14 @@ _REPEATS_FROM = 5
 
 @dataclass(frozen=True)
 class SearchTrial:
-    """A trial that ended. value: what is minimised, in seconds or core-seconds; None: it failed.
+    """A trial that ended. seconds: what it took; None: it failed.
 
-    stopped: it ran longer than was worth it; the value is what it had reached. evidence: what was
-    measured besides the time. idle: settings that it shows to have nothing to act on.
+    stopped: it ran longer than was worth it, for so many seconds. evidence: what was measured
+    besides the time. idle: settings that it shows to have nothing to act on.
     """
 
     index: int
-    value: float | None
+    seconds: float | None
     stopped: bool = False
     out_of_memory: bool = False
     evidence: ModelEvidence = UNSEEN
@@ -55,15 +55,14 @@ class SearchTrial:
 
     @property
     def ended(self) -> bool:
-        return self.value is not None and not self.stopped
+        return self.seconds is not None and not self.stopped
 
 
 @dataclass(frozen=True)
 class Task:
     """A search: the configurations, the first two to try, and knowledge of other workloads.
 
-    runs: how often the application will be run with the result. core_seconds: what is minimised is
-    seconds x task slots; the related ones are in seconds in any case.
+    runs: how often the application will be run with the result.
     """
 
     machine: MachineSize
@@ -73,14 +72,6 @@ class Task:
     budget: int
     runs: int
     related: tuple[PriorRuns, ...] = field(default=())
-    core_seconds: bool = False
-
-    @property
-    def weights(self) -> Array:
-        """The logarithm of the weight of each configuration's seconds."""
-        slots = [one.slots if self.core_seconds else 1 for one in self.configurations]
-        weights: Array = np.log(slots)
-        return weights
 
 
 @dataclass(frozen=True)
@@ -105,7 +96,7 @@ class Stop:
 
 @dataclass(frozen=True)
 class Outlook:
-    """Forecasts: the logarithm of each configuration's value, and the scatter of runs.
+    """Forecasts: the logarithm of each configuration's seconds, and the scatter of runs.
 
     best: the recommended one of those that ended. pairs: the degrees of freedom of the scatter.
     """
@@ -116,13 +107,13 @@ class Outlook:
     pairs: int
 
     def interval(self, index: int) -> tuple[float, float, float]:
-        """Return low, expected, high of a configuration's value."""
+        """Return low, expected, high seconds of a configuration."""
         middle = float(self.forecast.mean[index])
         reach = self._factor * float(self.forecast.deviation[index])
         return math.exp(middle - reach), math.exp(middle), math.exp(middle + reach)
 
     def saving(self, index: int, over: int) -> tuple[float, float, float]:
-        """Return low, expected, high share that a configuration saves of another's value.
+        """Return low, expected, high share that a configuration saves of another's time.
 
         Their forecasts are taken to be independent, which makes the interval wide rather than
         narrow where they are alike.
@@ -149,20 +140,18 @@ def outlook(task: Task, trials: Sequence[SearchTrial]) -> Outlook | None:
     choices = tuple(one.choices for one in task.configurations)
     target = PriorRuns(task.machine, cells, choices=choices)
     evidence = {task.configurations[trial.index].cell: trial.evidence for trial in ended}
-    measured = [(trial.index, trial.value) for trial in trials if trial.value is not None]
-    at, weights = [index for index, _ in measured], task.weights
-    logs = (np.log([value for _, value in measured]) - weights[at]).tolist()
-    of_seconds = forecast(target, task.related, at, logs, noise=scatter, evidence=evidence)
-    of_objective = replace(of_seconds, mean=of_seconds.mean + weights)
-    best = min({trial.index for trial in ended}, key=lambda at: float(of_objective.mean[at]))
-    return Outlook(of_objective, best, scatter, pairs)
+    measured = [(trial.index, trial.seconds) for trial in trials if trial.seconds is not None]
+    at, logs = [index for index, _ in measured], [math.log(seconds) for _, seconds in measured]
+    expected = forecast(target, task.related, at, logs, noise=scatter, evidence=evidence)
+    best = min({trial.index for trial in ended}, key=lambda at: float(expected.mean[at]))
+    return Outlook(expected, best, scatter, pairs)
 
 
 def _scatter(ended: Sequence[SearchTrial]) -> tuple[float, int]:
     """Return the standard deviation of repeated runs' logs, with what is assumed, and its pairs."""
     squares, pairs = 0.0, 0
     for index in {trial.index for trial in ended}:
-        logs = [math.log(trial.value or 1.0) for trial in ended if trial.index == index]
+        logs = [math.log(trial.seconds or 1.0) for trial in ended if trial.index == index]
         squares += float(np.var(logs)) * len(logs)
         pairs += len(logs) - 1
     return math.sqrt((squares + _WORTH_PAIRS * _SCATTER**2) / (pairs + _WORTH_PAIRS)), pairs
@@ -239,7 +228,7 @@ def _ruled_out(task: Task, trials: Sequence[SearchTrial], index: int) -> bool:
     one = task.configurations[index]
     for trial in trials:
         failed = task.configurations[trial.index]
-        if trial.value is None and failed.cell == one.cell:
+        if trial.seconds is None and failed.cell == one.cell:
             return True
         if not trial.idle.isdisjoint(one.varied):
             return True
@@ -249,7 +238,7 @@ def _ruled_out(task: Task, trials: Sequence[SearchTrial], index: int) -> bool:
 
 
 def expected_gain(now: Outlook, indices: Sequence[int]) -> Array:
-    """Return the expected improvement of each configuration, as a share of the best's value.
+    """Return the expected improvement of each configuration, as a share of the best's time.
 
     The usual expected improvement (Jones, Schonlau and Welch 1998) of a normal logarithm.
     """

@@ -10,14 +10,12 @@ from hearth.studies.models.space import Configuration, Interval, MachineSize, Ro
 from hearth.studies.tune.search_space import Refused
 
 SCHEMA: Literal["hearth/tune/1"] = "hearth/tune/1"
-Objective = Literal["time", "throughput", "core-seconds", "time,core-seconds"]
 
 
 @dataclass(frozen=True)
 class TuneSettings:
     """The settings of a tune."""
 
-    objective: Objective
     budget: Positive  #: most trials
     limit_s: AboveZero  #: of each trial
     runs: Positive  #: how often the result will be used
@@ -63,12 +61,10 @@ class TunedTrial:
     configuration: ShownConfiguration
     record: str | None  #: id of the run's record
     seconds: float | None
-    value: float | None  #: what is minimised; null where it did not end
     stopped_s: float | None  #: when it was stopped because it could not be the best any more
     failure: str | None
     expected: list[float] | None  #: low, middle and high of the forecast before it
     measures: dict[str, Measured[float]]  #: of the run, as in a comparison
-    pareto: bool  #: whether no other trial took less time and fewer core-seconds
     why: str | None  #: the published class of a configuration that loses
 
 
@@ -83,7 +79,7 @@ class Best:
     confidence: float
     is_proposal: bool
     is_current: bool
-    saving: Measured[Interval]  #: of the user's own configuration's value
+    saving: Measured[Interval]  #: of the time of the user's own configuration
     why: list[str]
 
 

@@ -35,11 +35,9 @@ from hearth.studies.models.space import (
     MachineSize,
 )
 from hearth.studies.models.surrogate import PriorRuns
-from hearth.studies.tune.result import Objective, TuneSettings
+from hearth.studies.tune.result import TuneSettings
 from hearth.studies.tune.search_space import Refused, SearchSpace
 
-#: The best is by time, and every second trial is chosen for core-seconds: the front is wanted.
-BOTH: Objective = "time,core-seconds"
 #: What a job may take beside its timed phases, when a trial of it is stopped early.
 _BESIDE_S = 10.0
 #: Of earlier tunes the newest are known; more would slow each choice down.
@@ -118,7 +116,7 @@ class Tune(Study[TuneHead, Trial]):
                 **{name: getattr(space, name) for name in _OF_SPACE},
             )
 
-        identity = {"command": list(command), "objective": settings.objective}
+        identity = {"command": list(command)}
         tune = Tune.open(home, Path(target.name).stem, head, opening, identity)
         tune.related = earlier(home, tune.head)
         if settings != tune.head.settings:
@@ -128,38 +126,29 @@ class Tune(Study[TuneHead, Trial]):
 
     @staticmethod
     def identity(head: TuneHead) -> dict[str, object]:
-        return {"command": head.command, "objective": head.settings.objective}
+        return {"command": head.command}
 
     @staticmethod
     def listed(head: TuneHead) -> Listed:
-        return Listed(head.started, head.application, [head.settings.objective])
+        return Listed(head.started, head.application, [f"budget {head.settings.budget}"])
 
     def fits(self, line: Trial) -> bool:
         number = len(self.head.configurations)
         return line.choice is not None and 0 <= line.choice.configuration < number
 
     @property
-    def by_cores(self) -> bool:
-        """Whether the objective is fewest core-seconds."""
-        return self.head.settings.objective == "core-seconds"
-
-    @property
-    def next_by_cores(self) -> bool:
-        """Whether the next trial is chosen for core-seconds."""
-        both = self.head.settings.objective == BOTH
-        return self.by_cores or (both and len(self.trials) % 2 == 1)
-
-    def task(self, by_cores: bool) -> search.Task:
-        """Return the task of the search."""
+    def task(self) -> search.Task:
+        """The task of the search."""
         head = self.head
         configurations = tuple(head.configurations)
         ways = (configurations, head.proposal, head.current)
         limits = (head.settings.budget, head.settings.runs)
-        return search.Task(head.machine, *ways, *limits, self.related, by_cores)
+        return search.Task(head.machine, *ways, *limits, self.related)
 
-    def searched(self, by_cores: bool) -> list[search.SearchTrial]:
-        """Return the trials so far, as the search reads them."""
-        return [search_trial(self.head, trial, by_cores) for trial in self.trials]
+    @property
+    def searched(self) -> list[search.SearchTrial]:
+        """The trials so far, as the search reads them."""
+        return [search_trial(self.head, trial) for trial in self.trials]
 
 
 _OF_SPACE = ("configurations", "proposal", "current", "refused", "fixed", "offered")
@@ -171,17 +160,15 @@ def configuration_of(trial: Trial) -> int:
     return trial.choice.configuration
 
 
-def search_trial(head: TuneHead, trial: Trial, by_cores: bool = False) -> search.SearchTrial:
-    """Return a trial in what is minimised: seconds, or core-seconds."""
+def search_trial(head: TuneHead, trial: Trial) -> search.SearchTrial:
+    """Return a trial as the search reads it."""
     index = configuration_of(trial)
-    scale = head.configurations[index].slots if by_cores else 1
     reached = trial.seconds if trial.seconds is not None else trial.stopped_s
-    value = None if reached is None else reached * scale
     measured, failure = trial.measures or {}, trial.failure or ""
     out_of_memory = any(word in failure for word in _OUT_OF_MEMORY)
     evidence, idle = evidence_of(measured), _idle(measured) & set(head.offered)
     stopped = trial.stopped_s is not None
-    return search.SearchTrial(index, value, stopped, out_of_memory, evidence, idle)
+    return search.SearchTrial(index, reached, stopped, out_of_memory, evidence, idle)
 
 
 def _idle(measures: Measures) -> frozenset[str]:
@@ -281,8 +268,8 @@ class _TuneSchedule:
         self.end: search.Stop
 
     def next_turns(self, _trials: Sequence[Trial]) -> Sequence[Turn]:
-        tune, by_cores = self._tune, self._tune.next_by_cores
-        step = search.next_step(tune.task(by_cores), tune.searched(by_cores))
+        tune = self._tune
+        step = search.next_step(tune.task, tune.searched)
         _refuse_hopeless(tune, step)
         if isinstance(step, search.Stop):
             self.end = step
@@ -330,12 +317,8 @@ def _is_newest_best(tune: Tune, trial: Trial) -> bool:
     """Return whether a trial that has ended beats all that ended before, of which there are any."""
     if trial.seconds is None:
         return False
-    now, *earlier = (
-        search_trial(tune.head, each, tune.by_cores).value
-        for each in (trial, *tune.trials)
-        if each.seconds is not None
-    )
-    return now is not None and bool(earlier) and all(v is None or now < v for v in earlier)
+    earlier = [each.seconds for each in tune.trials if each.seconds is not None]
+    return bool(earlier) and trial.seconds < min(earlier)
 
 
 def _refuse_hopeless(tune: Tune, step: search.SearchStep | search.Stop) -> None:
@@ -364,10 +347,9 @@ def _question(tune: Tune, step: search.SearchStep) -> str:
     if now is None:
         return role
     best = tune.head.configurations[now.best]
-    runs = [trial for trial in tune.searched(tune.next_by_cores) if trial.index == now.best]
-    value = fmean(trial.value for trial in runs if trial.value is not None)
-    unit = "core-s" if tune.next_by_cores else "s"
-    return f"best so far {value:.2f} {unit} ({best.shown}); {role}"
+    runs = [trial for trial in tune.searched if trial.index == now.best]
+    seconds = fmean(trial.seconds for trial in runs if trial.seconds is not None)
+    return f"best so far {seconds:.2f} s ({best.shown}); {role}"
 
 
 def _arm(
@@ -378,21 +360,17 @@ def _arm(
     unbound = way.executors and way.binding == "none"
     limit = tune.head.settings.limit_s
     if step.role == "search":
-        limit = min(limit, _early_stop_limit_s(tune, way, step.before))
+        limit = min(limit, _early_stop_limit_s(tune, step.before))
     words = UNBOUND if unbound else ()
     arm = Arm(way.shown, words, master=way.master, limit_s=limit)
     return configured(arm, conf, settings, typed, tune.state_home)
 
 
-def _early_stop_limit_s(tune: Tune, way: Configuration, now: search.Outlook | None) -> float:
+def _early_stop_limit_s(tune: Tune, now: search.Outlook | None) -> float:
     """Return when a trial cannot be the best any more, start and end of Spark included."""
     if now is None:
         return math.inf
-    best = tune.head.configurations[now.best]
-    share = best.slots / way.slots if tune.next_by_cores else 1.0
-    if tune.head.settings.objective == BOTH:
-        share = max(best.slots / way.slots, 1.0)  # it may still be the cheapest
     known = [one for one in tune.trials if configuration_of(one) == now.best and one.seconds]
     seconds = max(one.seconds or 0.0 for one in known)
     beside = max(one.wall_s or seconds for one in known) - seconds
-    return search.EARLY_STOP_FACTOR * seconds * share + (beside + _BESIDE_S if beside > 1 else 0.0)
+    return search.EARLY_STOP_FACTOR * seconds + (beside + _BESIDE_S if beside > 1 else 0.0)

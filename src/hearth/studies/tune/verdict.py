@@ -18,7 +18,7 @@ from hearth.studies.tune.result import (
     TunedSpace,
     TunedTrial,
 )
-from hearth.studies.tune.study import Tune, configuration_of, search_trial
+from hearth.studies.tune.study import Tune, configuration_of
 
 #: A measure explains a difference where it differs by more than this share.
 _WORTH_SAYING = 0.1
@@ -26,10 +26,9 @@ _WORTH_SAYING = 0.1
 
 def tuned(tune: Tune) -> Tuned:
     """Return the result of a tune, finished or not."""
-    head, trials, task = tune.head, tune.searched(tune.by_cores), tune.task(tune.by_cores)
+    head, trials, task = tune.head, tune.searched, tune.task
     now = search.outlook(task, trials)
-    turn = tune.next_by_cores
-    step = search.next_step(tune.task(turn), tune.searched(turn)) if trials else None
+    step = search.next_step(task, trials) if trials else None
     used = 0 if now is None else now.forecast.used.count(True)
     number = len(head.configurations)
     return Tuned(
@@ -54,7 +53,7 @@ def tuned(tune: Tune) -> Tuned:
 
 def winner(tune: Tune) -> Configuration | None:
     """Return the configuration to keep; None where `_why_nothing` gives a reason."""
-    now = search.outlook(tune.task(tune.by_cores), tune.searched(tune.by_cores))
+    now = search.outlook(tune.task, tune.searched)
     if now is None or _why_nothing(tune, now) is not None:
         return None
     return tune.head.configurations[now.best]
@@ -65,7 +64,7 @@ def _why_nothing(tune: Tune, now: search.Outlook | None) -> str | None:
     if now is None:
         return "no trial ended"
     if now.scatter >= search.TOO_LARGE:
-        measured = search.measured_scatter(tune.searched(tune.by_cores)) or now.scatter
+        measured = search.measured_scatter(tune.searched) or now.scatter
         return f"repeated runs scatter by {measured:.0%}, so that chance decides what is fastest"
     return _load_explains(tune, now)
 
@@ -89,48 +88,31 @@ def _load_explains(tune: Tune, now: search.Outlook) -> str | None:
 
 
 def _times_and_loads(tune: Tune, configuration: int) -> list[tuple[float, float]]:
-    """Return the value of each run of a configuration that ended, and others' share of CPUs."""
+    """Return the seconds of each run of a configuration that ended, and others' share of CPUs."""
     pairs = []
     for one in tune.trials:
-        trial = search_trial(tune.head, one, tune.by_cores)
-        if trial.index == configuration and trial.ended and trial.value is not None:
+        if configuration_of(one) == configuration and one.seconds is not None:
             load = (one.measures or {}).get("other_load")
-            pairs.append((trial.value, load if isinstance(load, int | float) else 0.0))
+            pairs.append((one.seconds, load if isinstance(load, int | float) else 0.0))
     return pairs
 
 
 def _trial(tune: Tune, number: int, now: search.Outlook | None) -> TunedTrial:
     head, one = tune.head, tune.trials[number]
-    trial, choice = search_trial(head, one, tune.by_cores), one.choice
+    choice = one.choice
     assert choice is not None, "a trial of a tune has one"
     return TunedTrial(
         number=number + 1,
         role=choice.role,
-        configuration=ShownConfiguration.of(head.configurations[trial.index]),
+        configuration=ShownConfiguration.of(head.configurations[choice.configuration]),
         record=one.record,
         seconds=one.seconds,
-        value=trial.value if trial.ended else None,
         stopped_s=one.stopped_s,
         failure=one.failure,
         expected=choice.expected,
         measures=one.measures or {},
-        pareto=_is_pareto(tune, one),
         why=None if now is None else _why_slower(tune, one, now),
     )
-
-
-def _is_pareto(tune: Tune, trial: Trial) -> bool:
-    """Return whether no other trial took less time and fewer core-seconds."""
-
-    def costs(one: Trial) -> tuple[float, float]:
-        seconds = one.seconds or 0.0
-        return seconds, seconds * tune.head.configurations[configuration_of(one)].slots
-
-    if trial.seconds is None:
-        return False
-    mine = costs(trial)
-    others = (costs(one) for one in tune.trials if one.seconds is not None and one is not trial)
-    return not any(o[0] <= mine[0] and o[1] <= mine[1] and o != mine for o in others)
 
 
 def _why_slower(tune: Tune, trial: Trial, now: search.Outlook) -> str | None:
@@ -146,7 +128,7 @@ def _why_slower(tune: Tune, trial: Trial, now: search.Outlook) -> str | None:
 
 def _best(tune: Tune, now: search.Outlook) -> Best:
     head = tune.head
-    ended = [trial for trial in tune.searched(tune.by_cores) if trial.ended]
+    ended = [trial for trial in tune.searched if trial.ended]
     return Best(
         configuration=ShownConfiguration.of(head.configurations[now.best]),
         index=now.best,
@@ -161,7 +143,7 @@ def _best(tune: Tune, now: search.Outlook) -> Best:
 
 
 def _saving(tune: Tune, now: search.Outlook, ended: list[search.SearchTrial]) -> Measured[Interval]:
-    """Return the share of the user's own configuration's value that the best saves."""
+    """Return the share of the time of the user's own configuration that the best saves."""
     current = tune.head.current
     if now.best == current:
         return Absent("your own configuration is the best of those tried")
@@ -169,12 +151,11 @@ def _saving(tune: Tune, now: search.Outlook, ended: list[search.SearchTrial]) ->
         return Absent("your own configuration did not end")
     if search.measured_scatter(ended) is None:
         users, best = (
-            min(t.value or 0.0 for t in ended if t.index == at) for at in (current, now.best)
+            min(t.seconds or 0.0 for t in ended if t.index == at) for at in (current, now.best)
         )
-        unit = "core-s" if tune.by_cores else "s"
         return Absent(
-            f"{best:.2f} {unit} in one run, your own configuration {users:.2f} {unit}: no "
-            "configuration was run twice, so nothing says how much of that is chance"
+            f"{best:.2f} s in one run, your own configuration {users:.2f} s: no configuration was "
+            "run twice, so nothing says how much of that is chance"
         )
     return Interval(*now.saving(now.best, current))
 
