@@ -118,7 +118,7 @@ def _fixed(name: str, planned: Callable[[str], Switched]) -> Arm:
     try:
         return Arm(name, fix=planned(name.removeprefix(FIXED)))
     except UserError as error:
-        return Arm(name, skipped=str(error).removeprefix("--fix: "))
+        return Arm(name, skipped=str(error).removeprefix("--arms: "))
 
 
 def version_arms(
