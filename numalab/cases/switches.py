@@ -1,6 +1,7 @@
-"""`hearth doctor --fix` and `--undo` on a real kernel, as root: each setting that a guest has.
+"""What the doctor would change, on a real kernel, as root: each setting that a guest has.
 
-Every setting is set wrong first, so that there is something to fix. Runs after all other cases.
+Every setting is set wrong first, is then changed and put back as for a run of a comparison, and
+changed by the command that the doctor prints. Runs after all other cases.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ SWAP_MB = 16
 
 
 def collect(job: dict[str, object], evidence: Path) -> None:
-    """Leaves, of each setting, what was set wrong, after the fix, and after it was taken back."""
+    """Leaves, of each setting, what was set wrong, while and after it was switched, and by hand."""
     del job
     _swap_on()
     memory.MOST_DIRTY_BYTES = 1 << 30  # no guest has the memory that this check is for
@@ -55,7 +56,7 @@ def collect(job: dict[str, object], evidence: Path) -> None:
         switch = Switch(Path("/"), Path("/tmp/switched"))
         switched = {name: _switched(name, machine, switch) for name in WRONG}
     (evidence / "switched.json").write_text(json.dumps(switched, indent=2), encoding="utf-8")
-    lasting = _kept_wrong("swappiness", _by_command)
+    lasting = _kept_wrong("swappiness", _by_hand)
     (evidence / "command.json").write_text(json.dumps(lasting, indent=2), encoding="utf-8")
 
 
@@ -73,15 +74,18 @@ def _switched(name: str, machine: Machine, switch: Switch) -> dict[str, object]:
         wrong, outcome = _values(name), rule.outcome(machine)
         if not isinstance(outcome, Problem):
             return {"no problem": str(outcome)}
-        switch.apply(switch.plan(name, changes_of(name, machine), persist=False))
-        fixed, then = _values(name), rule.outcome(machine)
-        switch.undo(name)
+        with switch.held(switch.plan(name, changes_of(name, machine))):
+            fixed, then = _values(name), rule.outcome(machine)
+        undone = _values(name)
+        command, _ = outcome.commands(name) or ("false", "")
+        _run(command)
         return {
             "wrong": wrong,
             "seen": outcome.seen,
             "fixed": fixed,
             "then": str(then),
-            "undone": _values(name),
+            "undone": undone,
+            "by_command": _values(name),
         }
 
     return _kept_wrong(name, there_and_back)
@@ -102,36 +106,34 @@ def _kept_wrong(name: str, act: Callable[[], dict[str, object]]) -> dict[str, ob
                 _write(path, value)
 
 
-def _by_command() -> dict[str, object]:
-    """As a user does, and so that it lasts: what sysctl makes of the file that is written then."""
-    name = "swappiness"
-    said = [_hearth("--fix", name, "--yes", "--persist")]
-    fixed, drop_in = _values(name), Path("/etc/sysctl.d/90-hearth-swappiness.conf")
-    text = drop_in.read_text(encoding="utf-8") if drop_in.exists() else ""
-    _write(f"{VM}/swappiness", "60")
-    subprocess.run(["sysctl", "-q", "-p", str(drop_in)], check=True)
-    by_sysctl = _values(name)
-    said.append(_hearth("--undo", name))
-    return {
-        "said": said,
-        "fixed": fixed,
-        "drop_in": text,
-        "by_sysctl": by_sysctl,
-        "undone": _values(name),
-        "drop_in_stays": drop_in.exists(),
-    }
-
-
-def _hearth(*words: str) -> dict[str, object]:
+def _by_hand() -> dict[str, object]:
+    """As a user does who types what is printed: what sysctl makes of the file that is written."""
     done = subprocess.run(
-        [sys.executable, "-m", "hearth", "doctor", *words],
+        [sys.executable, "-m", "hearth", "doctor", "--json"],
         capture_output=True,
         text=True,
         check=False,
         timeout=300,
         env={**os.environ, "HEARTH_STATE": "/tmp/hearth-doctor"},
     )
-    return {"status": done.returncode, "out": done.stdout, "err": done.stderr}
+    name, findings = "swappiness", json.loads(done.stdout)["findings"]
+    (finding,) = (one for one in findings if one["name"] == name)
+    drop_in = Path("/etc/sysctl.d/90-hearth-swappiness.conf")
+    drop_in.parent.mkdir(parents=True, exist_ok=True)
+    _run(finding["command"])
+    _run(finding["lasting"])
+    by_command = _values(name)
+    _write(f"{VM}/swappiness", "60")
+    _run(f"sysctl -q -p {drop_in}")
+    return {
+        "by_command": by_command,
+        "drop_in": drop_in.read_text(encoding="utf-8"),
+        "by_sysctl": _values(name),
+    }
+
+
+def _run(command: str) -> None:
+    subprocess.run(["sh", "-c", command], check=True, capture_output=True)
 
 
 def _values(name: str) -> dict[str, str]:

@@ -3,6 +3,8 @@
 import gzip
 import json
 import lzma
+import re
+import subprocess
 import tarfile
 from collections.abc import Callable
 from dataclasses import replace
@@ -18,7 +20,7 @@ from hearth.cli.main import main
 from hearth.doctor.brief import findings_in_brief
 from hearth.doctor.examine import Examined, examine
 from hearth.doctor.reading import _unpacked, captured_machine
-from hearth.doctor.rule import Worth
+from hearth.doctor.rule import Problem, Worth
 from hearth.doctor.rules import RULES
 from hearth.doctor.silence import read_silenced, silence, unsilence
 from hearth.machine.tree import NotSeen, Tree
@@ -53,7 +55,7 @@ def test_all_that_is_known_of_the_findings_is_shown(
         for each in (False, True)
     )
     check_golden("doctor.txt", "\n".join([*brief, "", *whole]) + "\n")
-    first, harm, advice, note, *_ = filter(None, brief)
+    first, harm, advice, note, *_ = [line for line in brief if line and line[:4] != " " * 4]
     assert first == whole[0]
     for line, grave, name in (
         (harm, "harm", "host-name"),
@@ -63,19 +65,50 @@ def test_all_that_is_known_of_the_findings_is_shown(
         assert line.startswith(f"{grave} {name}: ") and " -> " in line
 
 
-@pytest.mark.parametrize(("user", "how"), [(0, ""), (1000, "as root: ")])
-def test_nobody_is_told_a_kernels_command_for_what_hearth_does_itself(
-    tmp_path: Path, user: int, how: str, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("user", "who"), [(0, "here"), (1000, "as root")])
+def test_the_kernel_is_told_by_a_command_and_another_makes_it_last(
+    tmp_path: Path, user: int, who: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("os.geteuid", lambda: user)
-    (one,) = examined(tmp_path, "memory-maps").findings
-    assert one.how == f"{how}hearth doctor --fix memory-maps"
+    found = examined(tmp_path, "memory-maps")
+    (one,) = found.findings
     assert one.command == "sysctl -w vm.max_map_count=262144"
+    assert one.how == f"{who}: {one.command}"
+    lasts = "sh -c 'echo vm.max_map_count=262144 > /etc/sysctl.d/90-hearth-memory-maps.conf'"
+    assert one.lasting == lasts
+    brief, whole = (
+        show_blocks(doctor_blocks(found, explain=each), Screen(60)) for each in (False, True)
+    )
+    assert f"    {one.command}" in brief and f"    {lasts}" not in brief
+    assert whole[whole.index(f"  to do: {who}:") :][:4] == [
+        f"  to do: {who}:", f"    {one.command}", "  to make it last:", f"    {lasts}"
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["offline-cpus", "governor", "reserved-huge-pages"])
+def test_the_commands_write_to_every_file_that_is_wrong(tmp_path: Path, name: str) -> None:
+    """Run by a shell, on files below a folder instead of / ."""
+    machine = CASES[name].wrong.machine(tmp_path)
+    outcome = RULES[name].outcome(machine)
+    assert isinstance(outcome, Problem)
+    for change in outcome.changes:
+        (tmp_path / change.path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / change.path).write_text("wrong\n")
+    (tmp_path / "etc/tmpfiles.d").mkdir(parents=True)
+    for command in outcome.commands(name) or ():
+        below = re.sub(r" /(sys|etc)/", rf" {tmp_path}/\1/", command)
+        subprocess.run(["sh", "-c", below], check=True, stdout=subprocess.DEVNULL)
+    written = (tmp_path / f"etc/tmpfiles.d/hearth-{name}.conf").read_text()
+    for change in outcome.changes:
+        assert (tmp_path / change.path).read_text() == f"{change.value}\n"
+        assert f"w {tmp_path}/{change.path} - - - - {change.value}\n" in written
 
 
 def test_words_are_no_command(tmp_path: Path) -> None:
     found = examined(tmp_path, *WRONG, "open-files").findings
-    assert {one.name for one in found if one.command is None} == {"host-name", "open-files"}
+    words = {"host-name", "open-files"}
+    assert {one.name for one in found if one.command is None} == words
+    assert {one.name for one in found if one.lasting is None} == words
 
 
 def test_harm_comes_first_then_what_a_study_has_measured(tmp_path: Path) -> None:
@@ -130,10 +163,9 @@ def test_what_a_container_may_only_read_is_changed_on_the_host(tmp_path: Path) -
     }.items():
         machine = mount(*rows, files=wrong).machine(tmp_path / name)
         (one,) = examine(machine, None, {}, [RULES["memory-maps"]]).findings
-        assert one.fixable == (name == "host")
         assert one.how.startswith("on the host: sysctl") == (name == "container")
         (one,) = examine(machine, "a capture", {}, [RULES["memory-maps"]]).findings
-        assert not one.fixable
+        assert one.how.startswith("there, as root: sysctl")
 
 
 def test_the_page_has_each_finding_and_loads_nothing(tmp_path: Path) -> None:
@@ -148,12 +180,10 @@ def test_the_page_has_each_finding_and_loads_nothing(tmp_path: Path) -> None:
     ("words", "said"),
     [
         (["--silence", "turbo"], "--silence and --reason go together"),
-        (["--persist"], "--persist: needs --fix NAME"),
-        (["--fix", "turbo", "--machine", "x"], "--fix: a capture cannot be changed"),
-        (["--undo", "../../etc/passwd"], "hearth has not fixed ../../etc/passwd"),
+        (["--fix", "turbo"], "use 'hearth doctor --explain'"),
     ],
 )
-def test_options_that_do_not_go_together_are_one_line(
+def test_options_that_do_not_go_together_or_are_gone_are_one_line(
     refused: Callable[..., str], words: list[str], said: str
 ) -> None:
     assert said in refused("doctor", *words)

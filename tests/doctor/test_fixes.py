@@ -56,25 +56,12 @@ def now(root: Path) -> str:
     return (root / PATH).read_text().strip()
 
 
-def test_a_setting_is_changed_for_a_while_and_put_back(
-    root: Path, machine: Machine, switch: Switch
-) -> None:
-    planned = switch.plan(CHECK, changes_of(CHECK, machine), persist=False)
-    with switch.held(planned):
-        assert now(root) == "262144"
-    assert now(root) == "65530"
-    with pytest.raises(ZeroDivisionError), switch.held(planned):
-        _ = 1 / 0
-    assert now(root) == "65530"
-    assert not list((root.parent / "state").rglob("*.json"))
-
-
 _HOLD = """
 import sys, time
 from pathlib import Path
 from hearth.machine.switch import SavedValue, Switch, Switched
 switch = Switch(Path(sys.argv[1]), Path(sys.argv[2]))
-planned = Switched("memory-maps", switch._boot(), [SavedValue(sys.argv[3], "65530", "262144")], [])
+planned = Switched("memory-maps", switch._boot(), [SavedValue(sys.argv[3], "65530", "262144")])
 with switch.held(planned):
     print("held", flush=True)
     time.sleep(60)
@@ -99,45 +86,13 @@ def test_after_kill_9_a_guardian_puts_it_back(root: Path, machine: Machine, tmp_
     eventually("nothing is kept", lambda: not list(folder.glob("*.json")), 10)
 
 
-def abandoned(switch: Switch) -> None:
-    """What is left where the guardian is killed too."""
-    switch.apply(Switched(CHECK, switch._boot(), [SavedValue(PATH, "65530", "262144")], [], True))
-
-
-def test_what_was_abandoned_is_put_back_and_told(
-    root: Path, machine: Machine, switch: Switch
-) -> None:
-    abandoned(switch)
-    assert switch.take_back_abandoned() == [
-        "put back memory-maps, which a comparison that was killed had switched"
-    ]
-    assert now(root) == "65530"
-    assert switch.take_back_abandoned() == []
-
-
-def test_undo_takes_back_what_was_abandoned(root: Path, machine: Machine, switch: Switch) -> None:
-    abandoned(switch)
-    switch.undo(CHECK)
-    assert now(root) == "65530"
-
-
-def test_what_a_user_has_fixed_is_not_abandoned(
-    root: Path, machine: Machine, switch: Switch
-) -> None:
-    switch.apply(switch.plan(CHECK, changes_of(CHECK, machine), persist=False))
-    assert switch.take_back_abandoned() == []
-    assert now(root) == "262144"
-
-
 def test_while_one_comparison_has_it_switched_no_other_touches_it(
     root: Path, machine: Machine, switch: Switch, tmp_path: Path
 ) -> None:
-    planned = switch.plan(CHECK, changes_of(CHECK, machine), persist=False)
+    planned = switch.plan(CHECK, changes_of(CHECK, machine))
     other = Switch(root, tmp_path / "state" / "doctor" / "switched")
     with switch.held(planned):
         assert other.take_back_abandoned() == []
-        with pytest.raises(UserError, match="'hearth compare', which puts it back"):
-            other.undo(CHECK)
         with pytest.raises(UserError, match="wait until it has ended"), other.held(planned):
             pass
         assert now(root) == "262144"
@@ -153,7 +108,8 @@ def test_the_next_command_puts_back_what_was_abandoned(hearth: Command, tmp_path
     before = file.read_text().strip()
     after = "63" if before != "63" else "62"
     switch = Switch.of(tmp_path / "state")
-    switch.apply(Switched("turbo", switch._boot(), [SavedValue(path, before, after)], [], True))
+    with switch._locked():
+        switch._change(Switched("turbo", switch._boot(), [SavedValue(path, before, after)]))
     done = hearth("runs")
     assert "put back turbo, which a comparison that was killed had switched" in done.stderr
     assert file.read_text().strip() == before
@@ -162,8 +118,8 @@ def test_the_next_command_puts_back_what_was_abandoned(hearth: Command, tmp_path
 @pytest.mark.command
 def test_a_command_goes_on_where_it_may_not_look(hearth: Command, tmp_path: Path) -> None:
     folder = tmp_path / "state" / "doctor" / "switched"
-    Switch(Path("/"), folder)._keep(Switched("turbo", "", [], [], True))
-    (folder / "lock").mkdir()
+    (folder / "lock").mkdir(parents=True)
+    (folder / "turbo.json").write_text("{}")
     done = hearth("runs")
     assert done.returncode == 0
     assert "a switched setting may still have to be restored: [Errno" in done.stderr
@@ -174,9 +130,7 @@ def test_a_fix_is_an_arm_and_what_cannot_be_switched_is_skipped_with_the_reason(
 ) -> None:
     names = ["as-is", "fixed:memory-maps", "fixed:turbo", "fixed:uneven-nodes"]
     machine = replace(machine, topology=CASES["uneven-nodes"].wrong.machine(root).topology)
-    found = fixing_arms(
-        names, lambda name: switch.plan(name, changes_of(name, machine), persist=False)
-    )
+    found = fixing_arms(names, lambda name: switch.plan(name, changes_of(name, machine)))
     assert [arm.name for arm in found] == names
     assert found[0] == Arm("as-is")
     assert found[1].fix is not None and found[1].skipped is None
@@ -198,13 +152,13 @@ def test_a_fix_is_an_arm_and_what_cannot_be_switched_is_skipped_with_the_reason(
 )
 def test_arms_that_do_not_tell_what_a_fix_is_worth_are_refused(names: str, said: str) -> None:
     with pytest.raises(UserError, match=said):
-        fixing_arms(names.split(","), lambda name: Switched(name, "", [], []))
+        fixing_arms(names.split(","), lambda name: Switched(name, "", []))
 
 
-def test_a_fix_is_kept_by_the_doctor_and_not_by_compare(refused: Callable[..., str]) -> None:
+def test_a_fix_is_made_to_last_by_hand_and_not_by_compare(refused: Callable[..., str]) -> None:
     Path("a.py").write_text("")
     said = refused("compare", "--keep", "--arms", "as-is,fixed:turbo", "a.py")
-    assert said.endswith("--keep: not accepted with fixed:NAME: hearth doctor --fix NAME keeps it")
+    assert "--keep: not accepted with fixed:NAME: 'hearth doctor --explain' says how" in said
 
 
 class Recorded:
@@ -227,7 +181,7 @@ def test_the_setting_is_switched_for_the_runs_of_its_arm_alone(
     root: Path, machine: Machine, switch: Switch, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Switch, "of", staticmethod(lambda state: switch))
-    planned = switch.plan(CHECK, changes_of(CHECK, machine), persist=False)
+    planned = switch.plan(CHECK, changes_of(CHECK, machine))
     both = [Arm("as-is"), Arm("fixed:memory-maps", fix=planned)]
     settings = ComparisonSettings(1, seed=1, command=["job.py"], repeat=2)
     target = Recorded(root)
@@ -238,7 +192,7 @@ def test_the_setting_is_switched_for_the_runs_of_its_arm_alone(
 
 def kept(state: Path, seconds: list[float], application: str = "job.py") -> Comparison:
     """A comparison of a fix with the machine as it is."""
-    fix = Switched(CHECK, "", [SavedValue(PATH, "65530", "262144")], [])
+    fix = Switched(CHECK, "", [SavedValue(PATH, "65530", "262144")])
     both = [Arm("as-is"), Arm("fixed:memory-maps", fix=fix)]
     settings = ComparisonSettings(1, seed=1, command=[application], repeat=len(AS_IS))
     comparison = Comparison.begin(state, application, both, settings)

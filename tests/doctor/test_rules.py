@@ -41,8 +41,10 @@ def test_a_rule_finds_what_is_wrong_and_claims_nothing_else(name: str, tmp_path:
     found = rule.outcome(case.wrong.machine(tmp_path / "wrong"))
     assert isinstance(found, Problem), found
     assert found.severity == case.severity
-    assert found.seen and (found.reads or rule.reads) and rule.how_for(found) != "nothing"
+    assert found.seen and (found.reads or rule.reads)
+    assert bool(found.changes) == (rule.how_for(found) == "nothing")
     assert all(change.path.startswith(("proc/sys/", "sys/")) for change in found.changes)
+    assert len({change.value for change in found.changes}) < 2, "a command writes one value"
 
 
 @pytest.mark.parametrize(("name", "given", "said"), ALSO)

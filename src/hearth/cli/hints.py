@@ -14,6 +14,7 @@ REPLACED = {
     "--hadoop": "hearth jar --wire",
     "--flame": "--conf spark.executor.extraJavaOptions=-agentpath:LIBRARY=OPTIONS",
     "--out": "hearth lab bench --resume ID",
+    **dict.fromkeys(("--fix", "--persist"), "hearth doctor --explain"),
     **dict.fromkeys(("--protocol", "--minutes", "--ramp"), "hearth colocate --loop MINUTES,RAMP"),
 }
 _MOST_NAMED = 4

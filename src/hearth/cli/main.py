@@ -209,8 +209,7 @@ def _run(arguments: list[str], answer: Answer) -> int:
         return 0
     if name not in command_names():
         raise UserError(_unknown(name))
-    if not (name == "doctor" and any(word.partition("=")[0] == "--undo" for word in rest)):
-        _take_back_abandoned()
+    _take_back_abandoned()
     module, parser = command_parser(name)
     options = module.parse(parser, rest) if hasattr(module, "parse") else parser.parse_args(rest)
     answer.expect(getattr(options, "json", False) or getattr(options, "format", None) == "json")

@@ -20,7 +20,7 @@ from hearth.machine.tree import NotSeen
 class CheckFinding:
     """A setting that costs speed or safety."""
 
-    name: Text  #: of the check, for --fix and --silence
+    name: Text  #: of the check, for --silence and the arm `fixed:NAME` of a comparison
     group: Group
     severity: Severity
     seen: Text  #: what is set
@@ -29,12 +29,13 @@ class CheckFinding:
     better: Text  #: what should be set
     source: Text  #: where that is known from
     worth: Worth
-    how: Text  #: what to do, in words
-    fixable: bool  #: whether --fix can change it
+    how: Text  #: what to do, in words; with a command, where it is typed and by whom
     reboot: bool  #: whether the change needs a reboot
     touches: Text  #: what else the change changes
     #: what the kernel is told, where that is all there is to do
     command: Text | None = field(default=None, metadata=LEFT_OUT)
+    #: the command after which the kernel is told so at each start
+    lasting: Text | None = field(default=None, metadata=LEFT_OUT)
     #: the reason for which the user silenced it
     silenced: str | None = field(default=None, metadata=LEFT_OUT)
 
@@ -99,8 +100,7 @@ def examine(
             unseen.append(NotChecked(rule.name, outcome.reason))
         elif isinstance(outcome, Problem):
             worth = worth_of(outcome.worth or rule.worth, measured.get(rule.name))
-            finding = _finding(rule, outcome, worth)
-            finding = _fixable_here(finding, outcome, machine, source)
+            finding = _finding(rule, outcome, worth, _where(machine, outcome, source))
             findings.append(replace(finding, silenced=silenced.get(rule.name)))
         else:
             sound.append(Sound(rule.name, outcome.seen))
@@ -135,7 +135,8 @@ def _rank(finding: CheckFinding) -> tuple[int, bool, int, float]:
     return (grave, not gains, order, -worth.percent)
 
 
-def _finding(rule: Rule, problem: Problem, worth: Worth) -> CheckFinding:
+def _finding(rule: Rule, problem: Problem, worth: Worth, where: str) -> CheckFinding:
+    command, lasting = problem.commands(rule.name) or (None, None)
     return CheckFinding(
         name=rule.name,
         group=rule.group,
@@ -146,28 +147,21 @@ def _finding(rule: Rule, problem: Problem, worth: Worth) -> CheckFinding:
         better=problem.better or rule.better,
         source=rule.source,
         worth=worth,
-        how=rule.how_for(problem),
-        fixable=bool(problem.changes),
+        how=rule.how_for(problem) if command is None else f"{where}: {command}",
         reboot=rule.reboot,
         touches=rule.touches,
+        command=command,
+        lasting=lasting,
     )
 
 
-def _fixable_here(
-    finding: CheckFinding, problem: Problem, machine: Machine, source: str | None
-) -> CheckFinding:
-    """Say what to do about a setting of the kernel: --fix cannot change that of a capture, nor what
-    is read-only in a container.
-    """
-    if not problem.changes or problem.how:
-        return replace(finding, fixable=bool(problem.changes) and source is None)
-    finding = replace(finding, command=finding.how)
-    fix = f"hearth doctor --fix {finding.name}"
+def _where(machine: Machine, problem: Problem, source: str | None) -> str:
+    """Return where the kernel is told, or by whom: a container may only read its settings."""
     if source is not None:
-        return replace(finding, fixable=False, how=f"there, as root: {fix}")
+        return "there, as root"
     if _is_read_only(machine, problem):
-        return replace(finding, fixable=False, how=f"on the host: {finding.how}")
-    return replace(finding, how=fix if os.geteuid() == 0 else f"as root: {fix}")
+        return "on the host"
+    return "here" if os.geteuid() == 0 else "as root"
 
 
 def _is_read_only(machine: Machine, problem: Problem) -> bool:

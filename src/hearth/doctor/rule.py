@@ -12,6 +12,7 @@ from hearth.machine.tree import NotSeen
 #: Harm: applications fail, or others read their memory. Advice: speed. A note: the hardware is so.
 Severity = Literal["harm", "advice", "note"]
 Group = Literal["memory", "cpu", "limits", "files", "container", "network", "spark", "hearth"]
+_PROC_SYS = "proc/sys/"
 
 
 @dataclass(frozen=True)
@@ -38,17 +39,37 @@ def published(text: str, percent: float) -> Worth:
 class Problem:
     """A setting that costs speed or safety here.
 
-    seen: what is set. how: what changes it, in words, where `changes` do not.
-    reads, how, better, worth: instead of the rule's own.
+    seen: what is set. changes: of the kernel's settings, of several all to one value. files: a
+    pattern of the shell's, for the names of many. how: what changes it, in words, where `changes`
+    do not. reads, how, better, worth: instead of the rule's own.
     """
 
     seen: str
     severity: Severity = "advice"
     changes: tuple[Change, ...] = ()
+    files: str = ""
     how: str = ""
     reads: str = ""
     better: str = ""
     worth: Worth | None = None
+
+    def commands(self, name: str) -> tuple[str, str] | None:
+        """Return what makes the changes until the machine starts again, and what does at each start
+        (sysctl.d(5), tmpfiles.d(5)); None without changes. name: of the rule.
+        """
+        if not self.changes:
+            return None
+        path, value = self.changes[0].path, self.changes[0].value
+        if path.startswith(_PROC_SYS):
+            line = f"{path.removeprefix(_PROC_SYS).replace('/', '.')}={value}"
+            lasting = f"sh -c 'echo {line} > /etc/sysctl.d/90-hearth-{name}.conf'"
+            return f"sysctl -w {line}", lasting
+        files = self.files or " ".join(f"/{one.path}" for one in self.changes)
+        write = f'printf "w %s - - - - {value}\\n" {files}'
+        return (
+            f"sh -c 'echo {value} | tee {files}'",
+            f"sh -c '{write} > /etc/tmpfiles.d/hearth-{name}.conf'",
+        )
 
 
 @dataclass(frozen=True)
@@ -90,10 +111,5 @@ class Rule:
             return Absent(str(reason))
 
     def how_for(self, problem: Problem) -> str:
-        """Return what changes it, in words; for what `changes` do, their command: of many files the
-        first, and how many there are.
-        """
-        if problem.how or not problem.changes:
-            return problem.how or self.how or "nothing"
-        first, more = problem.changes[0].command, len(problem.changes) - 1
-        return f"{first} (and {more} more: --dry-run)" if more else first
+        """Return what changes it where `changes` do not."""
+        return problem.how or self.how or "nothing"

@@ -1,10 +1,8 @@
-"""Changes a setting of the kernel, and undoes the change, whichever process dies in between.
+"""Changes a setting of the kernel for a while, and restores it, whichever process dies meanwhile.
 
 What was set is kept before anything is changed, in a file of the user's own, and dropped after the
-last value is back: after a kill, `undo` finds either what was or nothing to do. A change lasts
-until the machine starts again, or longer with a drop-in for systemd-sysctl or tmpfiles; or only as
-long as a lock is held, for measuring: the kernel releases that with its process, and a guardian,
-or else hearth's next command, undoes what was abandoned.
+last value is back. A lock is held meanwhile: the kernel releases it with its process, and a
+guardian, or else hearth's next command, restores what was abandoned.
 """
 
 import contextlib
@@ -20,17 +18,12 @@ from typing import Literal
 
 from hearth.base.codec import LEFT_OUT, load_typed, to_json
 from hearth.base.errors import UserError
-from hearth.base.private_files import private_directory, write_private
+from hearth.base.private_files import private_directory
 from hearth.base.processes import start_guardian
 from hearth.machine.tree import NotSeen, Tree
 from hearth.record.store import write_document
 
-_PROC_SYS = "proc/sys/"
-_NAME = re.compile(r"[a-z0-9-]{1,64}", re.ASCII)
 _SETTING = re.compile(r"(?:proc/sys|sys)/[\w./:-]{1,200}", re.ASCII)
-_MARK = (
-    "# Written by 'hearth doctor --fix {name} --persist'; 'hearth doctor --undo {name}' removes it."
-)
 _BOOT = "proc/sys/kernel/random/boot_id"
 #: What a guardian does once the process that started it is gone.
 _RESTORE = """
@@ -53,24 +46,6 @@ class Change:
     value: str
     counterpart: str = ""
 
-    @property
-    def command(self) -> str:
-        """Return the command that makes it."""
-        if self.path.startswith(_PROC_SYS):
-            return f"sysctl -w {self._sysctl}={self.value}"
-        return f"sh -c 'echo {self.value} > /{self.path}'"
-
-    @property
-    def line(self) -> str:
-        """Return the line of sysctl.d(5) or tmpfiles.d(5) that makes it."""
-        if self.path.startswith(_PROC_SYS):
-            return f"{self._sysctl} = {self.value}"
-        return f"w /{self.path} - - - - {self.value}"
-
-    @property
-    def _sysctl(self) -> str:
-        return self.path.removeprefix(_PROC_SYS).replace("/", ".")
-
 
 @dataclass(frozen=True)
 class SavedValue:
@@ -87,16 +62,11 @@ class SavedValue:
 
 @dataclass(frozen=True)
 class Switched:
-    """A change that was begun; drop_ins: files that make it last, without the leading slash.
-
-    temporary: whether it ends with the process that made it.
-    """
+    """What is changed for a while; name: of the doctor's finding."""
 
     name: str
     boot: str
     settings: list[SavedValue]
-    drop_ins: list[str]
-    temporary: bool = field(default=False, metadata=LEFT_OUT)
     schema: Literal["hearth/doctor-switched/1"] = "hearth/doctor-switched/1"
 
 
@@ -112,36 +82,20 @@ class Switch:
         """Return that of this machine, with what is kept below hearth's state directory."""
         return Switch(Path("/"), state_home / "doctor" / "switched")
 
-    def plan(self, name: str, changes: Sequence[Change], persist: bool) -> Switched:
-        """Return what a fix would change, and change nothing.
+    def plan(self, name: str, changes: Sequence[Change]) -> Switched:
+        """Return what would be changed, and change nothing.
 
-        Raises UserError where it is made already, or this process cannot make it.
+        Raises UserError where it is changed already, or this process cannot change it.
         """
-        self._drop_if_over(name)
         if self._file(name).exists():
             raise UserError(
-                f"--fix: {name} is fixed already: 'hearth doctor --undo {name}' undoes it"
+                f"'{self._file(name)}' tells what {name} was before a comparison changed it, and "
+                "it has not been restored yet"
             )
         settings = [self._saved(one) for one in changes]
         for one in changes:
             self._check_writable(one)
-        return Switched(
-            name, self._boot(), settings, list(_drop_ins(name, changes)) if persist else []
-        )
-
-    def apply(self, planned: Switched) -> None:
-        """Keep what is set, then change it; all is put back if the kernel does not keep a value."""
-        self._keep(planned)
-        try:
-            for one in planned.settings:
-                self._write(one.path, one.after)
-            changes = [Change(one.path, one.after) for one in planned.settings]
-            for path, lines in _drop_ins(planned.name, changes).items():
-                if path in planned.drop_ins:
-                    self._add(path, "\n".join([_MARK.format(name=planned.name), *lines, ""]))
-        except BaseException:
-            self._restore(planned)
-            raise
+        return Switched(name, self._boot(), settings)
 
     @contextlib.contextmanager
     def held(self, planned: Switched) -> Iterator[None]:
@@ -158,29 +112,26 @@ class Switch:
             folders = [str(self._tree.root.absolute()), str(self._folder.absolute())]
             guardian = start_guardian([sys.executable, "-P", "-c", _RESTORE, *folders])
             try:
-                self.apply(replace(planned, temporary=True))
+                self._change(planned)
                 try:
                     yield
                 finally:
-                    self._undo(planned.name)
+                    self._take_back(planned)
             finally:
                 guardian.kill()
                 guardian.communicate()
 
     def take_back_abandoned(self) -> list[str]:
-        """Put back what a process that was killed had changed for a while; a line for each."""
+        """Restore what a process that was killed had changed; a line for each."""
         with self._locked() as free:
             if not free:
                 return []
             lines = []
             for file in sorted(self._folder.glob("*.json")):
-                name = file.stem
                 try:
-                    if not self._read(name).temporary:
-                        continue
-                    self._undo(name)
+                    self._take_back(self._read(file))
                     lines.append(
-                        f"put back {name}, which a comparison that was killed had switched"
+                        f"put back {file.stem}, which a comparison that was killed had switched"
                     )
                 except UserError as error:
                     lines.append(str(error))
@@ -200,60 +151,47 @@ class Switch:
         finally:
             os.close(lock)
 
-    def undo(self, name: str) -> Switched:
-        """Put back what was set, however far the change got; raise UserError if it cannot be."""
-        if not _NAME.fullmatch(name) or not self._file(name).exists():
-            raise UserError(f"--undo: hearth has not fixed {name}: there is nothing to undo")
-        with self._locked() as free:
-            if not free and self._read(name).temporary:
-                raise UserError(
-                    f"--undo: {name} is switched for a run of 'hearth compare', which puts it back"
-                )
-            return self._undo(name)
+    def _change(self, planned: Switched) -> None:
+        """Keep what is set, then change it; all is put back if the kernel does not keep a value."""
+        write_document(self._file(planned.name), to_json(planned))
+        try:
+            for one in planned.settings:
+                self._write(one.path, one.after)
+        except BaseException:
+            self._restore(planned)
+            raise
 
-    def _read(self, name: str) -> Switched:
-        file = self._file(name)
+    def _read(self, file: Path) -> Switched:
         try:
             switched = load_typed(file, Switched)
-            _check(switched, name)
+            _check(switched, file.stem)
         except (OSError, ValueError) as error:
             raise UserError(
-                f"'{file}' cannot be read: {error}; remove it, and set {name} by hand"
+                f"'{file}' cannot be read: {error}; remove it, and set {file.stem} by hand"
             ) from error
         return switched
 
-    def _undo(self, name: str) -> Switched:
-        switched, file = self._read(name), self._file(name)
+    def _take_back(self, switched: Switched) -> None:
+        """Put back what was set; raise UserError where somebody has changed it since."""
         if switched.boot == self._boot():
             for one in switched.settings:
                 now = self._now(one.path)
                 if now not in (one.before, one.after):
                     raise UserError(
-                        f"--undo: /{one.path} is '{now[:40]}', and hearth wrote "
-                        f"'{one.after}': somebody changed it "
-                        f"since; it was '{one.before}' before; remove '{file}' to keep "
-                        "what is set now"
+                        f"/{one.path} is '{now[:40]}', and hearth wrote '{one.after}': somebody "
+                        f"changed it since; it was '{one.before}' before; remove "
+                        f"'{self._file(switched.name)}' to keep what is set now"
                     )
         self._restore(switched)
-        return switched
 
     def _restore(self, switched: Switched) -> None:
-        """Restore in reverse; remove the file last, so that a kill leaves it to the next undo."""
+        """Restore in reverse; remove the file last: a kill leaves it to hearth's next command."""
         if switched.boot == self._boot():
             for one in reversed(switched.settings):
                 if self._now(one.path) != one.before:
                     back = one.instead or one
                     self._write(back.path, back.before)
-        for path in switched.drop_ins:
-            self._remove(path, switched.name)
         self._file(switched.name).unlink(missing_ok=True)
-
-    def _drop_if_over(self, name: str) -> None:
-        """Forget a change without drop-in if the machine has started again since."""
-        with contextlib.suppress(OSError, ValueError):
-            switched = load_typed(self._file(name), Switched)
-            if switched.boot != self._boot() and not switched.drop_ins:
-                self._file(name).unlink(missing_ok=True)
 
     def _saved(self, change: Change) -> SavedValue:
         """Return what is set: by the counterpart, where the kernel shows 0 for this one."""
@@ -262,10 +200,6 @@ class Switch:
             return saved
         by = SavedValue(change.counterpart, self._now(change.counterpart), "0")
         return replace(saved, instead=by)
-
-    def _keep(self, planned: Switched) -> None:
-        private_directory(self._folder)
-        write_document(self._file(planned.name), to_json(planned))
 
     def _file(self, name: str) -> Path:
         return self._folder / f"{name}.json"
@@ -285,9 +219,8 @@ class Switch:
     def _check_writable(self, change: Change) -> None:
         if not os.access(self._tree.root / change.path, os.W_OK):
             raise UserError(
-                f"--fix: /{change.path} cannot be written here (only by root, and never "
-                "in a container with a "
-                f"read-only /proc or /sys): on the host, as root: {change.command}"
+                f"/{change.path} cannot be written here (only by root, and never in a container "
+                "with a read-only /proc or /sys)"
             )
 
     def _write(self, path: str, value: str) -> None:
@@ -309,28 +242,6 @@ class Switch:
                 f"/{path}: the kernel did not keep '{value}': it is '{self._now(path)[:40]}'"
             )
 
-    def _add(self, path: str, text: str) -> None:
-        file = self._tree.root / path
-        if file.exists():
-            raise UserError(f"--persist: {file} exists already: remove it, or leave --persist out")
-        try:
-            file.parent.mkdir(parents=True, exist_ok=True)
-            write_private(file, text)
-            file.chmod(0o644)  # systemd's services read it, and it holds no secret
-        except OSError as error:
-            raise UserError(
-                f"--persist: {file} cannot be written: {error.strerror}; run it as root"
-            ) from error
-
-    def _remove(self, path: str, name: str) -> None:
-        """Remove a file only if hearth wrote it."""
-        file = self._tree.root / path
-        with contextlib.suppress(FileNotFoundError):
-            if file.read_text(encoding="utf-8", errors="replace").startswith(
-                _MARK.format(name=name)
-            ):
-                file.unlink()
-
 
 def _check(switched: Switched, name: str) -> None:
     """Raise ValueError for what hearth never wrote: it would be written to files of the kernel."""
@@ -339,18 +250,3 @@ def _check(switched: Switched, name: str) -> None:
     for one in [*switched.settings, *(one.instead for one in switched.settings if one.instead)]:
         if not _SETTING.fullmatch(one.path) or ".." in one.path.split("/"):
             raise ValueError(f"'{one.path[:40]}' is not a setting of the kernel")
-    if set(switched.drop_ins) - {_SYSCTL.format(name=name), _TMPFILES.format(name=name)}:
-        raise ValueError("it names files that hearth does not write")
-
-
-_SYSCTL = "etc/sysctl.d/90-hearth-{name}.conf"
-_TMPFILES = "etc/tmpfiles.d/hearth-{name}.conf"
-
-
-def _drop_ins(name: str, changes: Sequence[Change]) -> dict[str, list[str]]:
-    """Return the lines of each file that makes changes last: sysctl.d(5), tmpfiles.d(5)."""
-    lines: dict[str, list[str]] = {}
-    for change in changes:
-        kind = _SYSCTL if change.path.startswith(_PROC_SYS) else _TMPFILES
-        lines.setdefault(kind.format(name=name), []).append(change.line)
-    return lines

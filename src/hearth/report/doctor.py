@@ -15,8 +15,8 @@ def doctor_blocks(
 ) -> list[Block]:
     """Return the findings and what is silenced.
 
-    explain: all that is known of each finding; else a line. everything: also what is fine and what
-    was not seen.
+    explain: all that is known of each finding; else a line, and the command if there is one.
+    everything: also what is fine and what was not seen.
     """
     headline = _headline(examined)
     blocks: list[Block] = [
@@ -29,11 +29,14 @@ def doctor_blocks(
         title = f"{one.name}: {one.seen}{short}"
         close = not explain and number > 0
         blocks.append(Heading(title, 3, mark=one.severity, close=close))
-        blocks.append(Texts([one.why, *_details(one)] if explain else [], close=True))
+        blocks += _details(one) if explain else [_command(one.command)]
     silenced = [f"silenced: {one.name} ({one.silenced}): {one.seen}" for one in examined.silenced]
     blocks.append(Texts(silenced))
     if examined.findings and not explain:
-        more = "--explain says why, by which source, what it is worth and what a change touches"
+        more = (
+            "--explain says why, by which source, what a change is worth and touches, and how it "
+            "lasts"
+        )
         blocks.append(Texts([more], "note"))
     if not everything:
         return blocks
@@ -65,20 +68,26 @@ def _headline(examined: Examined) -> str:
 
 
 def _in_a_line(one: CheckFinding) -> str:
-    """Return the first way to change it."""
+    """Return the first way to change it; of a command, which has its own line, who runs it."""
+    if one.command is not None:
+        return one.how.removesuffix(one.command).rstrip()
     return one.how.partition("; ")[0]
 
 
-def _details(one: CheckFinding) -> Iterator[str]:
+def _command(command: str | None) -> Texts:
+    return Texts([command] if command else [], "command", close=True)
+
+
+def _details(one: CheckFinding) -> Iterator[Block]:
     """Return the facts of a finding."""
-    yield f"better: {one.better} [{one.source}]"
-    if one.worth.kind != "unknown":
-        yield f"worth: {one.worth.text}"
-    yield f"to do: {one.how}{'; needs a reboot' if one.reboot else ''}"
-    if one.command is not None and one.command not in one.how:
-        yield f"which does: {one.command}"
-    yield f"touches: {one.touches}"
-    yield f"read from: {one.evidence}"
+    known = [one.why, f"better: {one.better} [{one.source}]"]
+    known += [f"worth: {one.worth.text}"] if one.worth.kind != "unknown" else []
+    how = one.how if one.command is None else _in_a_line(one)
+    yield Texts([*known, f"to do: {how}{'; needs a reboot' if one.reboot else ''}"], close=True)
+    yield _command(one.command)
+    yield Texts(["to make it last:"] if one.lasting else [], close=True)
+    yield _command(one.lasting)
+    yield Texts([f"touches: {one.touches}", f"read from: {one.evidence}"], close=True)
 
 
 def list_checks(rules: Iterable[Rule], screen: Screen) -> list[str]:

@@ -233,16 +233,16 @@ def _with_engines(
 def _fixes(options: CompareCommand, names: list[str]) -> list[Arm]:
     """Return the machine as it is, and with findings of the doctor's fixed."""
     if options.keep:
-        raise UserError("--keep: not accepted with fixed:NAME: hearth doctor --fix NAME keeps it")
+        raise UserError(
+            "--keep: not accepted with fixed:NAME: 'hearth doctor --explain' says how it lasts"
+        )
     requested = options.line.planning
     request = PlanRequest(
         workload=requested.workload, executors=requested.executors, cores=requested.cores
     )
     switch = Switch.of(paths.state_home())
     with read_machine(None, request, options.debug) as machine:
-        return fixing_arms(
-            names, lambda name: switch.plan(name, changes_of(name, machine), persist=False)
-        )
+        return fixing_arms(names, lambda name: switch.plan(name, changes_of(name, machine)))
 
 
 def _tuned(line: SubmitLine, settings: Mapping[str, str]) -> Arm:

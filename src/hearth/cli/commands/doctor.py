@@ -1,10 +1,10 @@
-"""Find settings of this machine, Java and Spark that cost speed or safety, and fix one.
+"""Find settings of this machine, Java and Spark that cost speed or safety.
 
-Each finding has a line: what is set, and what changes it. --explain adds why it matters, what is
-better and by which source, what a change touches, and what it is worth: as 'hearth compare --arms
-as-is,fixed:NAME' measured it here, else as a published study did. Nothing is changed unless you
-ask. The exit code is 1 where something does harm (applications fail, or give wrong answers, or
-others can read their memory), else 0.
+Each finding says what is set, and what to run to change it. --explain adds why it matters, what is
+better and by which source, what a change touches, what to run to make it last, and what it is
+worth: as 'hearth compare --arms as-is,fixed:NAME' measured it here, else as a published study did.
+Nothing is changed. The exit code is 1 where something does harm (applications fail, or give wrong
+answers, or others can read their memory), else 0.
 
 examples:
   hearth doctor
@@ -13,9 +13,6 @@ examples:
   hearth doctor --workload ml --all
   hearth doctor --machine big-box.tar.gz --json
   hearth doctor --html doctor.html
-  hearth doctor --fix swappiness --dry-run
-  hearth doctor --fix swappiness --persist
-  hearth doctor --undo swappiness
   hearth doctor --silence memory-maps --reason "no block is larger than 2 MB"
 """
 
@@ -31,12 +28,11 @@ from hearth.cli.options import MACHINE_HELP, add_html_option, json_help, write_h
 from hearth.doctor.examine import Examined, examine
 from hearth.doctor.reading import read_machine
 from hearth.doctor.rule import Worth
-from hearth.doctor.rules import RULES, changes_of
+from hearth.doctor.rules import RULES
 from hearth.doctor.silence import read_silenced, silence, unsilence
 from hearth.machine import paths
 from hearth.machine.described import machine_source
 from hearth.machine.plan import KINDS, PlanRequest
-from hearth.machine.switch import Change, Switch, Switched
 from hearth.report.doctor import doctor_blocks, list_checks
 from hearth.report.terminal.blocks import show_blocks
 from hearth.report.terminal.screen import Screen
@@ -55,20 +51,11 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_html_option(parser, "write an HTML page to FILE")
     action = parser.add_mutually_exclusive_group()
     action.add_argument("--list", action="store_true", help="list all checks, with their sources")
-    action.add_argument("--fix", metavar="NAME", help="change the settings of this finding")
-    action.add_argument("--undo", metavar="NAME", help="restore what --fix changed")
     action.add_argument(
         "--silence", metavar="NAME", help="ignore this finding from now on; needs --reason"
     )
     action.add_argument("--unsilence", metavar="NAME", help="no longer ignore it")
     parser.add_argument("--reason", metavar="TEXT", help="why it is silenced; shown with it")
-    parser.add_argument("--dry-run", action="store_true", help="show what --fix would change")
-    parser.add_argument(
-        "--persist", action="store_true", help="keep what --fix changes after a reboot"
-    )
-    parser.add_argument(
-        "--yes", action="store_true", help="do not ask before --fix changes settings"
-    )
 
 
 def parse(parser: ArgumentParser, words: list[str]) -> Namespace:
@@ -78,13 +65,6 @@ def parse(parser: ArgumentParser, words: list[str]) -> Namespace:
         raise UserError(
             "--silence and --reason go together: hearth doctor --silence NAME --reason TEXT"
         )
-    for name in ("dry_run", "persist", "yes"):
-        if getattr(given, name) and not given.fix:
-            raise UserError(
-                f"--{name.replace('_', '-')}: needs --fix NAME: add that, or leave it out"
-            )
-    if given.machine is not None and given.fix:
-        raise UserError("--fix: a capture cannot be changed: leave --machine out")
     return given
 
 
@@ -93,8 +73,7 @@ def run(options: Namespace) -> int:
     if options.list:
         print("\n".join(list_checks(RULES.values(), Screen.of())))
         return 0
-    folder = paths.state_home() / "doctor"
-    silenced = folder / "silenced.json"
+    silenced = paths.state_home() / "doctor" / "silenced.json"
     if options.silence:
         silence(silenced, options.silence, options.reason)
         return _reported(
@@ -103,18 +82,13 @@ def run(options: Namespace) -> int:
     if options.unsilence:
         unsilence(silenced, options.unsilence)
         return _reported(f"{options.unsilence} is no longer silenced")
-    if options.undo:
-        return _undo(Switch.of(paths.state_home()), options.undo)
     request = PlanRequest(machine=options.machine, workload=options.workload)
-    with read_machine(options.machine, request, options.debug) as machine:
-        if options.fix:
-            switch = Switch.of(paths.state_home())
-            changes = changes_of(options.fix, machine)
-            planned = switch.plan(options.fix, changes, options.persist)
-            return _fix(switch, planned, options.dry_run, options.yes)
-        with working("examining the machine"):
-            measured = _measured() if options.machine is None else {}
-            examined = examine(machine, options.machine, _silenced(silenced), measured=measured)
+    with (
+        read_machine(options.machine, request, options.debug) as machine,
+        working("examining the machine"),
+    ):
+        measured = _measured() if options.machine is None else {}
+        examined = examine(machine, options.machine, _silenced(silenced), measured=measured)
     _show(examined, options)
     return 1 if examined.does_harm else 0
 
@@ -155,33 +129,6 @@ def _show(examined: Examined, options: Namespace) -> None:
     elif not html:
         blocks = doctor_blocks(examined, explain=options.explain, everything=options.all)
         print("\n".join(show_blocks(blocks, Screen.of())))
-
-
-def _fix(switch: Switch, planned: Switched, dry_run: bool, sure: bool) -> int:
-    for one in planned.settings:
-        print(f"/{one.path}: {one.before} -> {one.after}    {Change(one.path, one.after).command}")
-    for path in planned.drop_ins:
-        print(f"/{path}: new, to keep the change after a reboot")
-    if dry_run:
-        return 0
-    if not sure and not _agreed(planned):
-        return _reported("nothing was changed")
-    switch.apply(planned)
-    return _reported(f"fixed {planned.name}: 'hearth doctor --undo {planned.name}' undoes it")
-
-
-def _undo(switch: Switch, name: str) -> int:
-    for one in switch.undo(name).settings:
-        print(f"/{one.path}: {one.before}")
-    return _reported(f"undid the fix of {name}")
-
-
-def _agreed(planned: Switched) -> bool:
-    if not sys.stdin.isatty():
-        raise UserError(
-            f"cannot ask whether to change {planned.name}, because there is no terminal: add --yes"
-        )
-    return input("change it? [y/N] ").lower() == "y"
 
 
 def _reported(words: str) -> int:

@@ -46,14 +46,14 @@ def named(name: str, option: str) -> Rule:
 
 
 def changes_of(name: str, machine: Machine) -> Sequence[Change]:
-    """Return what --fix changes for a rule; raise UserError where there is nothing to change."""
-    rule = named(name, "--fix")
+    """Return what `fixed:NAME` changes; raise UserError where there is nothing to change."""
+    rule = named(name, "--arms")
     outcome = rule.outcome(machine)
     if not isinstance(outcome, Problem):
         why = outcome.reason if isinstance(outcome, Absent) else outcome.seen
-        raise UserError(f"--fix: there is nothing to fix in {name}: {why}")
+        raise UserError(f"there is nothing to fix in {name}: {why}")
     if not outcome.changes:
         reboot = ", and a reboot" if rule.reboot else ""
         command = rule.how_for(outcome)
-        raise UserError(f"--fix: hearth cannot change {name} itself: {command}{reboot}")
+        raise UserError(f"hearth cannot change {name} itself: {command}{reboot}")
     return outcome.changes

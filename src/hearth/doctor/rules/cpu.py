@@ -60,8 +60,12 @@ def _governor(machine: Machine) -> Outcome:
     if len(slow) < len(every):
         seen += f" (of {len(slow)} of {len(every)} groups of CPUs)"
     files = [f"{policy}/scaling_governor" for policy in slow]
-    changes = tuple(Change(file, "performance") for file in files)
-    return Problem(seen, changes=changes, reads=f"/{files[0]}")
+    return Problem(
+        seen,
+        changes=tuple(Change(file, "performance") for file in files),
+        files="/" + re.sub(r"\d+", "*", files[0]),
+        reads=f"/{files[0]}",
+    )
 
 
 def _is_fast(governor: str, driver: str) -> bool:
@@ -158,6 +162,7 @@ def _offline_cpus(machine: Machine) -> Outcome:
     return Problem(
         f"offline CPUs: {brief_ids(show_ids(off))}",
         changes=tuple(Change(f"{_CPUS}/cpu{cpu}/online", "1") for cpu in sorted(off)),
+        files=f"/{_CPUS}/cpu*/online",
     )
 
 

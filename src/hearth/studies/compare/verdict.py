@@ -433,7 +433,7 @@ def _advice(name: str) -> str:
 
 def _other_advice(name: str) -> str:
     if name.startswith(FIXED):
-        return f"Fix it (hearth doctor --fix {name.removeprefix(FIXED)})"
+        return "Fix it (hearth doctor --explain)"
     return f"Use {name}"
 
 

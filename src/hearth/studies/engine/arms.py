@@ -115,7 +115,7 @@ def _fixed(name: str, planned: Callable[[str], Switched]) -> Arm:
     try:
         return Arm(name, fix=planned(name.removeprefix(FIXED)))
     except UserError as error:
-        return Arm(name, skipped=str(error).removeprefix("--fix: "))
+        return Arm(name, skipped=str(error).removeprefix("--arms: "))
 
 
 def reject_settings_that_equalise_arms(settings: Mapping[str, str]) -> None:
