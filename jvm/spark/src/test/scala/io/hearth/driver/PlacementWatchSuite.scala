@@ -25,7 +25,6 @@ class PlacementWatchSuite extends AnyFunSuite {
       () => running,
       TimeUnit.SECONDS.toNanos(intervalSeconds),
       kernel,
-      new OthersWatch(9, kernel, () => clock.nanoTime, log),
       report => reports :+= report,
       (id, _) => lent.getOrElse(id, IdSet.empty),
       clock,
