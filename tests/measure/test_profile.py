@@ -80,7 +80,7 @@ def test_the_record_holds_event_log_gc_log_and_samples_of_the_driver(finished) -
 def test_a_run_is_shown_by_the_last_letters_of_its_id(finished, hearth: Command) -> None:
     record = finished[0]
     state = {"HEARTH_STATE": str(record.directory.parents[1])}
-    shown = hearth("runs", "show", record.id[-4:], environment=state)
+    shown = hearth("report", record.id[-4:], environment=state)
     assert shown.stdout.startswith("tiny  finished")
 
 
