@@ -97,7 +97,7 @@ def test_a_command_reads_the_users_spark_settings_once(
     assert len(read) == (2 if command == "colocate" else 1)
 
 
-@pytest.mark.parametrize("line", ["report", "lab study", "runs show"])
+@pytest.mark.parametrize("line", ["report", "lab study"])
 def test_a_line_that_lacks_a_word_is_told_what_to_type(
     line: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

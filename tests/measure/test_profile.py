@@ -80,7 +80,7 @@ def test_the_record_holds_event_log_gc_log_and_samples_of_the_driver(finished) -
 def test_a_run_is_shown_by_the_last_letters_of_its_id(finished, hearth: Command) -> None:
     record = finished[0]
     state = {"HEARTH_STATE": str(record.directory.parents[1])}
-    shown = hearth("runs", "show", record.id[-4:], environment=state)
+    shown = hearth("report", record.id[-4:], environment=state)
     assert shown.stdout.startswith("tiny  finished")
 
 
@@ -153,6 +153,7 @@ def all_gone(processes: list[dict]) -> bool:
 def test_after_kill_9_of_profile_nothing_runs_on_and_the_record_is_readable(tmp_path: Path) -> None:
     process, record, processes = busy_profile(tmp_path)
     assert record.state == "running"
+    eventually("the machine is read", lambda: (record.directory / "machine.json").exists(), LIMIT_S)
     process.kill()
     process.communicate()
     assert all_gone(processes)

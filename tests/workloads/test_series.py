@@ -125,9 +125,8 @@ def test_a_series_is_listed_shown_and_deleted_by_its_id(hearth: Command, tmp_pat
     number = kept.head.id
     listed = hearth("runs", "--kind", "series").stdout
     assert number in listed and "series: local[2], loc" in listed
-    named = (["report", number[-4:]], ["runs", "show", number], ["report", str(kept.directory)])
-    for words in named:
-        assert "beta --maps 4" in hearth(*words).stdout
+    for named in (number[-4:], number, str(kept.directory)):
+        assert "beta --maps 4" in hearth("report", named).stdout
     document = json.loads(hearth("report", number, "--json").stdout)
     validate("report", document)
     validate("bench-result", document["series"])

@@ -69,6 +69,15 @@ class BadMachineTest extends AnyFunSuite {
     }
   }
 
+  test("what lscpu prints, in a file or itself") {
+    val lscpu = "Architecture: x86_64\nCPU(s): 4\n"
+    inDirectory { dir =>
+      val file = Files.writeString(dir.resolve("lscpu.txt"), lscpu).toString
+      for (machine <- Seq(file, lscpu))
+        refused(machine, "run 'hearth topology --capture FILE' on that machine, or describe it")
+    }
+  }
+
   test("a name that is neither a file nor a description") {
     val names = Seq("no/such/box.tar.gz", "big-box", "/tmp/no box 3", "box 2.tgz", "box2.json")
     for (name <- names) {
