@@ -144,17 +144,6 @@ def test_nothing_on_record_says_how_to_make_one(hearth: Command) -> None:
     assert hearth("runs").stdout == none
 
 
-def test_a_damaged_record_does_not_hide_the_others(hearth: Command, tmp_path: Path) -> None:
-    state = tmp_path / "state"
-    made(state, "whole")
-    damaged = made(state, "damaged")
-    (damaged.directory / "record.json").write_text('{"schema": "hear')
-    done = hearth("runs")
-    assert done.returncode == 0
-    assert "whole" in done.stdout
-    assert "record.json' cannot be read: it is cut off; 'hearth runs' lists" in done.stderr
-
-
 def test_a_run_is_deleted_by_id_and_a_running_one_is_not(hearth: Command, tmp_path: Path) -> None:
     state = tmp_path / "state"
     over, running = made(state, "over"), made(state, "running", end=None)
