@@ -152,6 +152,8 @@ def test_a_job_that_crashes_says_why_and_keeps_its_log(with_data: Command, tmp_p
         (["word-count", "--conf", "nonsense"], "--conf: 'nonsense' … key=value"),
     ],
 )
+
+
 def test_bad_words_of_run_end_in_one_line(
     refused: Callable[..., str],
     tmp_path: Path,
@@ -178,20 +180,12 @@ def test_bad_words_of_run_end_in_one_line(
         (["--suite", "batch", "--jobs", "word-count"], "not allowed with"),
     ],
 )
+
+
 def test_bad_words_of_bench_end_in_one_line(
     refused: Callable[..., str], words: list[str], message: str
 ) -> None:
     assert says(refused("lab", "bench", *words), message)
-
-
-def test_a_folder_of_another_seed_is_refused(
-    with_data: Command, home: Path, first: tuple[int, str, str]
-) -> None:
-    assert first[0] == 0, first[2]
-    (mine,) = (made.parent for made in home.glob("text_*/_manifest.json"))
-    done = with_data("lab", "run", "word-count", *PLAIN, "--data", str(mine), "--seed", "2")
-    assert done.returncode == 2
-    assert f"'{mine}' holds data with seed 1, not 2" in done.stderr
 
 
 def test_the_list_and_a_jobs_help_say_what_the_catalogue_knows(hearth: Command) -> None:
@@ -278,7 +272,3 @@ def test_a_killed_bench_goes_on_where_it_was(
     refused = with_data("lab", "bench", "--resume", series.name, "--repeat", "2")
     assert refused.returncode == 2
     assert "has repeat 1, not 2" in refused.stderr
-
-
-def test_the_help_of_a_workload_says_how_its_data_are_drawn(hearth: Command) -> None:
-    assert "R-MAT" in hearth("lab", "run", "page-rank", "--help").stdout
