@@ -73,14 +73,6 @@ def test_a_question_of_which_nothing_finished_has_no_answer() -> None:
     }  # fmt: skip
 
 
-def test_that_every_warm_up_failed_is_said() -> None:
-    lost = {"arm": "1x2", "repetition": -1, "failure": "ended with 1"}
-    assert answer("sweep", {}, failed=[lost]) == {
-        "sentence": "Every warm-up failed, so there is no answer.",
-        "why": ["1x2 failed: ended with 1"],
-    }
-
-
 def test_a_sweep_has_a_cell_and_a_class_for_each_configuration() -> None:
     use = {name: {"cpu_use": share} for name, share in (("2x4", 0.9), ("1x2", 0.4), ("4x2", 0.9))}
     times = {"1x2": [20.0], "2x4": [10.0], "4x2": [10.9]}
@@ -218,6 +210,8 @@ BEST = {"cpu_use": 0.9, "cpi": 1.0, "voluntary": 900, "involuntary": 100, "cpu_s
         (20.0, {"cpi": _ABSENT, "l3_misses": _ABSENT, "voluntary": 2000}, "unexplained"),
     ],
 )  # fmt: skip
+
+
 def test_a_losing_configuration_is_put_into_its_class(
     seconds: float, changed: dict[str, Any], kind: str
 ) -> None:
