@@ -116,6 +116,8 @@ _PYTHON = "Traceback (most recent call last):\n  File\n"
     ],
     ids=["java", "java's cause", "python's last", "no exception", "long"],
 )
+
+
 def test_of_a_failure_the_line_is_shown_that_names_its_cause(failure: str, cause: str) -> None:
     assert cause_of(failure) == cause
 
@@ -155,15 +157,6 @@ def test_a_page_into_a_missing_folder_is_refused_before_anything_is_read(
     done = hearth("report", "no-such-run", "--html", "none/page.html")
     assert done.returncode == 2
     assert says(done.stderr, f"hearth: --html: … '{tmp_path}/none': create it, or choose another")
-
-
-def test_last_is_the_latest_run_also_where_a_file_has_that_name(
-    hearth: Command, tmp_path: Path
-) -> None:
-    (tmp_path / "last").mkdir()
-    done = hearth("report", "last")
-    assert done.returncode == 2
-    assert "no run is recorded" in done.stderr, done.stderr
 
 
 def test_a_killed_executor_is_told_with_its_reason_and_its_replacement() -> None:
