@@ -115,12 +115,6 @@ def test_what_was_abandoned_is_put_back_and_told(
     assert switch.take_back_abandoned() == []
 
 
-def test_undo_takes_back_what_was_abandoned(root: Path, machine: Machine, switch: Switch) -> None:
-    abandoned(switch)
-    switch.undo(CHECK)
-    assert now(root) == "65530"
-
-
 def test_what_a_user_has_fixed_is_not_abandoned(
     root: Path, machine: Machine, switch: Switch
 ) -> None:

@@ -24,10 +24,13 @@ CONNECT_PORT = 15002
 SQUARES = sum(n * n for n in range(8))
 
 PYTHON_PROMPT = """
+
+
 class Square:
     def __init__(self, n): self.value = n * n
 
 import beside
+
 
 def square(n): return Square(n).value * beside.one() * int(open("one.txt").read())
 
@@ -38,7 +41,11 @@ exit()
 
 SCALA_PROMPT = """
 case class Square(n: Int) { def value: Int = n * n }
+
+
 def squares(of: Int): Seq[Square] = (0 until of).map(Square(_))
+
+
 def one(): Int = scala.io.Source.fromFile("one.txt").mkString.trim.toInt
 val total = sc.parallelize(squares(8), 8).map(_.value * one()).sum.toInt
 import spark.implicits._
@@ -56,6 +63,7 @@ exit
 
 CLASSIC_SESSION = """
 import beside
+
 
 def square(n): return n * n * beside.one() * int(open("one.txt").read())
 
@@ -325,17 +333,3 @@ def test_a_spark_connect_prompt_in_scala_whose_classes_reach_the_executors(site:
     assert outcome.report == {"sum": SQUARES}
     end_server(site)
     assert_both_worked_and_nothing_is_left(site, outcome)
-
-
-def test_the_options_that_spark_drops_are_those_that_the_page_names(site: Site):
-    options = ["--num-executors", "--executor-cores", "--executor-memory", "--total-executor-cores"]
-    jar = str(hearth_jar())
-    given = [word for option in options for word in (option, "7")]
-    command = ["spark-submit", "--verbose", "--master", "local-numa[2x1]", *given, "--jars", jar]
-    outcome = typed(site, [*command, "--class", "NoSuchClass", jar])
-    settled = re.search(r"Spark config:\n(.*?)\nClasspath elements", outcome.log, re.DOTALL)
-    assert settled is not None, outcome.log
-    assert "(spark.master,local-numa[2x1])" in settled[1]
-    assert "spark.executor" not in settled[1]
-    assert "spark.cores.max" not in settled[1]
-    assert all(f"`{option}`" in PAGE for option in options)
