@@ -554,10 +554,8 @@ def test_the_sampler_ends_what_the_driver_left_when_its_owner_is_gone(tmp_path: 
         [sys.executable, "-c", SAMPLER, str(writer.directory), str(driver.pid)],
         stdin=subprocess.PIPE,
     )
-    deadline = time.monotonic() + 60
     samples = writer.directory / "samples" / "process.jsonl"
-    while not samples.is_file() and time.monotonic() < deadline:
-        time.sleep(0.1)
+    eventually("a sample is kept", samples.is_file)
     assert sampler.stdin is not None
     sampler.stdin.close()  # as when the owner was killed
     driver.kill()  # as the kernel does to the driver then
