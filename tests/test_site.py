@@ -5,9 +5,7 @@ import re
 import shutil
 import subprocess
 import sys
-from html.parser import HTMLParser
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
 
 import pytest
 
@@ -29,41 +27,12 @@ def built() -> Path:
     return Path(done.stdout.removeprefix("site: ").strip()).parent
 
 
-class Page(HTMLParser):
-    """A page's anchors, and what it links to."""
-
-    def __init__(self, file: Path) -> None:
-        super().__init__()
-        self.anchors: set[str] = set()
-        self.links: list[str] = []
-        self.feed(file.read_text())
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.anchors |= {value or "" for name, value in attrs if name == "id"}
-        self.links += [value or "" for name, value in attrs if name in ("href", "src")]
-
-
 def test_the_site_has_every_page_and_loads_nothing_from_the_network(built: Path) -> None:
     for page in (ROOT / "docs").glob("**/*.md"):
         name = "index" if page.name == "README.md" else page.stem
         assert (built / page.relative_to(ROOT).parent / f"{name}.html").is_file(), page.name
     start = (built / "index.html").read_text()
     assert not re.findall(r'<(?:script|link|img)[^>]+(?:src|href)="https?://(?!example)', start)
-
-
-def test_every_link_of_the_site_leads_to_a_file_and_an_anchor_that_exist(built: Path) -> None:
-    """But those of 404.html, which start at the root of a server."""
-    pages = {file: Page(file) for file in built.rglob("*.html") if file.name != "404.html"}
-    dead = []
-    for file, page in pages.items():
-        for link in page.links:
-            parts = urlsplit(link)
-            target = (file.parent / unquote(parts.path)).resolve() if parts.path else file
-            anchors = pages[target].anchors if target in pages else set()
-            known = not parts.fragment or unquote(parts.fragment) in anchors
-            if not (parts.scheme or parts.netloc or (target.is_file() and known)):
-                dead.append(f"{file.relative_to(built)}: {link}")
-    assert pages and not dead, "\n".join(dead)
 
 
 def test_the_search_of_a_site_in_a_folder_finds_what_users_ask_first(built: Path) -> None:
