@@ -178,14 +178,6 @@ def test_a_run_is_found_by_the_beginning_or_the_end_of_its_id(tmp_path: Path) ->
         find_record(tmp_path, "other")
 
 
-def test_a_line_that_was_torn_by_a_kill_is_passed_over(tmp_path: Path) -> None:
-    writer = made(tmp_path, "torn", end=None)
-    writer.append("samples/x.jsonl", {"a": 1}, t=0.5)
-    with (writer.directory / "samples/x.jsonl").open("a") as file:
-        file.write('{"t": 1.0, "a"')
-    assert json_lines(writer.directory / "samples/x.jsonl") == [{"t": 0.5, "a": 1}]
-
-
 def test_a_record_that_cannot_be_written_is_named() -> None:
     with pytest.raises(UserError, match="the record cannot be written to '/proc/none/records"):
         made(Path("/proc/none"), "x")

@@ -485,19 +485,6 @@ class PlannerTest extends AnyFunSuite with Planning {
     assert(PlanFormat.Conf.render(got, set.conf).contains("spark.executor.cores 24\n"))
   }
 
-  test("executors of different widths have heaps by their task slots") {
-    val got = plan("2 nodes of 32 GB, 12 cores", executors(3))
-    val each = got.executors.map(e => (e.heapMb - 512) / e.taskSlots)
-    assert(slots(got) == Vector(6, 6, 12) && each.max - each.min <= 30)
-  }
-
-  test("cores of different widths are dealt out so that executors differ by a core at most") {
-    val machine = MachineSpec.parse("1 node of 64 GB, 14 cores x 2 threads")
-    val part = machine.allowed.copy(cpus = IdSet.from(0 until 20))
-    val got = planned(machine.copy(allowed = part), executors(3))
-    assert(slots(got).max - slots(got).min <= 2 && slots(got).sum == 20)
-  }
-
   test("a small cgroup on many CPUs gets as many tasks as it has memory for, with the figures") {
     for (limit <- Seq(2, 3, 4)) {
       val got = plan(
