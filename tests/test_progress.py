@@ -22,7 +22,6 @@ from hearth.studies.engine.trial import Trial
 from hearth.base.progress import tick, working
 from hearth.base.terminal import escaping_output
 
-
 def run(turn):
     with working("the job \\x1b]0;owned\\x07 runs"):
         tick()

@@ -69,8 +69,6 @@ def test_marks_are_read_as_they_come_also_one_that_comes_in_two_parts(tmp_path: 
         ("local", (0, 4_000_000, 4_000_000), "local: 8000000 of 16000000"),
     ],
 )
-
-
 def test_counts_of_known_memory_that_are_not_right_end_it(
     name: str, user: tuple[int, int, int], fault: str
 ) -> None:

@@ -116,8 +116,6 @@ _PYTHON = "Traceback (most recent call last):\n  File\n"
     ],
     ids=["java", "java's cause", "python's last", "no exception", "long"],
 )
-
-
 def test_of_a_failure_the_line_is_shown_that_names_its_cause(failure: str, cause: str) -> None:
     assert cause_of(failure) == cause
 

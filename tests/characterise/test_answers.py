@@ -210,8 +210,6 @@ BEST = {"cpu_use": 0.9, "cpi": 1.0, "voluntary": 900, "involuntary": 100, "cpu_s
         (20.0, {"cpi": _ABSENT, "l3_misses": _ABSENT, "voluntary": 2000}, "unexplained"),
     ],
 )  # fmt: skip
-
-
 def test_a_losing_configuration_is_put_into_its_class(
     seconds: float, changed: dict[str, Any], kind: str
 ) -> None:

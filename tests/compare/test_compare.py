@@ -177,8 +177,6 @@ def test_a_killed_comparison_leaves_nothing_running(tmp_path: Path) -> None:
         ([], "name a workload, a jar or a Python file"),
     ],
 )
-
-
 def test_bad_words_are_refused_by_name(
     refused: Callable[..., str], tmp_path: Path, words: list[str], said: str
 ) -> None:

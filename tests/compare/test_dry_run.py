@@ -82,8 +82,6 @@ def test_a_workload_is_compared_by_name_with_its_parameters_and_options_behind(
         (["word-cuont"], "word-count"),
     ],
 )
-
-
 def test_what_cannot_be_compared_is_refused_by_name(
     hearth: Command, tmp_path: Path, words: list[str], said: str
 ) -> None:

@@ -24,13 +24,10 @@ CONNECT_PORT = 15002
 SQUARES = sum(n * n for n in range(8))
 
 PYTHON_PROMPT = """
-
-
 class Square:
     def __init__(self, n): self.value = n * n
 
 import beside
-
 
 def square(n): return Square(n).value * beside.one() * int(open("one.txt").read())
 
@@ -41,11 +38,7 @@ exit()
 
 SCALA_PROMPT = """
 case class Square(n: Int) { def value: Int = n * n }
-
-
 def squares(of: Int): Seq[Square] = (0 until of).map(Square(_))
-
-
 def one(): Int = scala.io.Source.fromFile("one.txt").mkString.trim.toInt
 val total = sc.parallelize(squares(8), 8).map(_.value * one()).sum.toInt
 import spark.implicits._
@@ -63,7 +56,6 @@ exit
 
 CLASSIC_SESSION = """
 import beside
-
 
 def square(n): return n * n * beside.one() * int(open("one.txt").read())
 

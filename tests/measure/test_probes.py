@@ -73,8 +73,6 @@ while time.process_time() < 0.8: sum(range(1000))
 def test_a_sleeper_switches_voluntarily_as_often_as_it_sleeps_in_all_its_threads() -> None:
     sleeper = """
 import threading, time
-
-
 def sleep():
     for _ in range(50): time.sleep(0.002)
     slept.wait()
@@ -115,8 +113,6 @@ def test_switches_of_a_thread_that_runs_again_are_added_at_the_next_sample() -> 
     """A thread that has not run since the last sample is not read again; one that has run is."""
     sleeper = """
 import sys, threading, time
-
-
 def sleep():
     go.wait()
     for _ in range(100): time.sleep(0.002)
@@ -218,8 +214,6 @@ def test_a_thread_whose_schedstat_stands_still_is_not_read_again(tmp_path: Path)
         ("java", "other"),
     ],
 )
-
-
 def test_a_threads_kind_is_known_from_the_name_that_the_kernel_cut(comm: str, kind: str) -> None:
     assert len(comm) <= 15
     assert kind_of(comm) == kind

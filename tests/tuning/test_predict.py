@@ -180,8 +180,6 @@ def test_partitionings_whose_heaps_do_not_fit_are_left_out(
         (["--from", "x", "--nodes", "0"], "--nodes: 0 is not between 1 and"),
     ],
 )
-
-
 def test_what_cannot_be_predicted_is_refused_by_name(
     capsys: pytest.CaptureFixture[str], words: list[str], said: str
 ) -> None:

@@ -677,8 +677,6 @@ def test_trials_show_no_java_option_of_a_private_file_on_a_command_line(
         (["batch"], "batch … such as"),
     ],
 )  # fmt: skip
-
-
 def test_bad_words_are_refused_by_name(
     refused: Callable[..., str], words: list[str], said: str
 ) -> None:

@@ -207,8 +207,6 @@ OF_VERTICES = [
         *OF_VERTICES,
     ],
 )  # fmt: skip
-
-
 def test_files_with_a_fault_are_found_wrong(
     runs: Runs, name: str, damage: Damage, words: str, tmp_path: Path
 ) -> None:
@@ -270,8 +268,6 @@ def off(value: Any) -> Any:
         ("triangle-count", "triangles"),
     ],
 )
-
-
 def test_a_number_with_a_fault_is_found_wrong(runs: Runs, name: str, values: str) -> None:
     for value in values.split():
         changed = off(runs[name].result["answer"][value])
@@ -301,8 +297,6 @@ def test_a_number_with_a_fault_is_found_wrong(runs: Runs, name: str, values: str
         ("triangle-count", "triangles", ""),
     ],
 )
-
-
 def test_a_number_with_a_fault_is_found_wrong_on_large_data_too(
     runs: Runs, name: str, value: str, words: str
 ) -> None:

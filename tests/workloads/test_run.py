@@ -152,8 +152,6 @@ def test_a_job_that_crashes_says_why_and_keeps_its_log(with_data: Command, tmp_p
         (["word-count", "--conf", "nonsense"], "--conf: 'nonsense' … key=value"),
     ],
 )
-
-
 def test_bad_words_of_run_end_in_one_line(
     refused: Callable[..., str],
     tmp_path: Path,
@@ -180,8 +178,6 @@ def test_bad_words_of_run_end_in_one_line(
         (["--suite", "batch", "--jobs", "word-count"], "not allowed with"),
     ],
 )
-
-
 def test_bad_words_of_bench_end_in_one_line(
     refused: Callable[..., str], words: list[str], message: str
 ) -> None:

@@ -149,8 +149,6 @@ def test_only_what_is_missing_is_run_and_a_failure_is_tried_again(
         ({}, {"kernel": "6.2"}, "machine kernel 6.1, not 6.2"),
     ],
 )
-
-
 def test_results_of_something_else_are_refused_by_what_differs(
     tmp_path: Path, changes: dict[str, Any], machine: dict[str, Any], words: str
 ) -> None:
@@ -283,8 +281,6 @@ def test_a_suite_lacking_a_job_names_it() -> None:
         (["17:24:30.123 INFO SparkContext: stopped"], "17:24:30.123 INFO SparkContext: stopped"),
     ],
 )  # fmt: skip
-
-
 def test_the_reason_of_a_failure_is_the_line_that_says_most(
     lines: list[str], expected: str
 ) -> None:
