@@ -22,6 +22,7 @@ from support import (
     driver_settings,
     environment,
     eventually,
+    running,
     says,
     validate,
 )
@@ -60,21 +61,12 @@ def with_data(hearth: Command, home: Path) -> Command:
     return run
 
 
-def java_of(folder: Path) -> list[int]:
+def java_of(folder: Path) -> list[str]:
     """Every JVM whose command line names a folder: jobs and generators do.
 
     So does the guardian of a temporary folder, which goes on for half a minute after a kill -9.
     """
-    found = []
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit() and int(entry.name) != os.getpid():
-            try:
-                words = (entry / "cmdline").read_bytes()
-            except OSError:
-                continue  # it ended between listing and reading
-            if words.partition(b"\0")[0].endswith(b"java") and str(folder).encode() in words:
-                found.append(int(entry.name))
-    return found
+    return [words for words in running(str(folder)) if words.partition(" ")[0].endswith("java")]
 
 
 def test_a_word_count_makes_its_data_once_and_equals_duckdbs(
