@@ -1,15 +1,14 @@
 """The documentation as a static site, and the manual that is made from the commands' parsers."""
 
-import importlib.util
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from support import ROOT, require
+from support import ROOT
 
 pytestmark = pytest.mark.command
 
@@ -35,20 +34,16 @@ def test_the_site_has_every_page_and_loads_nothing_from_the_network(built: Path)
     assert not re.findall(r'<(?:script|link|img)[^>]+(?:src|href)="https?://(?!example)', start)
 
 
-def test_the_search_of_a_site_in_a_folder_finds_what_users_ask_first(built: Path) -> None:
-    program = shutil.which("chromium") or shutil.which("google-chrome")
-    if program is None or importlib.util.find_spec("playwright") is None:
-        require("browser", "no chromium (apt-get install chromium) or no playwright in Python")
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as play:
-        page = play.chromium.launch(executable_path=program, args=["--no-sandbox"]).new_page()
-        page.goto((built / "index.html").as_uri())
-        for asked in ("could not parse master url local numa", "turn it off", "uninstall"):
-            page.fill("input.md-search__input", asked)
-            page.dispatch_event("input.md-search__input", "keyup")
-            answer = f'a[href*="docs/answers.html"][href$="#{asked.replace(" ", "-")}"]'
-            page.wait_for_selector(answer, state="attached")
+def test_the_search_of_a_site_in_a_folder_finds_what_users_ask_first(
+    built: Path, browser: Any
+) -> None:
+    page = browser.new_page()
+    page.goto((built / "index.html").as_uri())
+    for asked in ("could not parse master url local numa", "turn it off", "uninstall"):
+        page.fill("input.md-search__input", asked)
+        page.dispatch_event("input.md-search__input", "keyup")
+        answer = f'a[href*="docs/answers.html"][href$="#{asked.replace(" ", "-")}"]'
+        page.wait_for_selector(answer, state="attached")
     assert '"docs/decisions/' not in (built / "search" / "search_index.json").read_text()
 
 

@@ -1,11 +1,8 @@
 """The HTML report, in a real browser: what a person sees, hears and reaches by keyboard."""
 
-import importlib.util
 import json
 import re
-import shutil
 import time
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -29,7 +26,7 @@ from hearth.studies.characterise.result import Characterised
 from hearth.studies.colocate.result import Colocated, Predicted
 from hearth.studies.compare.result import ComparedArm
 from hearth.studies.models.colocation import Curve, Estimate, predict
-from support import ROOT, eventually, require
+from support import ROOT, eventually
 
 _SMALL = """[...document.querySelectorAll('p,td,th,li,dd')]
     .filter(e => parseFloat(getComputedStyle(e).fontSize) < 13).length"""
@@ -50,20 +47,6 @@ _TORN = r"""(() => {
 _TWICE = "(i => i.length - new Set(i).size)([...document.querySelectorAll('[id]')].map(e => e.id))"
 _LAPTOP = {"width": 1280, "height": 800}
 _PHONE = {"width": 390, "height": 844}
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    program = shutil.which("chromium") or shutil.which("google-chrome")
-    if program is None or importlib.util.find_spec("playwright") is None:
-        require("browser", "no chromium (apt-get install chromium) or no playwright in Python")
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as play:
-        flags = ["--no-sandbox", "--disable-gpu"]
-        running = play.chromium.launch(executable_path=program, args=flags)
-        yield running
-        running.close()
 
 
 _DRAWN = "figure.axis[data-drawn]"
