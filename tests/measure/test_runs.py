@@ -134,17 +134,6 @@ def test_nothing_on_record_says_how_to_make_one(hearth: Command) -> None:
     assert hearth("runs").stdout == none
 
 
-def test_a_damaged_record_does_not_hide_the_others(hearth: Command, tmp_path: Path) -> None:
-    state = tmp_path / "state"
-    made(state, "whole")
-    damaged = made(state, "damaged")
-    (damaged.directory / "record.json").write_text('{"schema": "hear')
-    done = hearth("runs")
-    assert done.returncode == 0
-    assert "whole" in done.stdout
-    assert "record.json' cannot be read: it is cut off; 'hearth runs' lists" in done.stderr
-
-
 def test_a_run_is_deleted_by_id_and_a_running_one_is_not(hearth: Command, tmp_path: Path) -> None:
     state = tmp_path / "state"
     over, running = made(state, "over"), made(state, "running", end=None)
@@ -177,14 +166,6 @@ def test_a_run_is_found_by_the_beginning_or_the_end_of_its_id(tmp_path: Path) ->
         find_record(tmp_path, name[:4])
     with pytest.raises(UserError, match="no run 'other'"):
         find_record(tmp_path, "other")
-
-
-def test_a_line_that_was_torn_by_a_kill_is_passed_over(tmp_path: Path) -> None:
-    writer = made(tmp_path, "torn", end=None)
-    writer.append("samples/x.jsonl", {"a": 1}, t=0.5)
-    with (writer.directory / "samples/x.jsonl").open("a") as file:
-        file.write('{"t": 1.0, "a"')
-    assert json_lines(writer.directory / "samples/x.jsonl") == [{"t": 0.5, "a": 1}]
 
 
 def test_a_record_that_cannot_be_written_is_named() -> None:
