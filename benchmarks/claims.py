@@ -75,7 +75,7 @@ def page_of(program: str, *raw: str) -> Block:
     return Block(lambda rows: importlib.import_module(program).page(rows), raw, program)
 
 
-BATCH = ("plans-2026-11-28-1722", "plans-2026-11-28-1809")
+BATCH = ("plans-2026-12-01-1558", "plans-2026-11-28-1809")
 SIXTEEN = ("plans-2026-11-26-0428", "plans-2026-11-26-0437")
 TPCH = "query-partitions-2026-12-01-1143"
 TPCH_CLASSES = "query-partitions-2026-11-28-1419"

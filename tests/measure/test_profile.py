@@ -138,7 +138,7 @@ def all_end(processes: list[dict]) -> None:
 def test_after_kill_9_of_profile_nothing_runs_on_and_the_record_is_readable(tmp_path: Path) -> None:
     process, record, processes = busy_profile(tmp_path)
     assert record.state == "running"
-    eventually("the machine is read", lambda: (record.directory / "machine.json").exists(), LIMIT_S)
+    eventually("the machine is read", (record.directory / "machine.json").exists, LIMIT_S)
     process.kill()
     process.communicate()
     all_end(processes)

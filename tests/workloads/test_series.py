@@ -91,8 +91,8 @@ def test_a_series_is_listed_shown_and_deleted_by_its_id(hearth: Command, tmp_pat
     number = kept.head.id
     listed = hearth("runs", "--kind", "series").stdout
     assert number in listed and "series: local[2], loc" in listed
-    for named in (number[-4:], number, str(kept.directory)):
-        assert "beta --maps 4" in hearth("report", named).stdout
+    for word in (number[-4:], number, str(kept.directory)):
+        assert "beta --maps 4" in hearth("report", word).stdout
     document = json.loads(hearth("report", number, "--json").stdout)
     validate("report", document)
     validate("bench-result", document["series"])
