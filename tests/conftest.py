@@ -2,12 +2,14 @@
 
 import contextlib
 import functools
+import importlib.util
 import os
 import shutil
 import signal
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import execnet
 import pytest
@@ -191,6 +193,20 @@ def engine() -> Iterator[str]:
         except NoEngineError as problem:
             require("docker", str(problem))
         yield host
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    program = shutil.which("chromium") or shutil.which("google-chrome")
+    if program is None or importlib.util.find_spec("playwright") is None:
+        require("browser", "no chromium (apt-get install chromium) or no playwright in Python")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as play:
+        flags = ["--no-sandbox", "--disable-gpu"]
+        running = play.chromium.launch(executable_path=program, args=flags)
+        yield running
+        running.close()
 
 
 @pytest.fixture

@@ -7,11 +7,11 @@ from support import filled
 
 _HEAD = """# Findings about stages
 
-`hearth profile`, `hearth report` and `hearth runs show` say what of a run cost time. Beside what
-the samples show (time without a task, garbage collection, remote memory, waiting, idle slots:
-[profiling](profiling.md)) they apply these rules to its stages. Where two of them would turn a
-setting both ways, the one with less to gain leaves that step out. Each finding names its stage, and
-the place in the document (`--json`) that it rests on. The limits are our judgement, unless
+`hearth profile` and `hearth report` say what of a run cost time. Beside what the samples show (time
+without a task, garbage collection, remote memory, waiting, idle slots: [profiling](profiling.md))
+they apply these rules to its stages. Where two of them would turn a setting both ways, the one with
+less to gain leaves that step out. Each finding names its stage, and the place in the document
+(`--json`) that it rests on. The limits are our judgement, unless
 [advice.py](../src/hearth/analysis/advice.py) names a source.
 """
 

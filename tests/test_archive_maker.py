@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from hearth.spark import cds
-from support import eventually
+from support import eventually, running
 
 #: In place of spark-submit: says how it was started, and has a child as a driver has.
 _SUBMIT = f"""#!{sys.executable}
@@ -64,15 +64,6 @@ def run_application(spark: Path, used_s: float, more: Mapping[str, str]) -> None
     subprocess.run(words, check=True, env=environment, timeout=120)
 
 
-def makers(spark: Path) -> list[str]:
-    processes = subprocess.run(
-        ["ps", "-eo", "args"], capture_output=True, text=True, check=True
-    ).stdout
-    return [
-        line for line in processes.splitlines() if "archive_maker" in line and str(spark) in line
-    ]
-
-
 def test_archives_are_made_when_the_application_is_over_by_one_process_that_soon_ends(
     spark: Path, tmp_path: Path
 ) -> None:
@@ -87,7 +78,7 @@ def test_archives_are_made_when_the_application_is_over_by_one_process_that_soon
     assert "hearth.spark.archive_maker" in words
     assert not any("_APPLICATION" in word or "make_afterwards" in word for word in words)
     processes = [Path("/proc", pid) for pid in (child, maker)]
-    eventually("all of it has ended", lambda: not any(map(running, processes)))
+    eventually("all of it has ended", lambda: not any(map(lives, processes)))
     assert time.monotonic() - ended < 200, "its limit is 30 s"
     cache = tmp_path / "cache" / "hearth"
     # That time ran out is no reason not to try again.
@@ -95,7 +86,7 @@ def test_archives_are_made_when_the_application_is_over_by_one_process_that_soon
     eventually("nothing is left", lambda: [file.name for file in cache.iterdir()] == lock)
 
 
-def running(process: Path) -> bool:
+def lives(process: Path) -> bool:
     try:
         return "State:\tZ" not in (process / "status").read_text()
     except OSError:
@@ -106,7 +97,7 @@ def test_no_archive_is_made_for_an_application_that_did_not_start(
     spark: Path, tmp_path: Path
 ) -> None:
     run_application(spark, 0.0, {})
-    eventually("its maker has ended", lambda: not makers(spark))
+    eventually("its maker has ended", lambda: not running("archive_maker", str(spark)))
     assert not (tmp_path / "seen").exists()
 
 

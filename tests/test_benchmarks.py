@@ -13,8 +13,6 @@ import results
 from harness import Benchmark, Turn
 
 from hearth.studies.engine.statistics import Ratio
-from hearth.workloads import cases
-from hearth.workloads.runner import RunError
 from planned_machines import a_machine
 from support import ROOT
 
@@ -67,14 +65,6 @@ def test_every_repetition_runs_each_arm_of_each_case_once_in_an_order_that_the_s
     assert {turn.arm for turn in turns("--arms", "b")} == {"b"}
     cluster = a_benchmark(monkeypatch, "--cases", "x[2,1],y", any_case=True, cases=("x", "y"))
     assert cluster.cases == ["x[2,1]", "y"]
-
-
-def test_an_arm_that_is_none_of_the_benchmark_is_refused_with_those_that_are(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    with pytest.raises(SystemExit, match="2"):
-        a_benchmark(monkeypatch, "--arms", "c")
-    assert "--arms: 'c' is none of a, b" in capsys.readouterr().err
 
 
 def test_after_a_kill_a_series_goes_on_in_its_file_without_the_torn_line(
@@ -154,19 +144,6 @@ def test_two_executors_have_together_the_heap_of_the_tuned_arm() -> None:
     assert arms["bound"].master == "local-numa[2x2]" and not arms["submit"].hinted
 
 
-def test_arms_of_nodes_come_by_themselves_where_there_are_several() -> None:
-    assert "nodes-bound" not in plans.ways(MACHINE, "spark://x")
-    nodes = [NODE, {**NODE, "cpus": "4-7"}]
-    two = a_machine({"allowed": {"cpus": "0-7"}, "nodes": nodes, "cores": []})
-    assert plans.ways(two, "spark://x")["nodes-bound"].master == "local-numa[2x4]"
-
-
-def test_a_limit_on_memory_is_what_the_heap_is_taken_from() -> None:
-    limit = {"cpus": "0-3", "memory_limit_bytes": 4 << 30}
-    limited = a_machine({**_DOCUMENT, "allowed": limit})
-    assert plans.heap_mb(limited) == 3072
-
-
 def test_each_job_counts_once_and_first_runs_are_apart() -> None:
     rows = [run("submit", -1, 9.0), run("defaults", -1, 3.0)]
     rows += [run(arm, n, s) for n in range(3) for arm, s in (("submit", 1.0), ("defaults", 2.0))]
@@ -183,17 +160,3 @@ def test_the_interval_is_over_jobs() -> None:
     assert alike.interval == pytest.approx((0.5, 0.5))
     low, high = results.overall(math.exp(n) for n in (-1, 0, 1)).interval or (1.0, 1.0)
     assert low < 0.5 and high > 2 and results.overall([0.5, 0.6]).interval is None
-
-
-def test_a_failure_in_the_results_names_no_place_on_the_machine(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    reason = f"ended with 1: no space in {Path.home()}/data"
-
-    def fails(*_: Any, **__: Any) -> None:
-        raise RunError(reason, [], Path.home() / "logs" / "sort.log")
-
-    monkeypatch.setattr(cases, "run", fails)
-    nothing: Any = None
-    row = cases.measured(nothing, nothing, "local[*]")
-    assert row == {"failure": "ended with 1: no space in ~/data"}

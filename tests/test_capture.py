@@ -12,19 +12,6 @@ from hearth.machine import jvm
 from support import PATIENCE_S, Command, command, environment, eventually
 
 
-def test_an_existing_file_is_replaced_only_where_the_user_says_so(
-    hearth: Command, tmp_path: Path
-) -> None:
-    file = tmp_path / "here.tar.gz"
-    file.write_text("mine")
-    refused = hearth("topology", "--capture", str(file))
-    assert refused.returncode == 2
-    assert "it already exists; use --force to replace it" in refused.stderr
-    assert file.read_text() == "mine"
-    assert hearth("topology", "--force", "--capture", str(file)).returncode == 0
-    assert hearth("topology", "--machine", str(file)).returncode == 0
-
-
 def runs(group: int) -> bool:
     """Whether a process of a group is there."""
     try:

@@ -190,13 +190,6 @@ def test_no_device_or_pipe_is_replaced_by_what_is_written(
         refuse_device(Path("/dev/null"), "--html")
 
 
-def test_starting_costs_little_because_nothing_heavy_is_imported() -> None:
-    code = "import sys, hearth.cli.main; print(*sys.modules)"
-    command = [sys.executable, "-I", "-c", code]
-    loaded = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
-    assert not {"pyspark", "duckdb", "subprocess", "json", "hearth.machine"} & set(loaded)
-
-
 _LOADED = """
 import contextlib, io, sys
 at_first = set(sys.modules)

@@ -26,7 +26,6 @@ CASES = {
     "topology": [("--force", 2), ("--machine nowhere.tar.gz", 2)],
     "doctor": [("--list", 0), ("nobody", 2), ("--unsilence swappiness", 2)],
     "runs list": [("", 0), ("--kind comparison", 0), ("--last 0", 2)],
-    "runs show": [("last", 2)],
     "tune": [("", 2), (f"--budget 0 {_FILE}", 2)],
     "colocate": [("", 2)],
     "workers status": [("", 0)],

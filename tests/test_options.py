@@ -10,7 +10,7 @@ import pytest
 from hearth.base.errors import UserError
 from hearth.cli.main import command_parser, main
 from hearth.machine import jvm
-from hearth.spark import conf, engines
+from hearth.spark import engines
 
 #: What only a submit plans with, with a value that each takes.
 PLANNING = {
@@ -78,26 +78,7 @@ def test_the_help_of_a_command_lists_exactly_the_options_that_it_accepts(
     assert listed is not refused, said
 
 
-@pytest.mark.parametrize("command", COMMANDS)
-def test_a_command_reads_the_users_spark_settings_once(
-    command: str, application: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Of `colocate`, once for each of its two applications."""
-    (tmp_path / "spark-defaults.conf").write_text("spark.a b\n")
-    monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
-    read: list[Path] = []
-    settings_of = conf.read_properties
-
-    def counting(path: Path, what: str) -> dict[str, str]:
-        read.append(path)
-        return settings_of(path, what)
-
-    monkeypatch.setattr(conf, "read_properties", counting)
-    main(words_of(command, "--input", application))
-    assert len(read) == (2 if command == "colocate" else 1)
-
-
-@pytest.mark.parametrize("line", ["report", "lab study", "runs show"])
+@pytest.mark.parametrize("line", ["report", "lab study"])
 def test_a_line_that_lacks_a_word_is_told_what_to_type(
     line: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -117,14 +98,3 @@ def test_options_come_back_from_their_words() -> None:
     assert read_planning_words(asked.to_words(), "here") == asked
     with pytest.raises(UserError, match="here: argument --cores: invalid int value: 'many'"):
         read_planning_words(["--cores", "many"], "here")
-
-
-@pytest.mark.parametrize(
-    "command", ["compare", "lab characterise", "tune", "colocate", "lab bench"]
-)
-def test_a_long_help_is_divided_into_groups_of_a_size_that_a_reader_takes_in(command: str) -> None:
-    _, parser = command_parser(command)
-    shown = parser.format_help().partition("\noptions:\n")[2]
-    groups = re.split(r"^(?=[a-z]+:$)", shown, flags=re.MULTILINE)
-    sizes = [len(re.findall(r"^  -", group, re.MULTILINE)) for group in groups]
-    assert len(groups) >= 3 and max(sizes) <= 12, sizes

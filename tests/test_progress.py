@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from hearth.base.progress import Work, answer_of, tick, working
+from hearth.base.progress import answer_of, tick, working
 from hearth.studies.engine.progress import Pace, StudyProgress
 from hearth.studies.engine.trial import Trial, Turn
 
@@ -131,15 +131,6 @@ def test_runs_that_ended_before_are_counted_and_those_of_later_questions_too(
     progress.run(turn, [turn], lambda turn: Trial(turn, failure="broken"))
     assert capsys.readouterr().err == "hearth: 3/7  app, sweep: 2x1, warm-up: failed: broken\n"
     assert progress.failed
-
-
-def test_parts_of_a_known_number_tell_the_time_left() -> None:
-    now = 100.0
-    work = Work("making data", clock=lambda: now)
-    assert work.times == "0 s so far"
-    now = 130.0
-    work.show(12, 48)
-    assert work.times == "30 s so far, about 1 min 30 s left"
 
 
 def test_where_there_is_no_terminal_nothing_is_loaded_or_drawn(

@@ -3,7 +3,6 @@
 import io
 import json
 import resource
-import time
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -11,19 +10,17 @@ import pytest
 
 from hearth.base.codec import typed
 from hearth.base.errors import UserError
-from hearth.machine import jvm
 from hearth.machine.plan import Plan, PlannedWork, Reason
 from hearth.machine.topology import Allowed, Core, NumaNode, Topology
 from hearth.report.terminal.plan import (
     explained,
-    letter,
     machine_map,
     memory_balance,
     partitions,
     show_plan,
     show_plan_briefly,
 )
-from hearth.report.terminal.screen import Branch, Screen, shown_width, table, tree
+from hearth.report.terminal.screen import Screen, shown_width
 from hearth.report.terminal.topology import show_topology
 from support import ROOT, Command, check_golden
 
@@ -48,15 +45,6 @@ def test_the_topology_is_shown_as_agreed() -> None:
 
 def test_the_plan_is_shown_as_agreed() -> None:
     check_golden("plan.txt", "\n".join(show_plan(PLAN, PLANNED, Screen(100))) + "\n")
-
-
-def test_the_plan_says_first_what_it_decided_and_why() -> None:
-    shown = show_plan(PLAN, replace(PLANNED, warnings=[]), Screen(100))
-    first = shown[1 : shown.index("")]
-    points = [line.split()[0] for line in first if not line.startswith("   ")]
-    assert points == ["runs", "executors", "memory", "why", "so", "expected"]
-    text = " ".join(" ".join(first).split())
-    assert "[Awan 2016] so many" in text and text.endswith("[Chiba 2015; Baig 2018]")
 
 
 def test_a_doubt_about_the_machine_stands_beside_the_plan() -> None:
@@ -152,22 +140,6 @@ def test_the_map_tells_free_shared_and_forbidden_cores_apart(two_cores: Topology
     assert lines[:2] == ["  node 0    +.-", "  node 8    no CPU"]
 
 
-def test_letters_begin_again_after_52_executors() -> None:
-    assert [letter(0), letter(51), letter(52)] == ["a", "Z", "a"]
-
-
-def test_a_table_and_a_tree_are_aligned() -> None:
-    assert table(Screen(), ["n", "x"], [["a", "1"], ["bb", "22"]], right="x") == [
-        "  n    x",
-        "  a    1",
-        "  bb  22",
-    ]
-    root = Branch("r")
-    root.add("a").add("b")
-    root.add("c")
-    assert tree(root) == ["r", "├─ a", "│  └─ b", "└─ c"]
-
-
 class Terminal(io.StringIO):
     """A stream that says it is a terminal."""
 
@@ -182,10 +154,6 @@ def test_colours_are_for_terminals_and_not_under_no_color(monkeypatch: pytest.Mo
     assert not Screen.of(io.StringIO()).colour
     monkeypatch.setenv("NO_COLOR", "1")
     assert not Screen.of(Terminal()).colour
-
-
-def test_the_output_in_a_pipe_is_plain(hearth: Command) -> None:
-    assert "\x1b" not in hearth("topology", environment={"NO_COLOR": ""}).stdout
 
 
 def test_a_huge_machine_is_planned_for_in_little_more_cpu_time_than_a_small_one(
@@ -204,17 +172,3 @@ def test_a_huge_machine_is_planned_for_in_little_more_cpu_time_than_a_small_one(
         spent[machine].append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
     huge, small = map(min, spent.values())
     assert huge < 4 * small
-
-
-def test_a_machine_is_shown_in_time_in_proportion_to_its_cpus() -> None:
-    def cost(packages: int) -> float:
-        machine = jvm.topology(f"{packages} packages of 64 GB, 64 cores x 1 thread")
-        spent = []
-        for _ in range(3):  # else a collection of garbage counts
-            before = time.process_time()
-            assert len(show_topology(machine, Screen(100))) > packages
-            spent.append(time.process_time() - before)
-        return min(spent)
-
-    few, many = cost(16), cost(128)
-    assert many < 24 * few, "eight times as many CPUs, and the square of eight is 64"

@@ -8,11 +8,8 @@ import pytest
 from hearth.base.codec import to_json
 from hearth.base.errors import UserError
 from hearth.base.redaction import REDACTED
-from hearth.cli.main import command_parser, main
+from hearth.cli.main import command_parser
 from hearth.record.store import write_document
-from hearth.studies.compare.result import ComparisonSettings
-from hearth.studies.compare.study import Comparison
-from hearth.studies.engine.arms import Arm
 from hearth.studies.engine.store import (
     CHARACTERISE,
     COLOCATE,
@@ -113,29 +110,3 @@ def test_an_unknown_id_and_a_study_without_its_command_are_refused_by_name(state
     (TUNE.home(state) / NUMBER / "command.json").unlink()
     with pytest.raises(UserError, match="type it, with --resume 2026"):
         read("tune", "--resume", NUMBER)
-
-
-def test_another_repeat_setting_or_arm_than_the_kept_one_is_refused(
-    state: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (tmp_path / "job.py").write_text("raise SystemExit(1)\n")
-    arms = [Arm("native"), Arm("plan")]
-    settings = ComparisonSettings(
-        1, 1, command=["job.py"], repeat=3, options=["--conf", "spark.app.name=b"]
-    )
-    begun = Comparison.begin(state, "job.py", arms, settings)
-    begun.keep_command(
-        ["--conf", "spark.app.name=b", "--arms", "native,plan", "--repeat", "3", "job.py"]
-    )
-    for words, why in (
-        (["--repeat", "9"], "has repeat 3, not 9"),
-        (["--arms", "native,tuned"], "tuned"),
-        (
-            ["--conf", "spark.app.name=c"],
-            "has options '--conf spark.app.name=b', not '--conf spark.app.name=b --conf",
-        ),
-    ):
-        assert main(["compare", "--resume", begun.head.id, *words]) == 2
-        assert why in capsys.readouterr().err
-    assert main(["compare", "--resume", begun.head.id, "--dry-run"]) == 0
-    assert "job.py" in capsys.readouterr().out

@@ -5,14 +5,13 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
 from hearth.base.processes import start_ticks
 from hearth.machine import class_data as archive
-from support import PATIENCE_S, ROOT, Command, program
+from support import PATIENCE_S, ROOT, Command, eventually, program
 
 _TOOLS = ("sh", "dirname", "id", "tr", "sed", "cat", "bash", "ps", "mkdir")
 
@@ -34,13 +33,6 @@ def test_without_apt_it_says_exactly_what_to_install_and_stops(tmp_path: Path) -
     )
 
 
-def test_make_alone_lists_what_it_can_do() -> None:
-    shown = subprocess.run(["make"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
-    targets = "setup demo check test test-spark test-lab test-versions docs dist format lint clean"
-    for target in targets.split():
-        assert f"make {target} " in shown
-
-
 def fake_java(folder: Path, script: str) -> dict[str, str]:
     """An environment whose java is a shell script, with a cache of its own."""
     program(folder / "java" / "bin" / "java", script)
@@ -54,10 +46,7 @@ def test_ctrl_c_ends_the_command_with_130_and_its_child_too(tmp_path: Path) -> N
     process = subprocess.Popen(
         command, env={**os.environ, **environment}, stderr=subprocess.PIPE, text=True
     )
-    end = time.monotonic() + 80
-    while not (pid_file.is_file() and pid_file.read_text().strip()):
-        assert time.monotonic() < end, "java did not start"
-        time.sleep(0.05)
+    eventually("java starts", lambda: pid_file.is_file() and pid_file.read_text().strip())
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=PATIENCE_S)
     assert (process.returncode, errors) == (130, "hearth: interrupted\n")

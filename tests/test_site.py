@@ -1,17 +1,14 @@
 """The documentation as a static site, and the manual that is made from the commands' parsers."""
 
-import importlib.util
 import re
-import shutil
 import subprocess
 import sys
-from html.parser import HTMLParser
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
+from typing import Any
 
 import pytest
 
-from support import ROOT, require
+from support import ROOT
 
 pytestmark = pytest.mark.command
 
@@ -29,20 +26,6 @@ def built() -> Path:
     return Path(done.stdout.removeprefix("site: ").strip()).parent
 
 
-class Page(HTMLParser):
-    """A page's anchors, and what it links to."""
-
-    def __init__(self, file: Path) -> None:
-        super().__init__()
-        self.anchors: set[str] = set()
-        self.links: list[str] = []
-        self.feed(file.read_text())
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.anchors |= {value or "" for name, value in attrs if name == "id"}
-        self.links += [value or "" for name, value in attrs if name in ("href", "src")]
-
-
 def test_the_site_has_every_page_and_loads_nothing_from_the_network(built: Path) -> None:
     for page in (ROOT / "docs").glob("**/*.md"):
         name = "index" if page.name == "README.md" else page.stem
@@ -51,35 +34,16 @@ def test_the_site_has_every_page_and_loads_nothing_from_the_network(built: Path)
     assert not re.findall(r'<(?:script|link|img)[^>]+(?:src|href)="https?://(?!example)', start)
 
 
-def test_every_link_of_the_site_leads_to_a_file_and_an_anchor_that_exist(built: Path) -> None:
-    """But those of 404.html, which start at the root of a server."""
-    pages = {file: Page(file) for file in built.rglob("*.html") if file.name != "404.html"}
-    dead = []
-    for file, page in pages.items():
-        for link in page.links:
-            parts = urlsplit(link)
-            target = (file.parent / unquote(parts.path)).resolve() if parts.path else file
-            anchors = pages[target].anchors if target in pages else set()
-            known = not parts.fragment or unquote(parts.fragment) in anchors
-            if not (parts.scheme or parts.netloc or (target.is_file() and known)):
-                dead.append(f"{file.relative_to(built)}: {link}")
-    assert pages and not dead, "\n".join(dead)
-
-
-def test_the_search_of_a_site_in_a_folder_finds_what_users_ask_first(built: Path) -> None:
-    program = shutil.which("chromium") or shutil.which("google-chrome")
-    if program is None or importlib.util.find_spec("playwright") is None:
-        require("browser", "no chromium (apt-get install chromium) or no playwright in Python")
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as play:
-        page = play.chromium.launch(executable_path=program, args=["--no-sandbox"]).new_page()
-        page.goto((built / "index.html").as_uri())
-        for asked in ("could not parse master url local numa", "turn it off", "uninstall"):
-            page.fill("input.md-search__input", asked)
-            page.dispatch_event("input.md-search__input", "keyup")
-            answer = f'a[href*="docs/answers.html"][href$="#{asked.replace(" ", "-")}"]'
-            page.wait_for_selector(answer, state="attached")
+def test_the_search_of_a_site_in_a_folder_finds_what_users_ask_first(
+    built: Path, browser: Any
+) -> None:
+    page = browser.new_page()
+    page.goto((built / "index.html").as_uri())
+    for asked in ("could not parse master url local numa", "turn it off", "uninstall"):
+        page.fill("input.md-search__input", asked)
+        page.dispatch_event("input.md-search__input", "keyup")
+        answer = f'a[href*="docs/answers.html"][href$="#{asked.replace(" ", "-")}"]'
+        page.wait_for_selector(answer, state="attached")
     assert '"docs/decisions/' not in (built / "search" / "search_index.json").read_text()
 
 

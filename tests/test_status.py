@@ -1,9 +1,7 @@
 """hearth status: applications on record, running and ended ones apart, a fresh reading."""
 
-import getpass
 import json
 import os
-import re
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,7 +12,7 @@ import pytest
 import hearth as hearth_api
 from hearth.base.processes import start_ticks
 from hearth.cli.main import main
-from support import Command, eventually
+from support import Command
 
 
 @pytest.fixture
@@ -139,30 +137,6 @@ def test_a_running_application_is_read_afresh_from_the_kernel(
     done = hearth("status", "test", "--json")
     (application,) = json.loads(done.stdout)["applications"]
     assert application["placement"]["executors"][0]["kernel"]["cpus_allowed"]
-
-
-def test_a_busy_process_of_others_on_an_executors_cpus_is_named_and_one_elsewhere_is_not(
-    hearth: Command, tmp_path: Path, sleeper: subprocess.Popen[bytes]
-) -> None:
-    folder = record(tmp_path / "state", "app-1", sleeper.pid, start_ticks(sleeper.pid))
-    cpu = max(os.sched_getaffinity(0))
-    busy = subprocess.Popen(["taskset", "-c", str(cpu), "sh", "-c", "while :; do :; done"])
-    try:
-        place(folder, sleeper.pid, str(cpu))
-        who = re.escape(f"others: process {busy.pid} (sh) of {getpass.getuser()} used 0.")
-        seen = re.compile(rf"{who}\d+ s of CPU time on CPUs {cpu} within 0\.")
-
-        def named() -> bool:
-            return seen.search(" ".join(hearth("status").stdout.split())) is not None
-
-        eventually("it is named, once others let it have its CPU", named)
-        place(folder, sleeper.pid, "4000")
-        assert f"process {busy.pid}" not in hearth("status").stdout
-        place(folder, busy.pid, str(cpu))
-        assert f"process {busy.pid}" not in hearth("status").stdout, "the executor itself"
-    finally:
-        busy.kill()
-        busy.wait()
 
 
 def test_an_executor_that_has_gone_is_shown_as_gone(

@@ -300,19 +300,6 @@ def test_a_dry_run_prints_the_exact_command(hearth: Command) -> None:
     assert len(done.stderr.splitlines()) == 5
 
 
-def test_a_dry_run_prints_the_same_command_each_time_and_it_can_run(
-    hearth: Command, tmp_path: Path
-) -> None:
-    words = ["submit", "--dry-run", "--executors", "1", "--cores", "1", "--memory", "512m"]
-    words += ["--conf", "spark.hearth.neighbours=ignore", "x.py"]
-    first, second = hearth(*words), hearth(*words)
-    assert first.stdout == second.stdout
-    plan = re.search(r"spark\.hearth\.plan=(\S+)", first.stdout)
-    assert plan is not None
-    assert json.loads(Path(plan[1]).read_text())["schema"] == "hearth/plan/2"
-    assert first.stdout.endswith("x.py\n")
-
-
 @pytest.mark.spark
 def test_the_command_that_a_dry_run_prints_is_the_one_that_runs(
     hearth: Command, tmp_path: Path

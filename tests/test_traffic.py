@@ -6,8 +6,6 @@ import sys
 from pathlib import Path
 
 import pytest
-from numalab.__main__ import main
-from numalab.machine import GuestFailedError
 from numalab.setup import PROJECT
 from numalab.shape import load
 from numalab.traffic import (
@@ -21,7 +19,6 @@ from numalab.traffic import (
 )
 
 from hearth.base.processes import start_ticks
-from numalab import traffic
 from support import eventually
 
 BLOCKS = """\
@@ -88,24 +85,6 @@ def test_misses_are_local_or_remote_by_the_node_of_the_cpu(tmp_path: Path) -> No
     assert arm.remote_share == pytest.approx(0.1)
     (line,) = raw_line(load("two-nodes"), "scan", arm).splitlines()
     assert json.loads(line)["remote"] == [10, 30]
-
-
-def test_a_guest_that_cannot_be_counted_ends_the_command_with_a_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(traffic, "SWITCH_SECONDS", 0)
-    with pytest.raises(GuestFailedError, match="no vCPU was idle in 0 s"):
-        traffic.Board(tmp_path / "board").begin()
-
-
-@pytest.mark.parametrize("number", ["0", "-1", "101", "1.5", "two"])
-def test_a_number_of_runs_that_is_none_is_refused_before_anything_boots(
-    number: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    with pytest.raises(SystemExit) as refused:
-        main(["traffic", "two-nodes", "scan", "--repeat", number])
-    assert refused.value.code == 2
-    assert f"'{number}' is no whole number of 1 to 100" in capsys.readouterr().err
 
 
 def test_a_guest_ends_with_who_started_it(tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from hearth.base.processes import children
 from hearth.machine.paths import spark_home
 
 MASTER = "org.apache.spark.deploy.master.Master"
+WORKER = "org.apache.spark.deploy.worker.Worker"
 URL = "spark://big1:7077"
 #: Of a machine, also by a name for each of its places.
 _NAMES = "127.0.0.1 localhost\n" + "".join(f"10.9.0.{n} big{n} big{n}a big{n}b\n" for n in (1, 2))

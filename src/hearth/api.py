@@ -154,11 +154,11 @@ def status() -> Rows[RunningApplication]:
 
 def _running(application: Application) -> RunningApplication:
     record = application.record
-    words = ("--run", str(application.directory), "--driver", str(record["driver_pid"]))
     executors, drift = 0 if not application.is_bound else None, []
     try:
         if application.is_bound:
-            placement = typed(jvm.call("placement", *words), Placement)
+            answer = jvm.call("placement", "--run", str(application.directory))
+            placement = typed(answer, Placement)
             executors = len(placement.executors)
             drift = [what for executor in placement.executors for what in executor.drift]
     except UserError as problem:  # of this application alone

@@ -12,17 +12,15 @@ from made_record import make_record, write
 
 from hearth.analysis.analysis import analyse
 from hearth.analysis.bandwidth import read_bandwidth
-from hearth.analysis.document import Analysis
 from hearth.analysis.saturation import recorded_bandwidth
 from hearth.base.absent import known
-from hearth.base.codec import to_json, typed
+from hearth.base.codec import to_json
 from hearth.machine.plan import RecordedBandwidth
 from hearth.record.counters import parse_perf_line
 from hearth.record.probes import survey
 from hearth.record.probes.bandwidth import BandwidthProbe, uncore_events
 from hearth.record.probes.base import Roots, SampledProcess
 from hearth.record.probes.perf import read_once
-from hearth.report.html.axis import axis
 from support import Command, fake_perf, probed, program, require, validate
 
 DRIVER = SampledProcess(1, 1, "driver")
@@ -242,14 +240,6 @@ def test_a_domain_that_spans_two_nodes_is_held_against_both(tmp_path: Path) -> N
     write(tmp_path / "run" / "samples" / "bandwidth.jsonl", rows)
     (name,) = (nodes := to_json(analyse(tmp_path / "run"))["timeline"]["bandwidth"]["nodes"])
     assert (name, nodes[name]["share"][20]) == ("0,8", 0.5)
-
-
-def test_the_time_axis_has_shares_where_they_are_known_and_rates_of_the_other_nodes(
-    tmp_path: Path,
-) -> None:
-    drawn = axis(typed(counted_run(tmp_path / "run"), Analysis), [])["bandwidth"]
-    assert list(drawn["share"]) == ["0"]
-    assert list(drawn["gb_s"]) == ["8"]
 
 
 def test_this_machine_counts_its_bandwidth_or_says_why_not() -> None:

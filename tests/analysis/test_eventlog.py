@@ -157,15 +157,6 @@ def test_a_page_into_a_missing_folder_is_refused_before_anything_is_read(
     assert says(done.stderr, f"hearth: --html: … '{tmp_path}/none': create it, or choose another")
 
 
-def test_last_is_the_latest_run_also_where_a_file_has_that_name(
-    hearth: Command, tmp_path: Path
-) -> None:
-    (tmp_path / "last").mkdir()
-    done = hearth("report", "last")
-    assert done.returncode == 2
-    assert "no run is recorded" in done.stderr, done.stderr
-
-
 def test_a_killed_executor_is_told_with_its_reason_and_its_replacement() -> None:
     document = to_json(analyse_event_log(LOGS / "killed.jsonl"))
     (lost,) = [e for e in document["executors"] if e["reason"]]

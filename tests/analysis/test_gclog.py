@@ -53,14 +53,6 @@ def test_every_recording_is_tested() -> None:
     assert {file.stem for file in GC.glob("*.log")} == set(BEANS)
 
 
-@pytest.mark.parametrize("name", ["g1-17", "zgc-17", "zgc-25", "shenandoah-17"])
-def test_what_runs_beside_the_application_is_not_a_pause(name: str) -> None:
-    log = read_gc_log(GC / f"{name}.log")
-    assert log.pauses == len(log.longest) > 0
-    assert log.pause_ms == pytest.approx(sum(pause.pause_ms for pause in log.longest))
-    assert "Mark" not in {pause.kind for pause in log.longest}
-
-
 def test_a_log_tells_the_collector_the_heap_and_the_time() -> None:
     log = read_gc_log(GC / "parallel-17.log")
     assert log.collector == "Parallel"

@@ -18,8 +18,6 @@ from hearth.record.probes.base import Roots, SampledProcess
 from hearth.record.probes.counters import CountersProbe
 from hearth.record.store import read_record
 from hearth.report.html.processor import processor_view
-from hearth.report.terminal.profile import show_profile
-from hearth.report.terminal.screen import Screen
 from hearth.studies.engine.measures import measures
 from support import fake_perf, probed, program, validate
 
@@ -230,34 +228,6 @@ def test_on_arm_the_back_end_is_divided_by_the_share_of_its_stalls(tmp_path: Pat
     ]
     assert metrics_found["memory_bound"]["value"] == pytest.approx(0.45)
     assert metrics_found["core_bound"]["value"] == pytest.approx(0.15)
-
-
-def test_the_summary_tells_top_down_and_the_study_in_two_lines(tmp_path: Path) -> None:
-    analysis = analysed_run(tmp_path / "run", rows(7, {**IVY_BRIDGE, **SLOTS}, 0.9))
-    text = " ".join(" ".join(show_profile(analysis, Screen(width=100, colour=False))).split())
-    assert (
-        "top-down: retiring 30%, bad speculation 10%, front end 15%, back end 45% "
-        "(memory 25%, core 20%); confidence high"
-    ) in text
-    assert (
-        "1.50 instructions per cycle; of the cycles: local DRAM 10%, remote DRAM 20%, "
-        "L1 misses 30%, L2 hits 24%; confidence high"
-    ) in text
-
-
-def test_the_bars_of_the_page_are_as_long_as_the_shares_and_say_what_is_absent(
-    tmp_path: Path,
-) -> None:
-    without = {name: value for name, value in SLOTS.items() if name != "topdown-mem-bound"}
-    samples = [*rows(7, {**IVY_BRIDGE, **SLOTS}), *rows(8, {**IVY_BRIDGE, **without})]
-    view = processor_view(analysed_run(tmp_path / "run", samples).metrics)
-    widths = {part["words"]: part["width"] for bar in view["bars"] for part in bar["parts"]}
-    assert widths["executor 0, retiring: 30.0%"] == pytest.approx(0.3)
-    assert widths["executor 0, memory: 25.0%"] == pytest.approx(0.25)
-    assert widths["executor 1, back end: 45.0%"] == pytest.approx(0.45)
-    (reason,) = [why for what, why in view["absent"] if what == "executor 1: memory"]
-    assert reason.startswith("memory-bound slots: none of its events")
-    assert any("Awan 2016, formula 2" in formula for _, formula, _ in view["origins"])
 
 
 def test_without_counters_the_metrics_are_absent_for_the_counters_reason(tmp_path: Path) -> None:

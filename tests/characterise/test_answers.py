@@ -73,14 +73,6 @@ def test_a_question_of_which_nothing_finished_has_no_answer() -> None:
     }  # fmt: skip
 
 
-def test_that_every_warm_up_failed_is_said() -> None:
-    lost = {"arm": "1x2", "repetition": -1, "failure": "ended with 1"}
-    assert answer("sweep", {}, failed=[lost]) == {
-        "sentence": "Every warm-up failed, so there is no answer.",
-        "why": ["1x2 failed: ended with 1"],
-    }
-
-
 def test_a_sweep_has_a_cell_and_a_class_for_each_configuration() -> None:
     use = {name: {"cpu_use": share} for name, share in (("2x4", 0.9), ("1x2", 0.4), ("4x2", 0.9))}
     times = {"1x2": [20.0], "2x4": [10.0], "4x2": [10.9]}

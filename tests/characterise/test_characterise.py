@@ -17,6 +17,7 @@ from support import (
     environment,
     eventually,
     hearth,
+    running,
     says,
     validate,
 )
@@ -208,52 +209,21 @@ def ended_with(
     number: signal.Signals, state: Path, marks: Path, words: list[str], began: int
 ) -> tuple[int, str]:
     """The exit code and the errors of a command that gets a signal once so many runs have begun."""
+    here = str(state.parent)
     with subprocess.Popen(
         ["env", "--default-signal=INT", *command(*words)],
-        env=environment(state, MARKS=str(marks)), cwd=state.parent,
+        env=environment(state, MARKS=str(marks)), cwd=here,
         stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
-    ) as running:  # fmt: skip
+    ) as process:  # fmt: skip
         eventually("the runs began", lambda: len(list(marks.iterdir())) >= began, LIMIT_S)
-        eventually("its children are there", lambda: len(children_of_tree(running.pid)) > 2)
-        family = children_of_tree(running.pid)
-        running.send_signal(number)
-        _, errors = running.communicate(timeout=PATIENCE_S)
-    eventually(
-        "no process of it is left", lambda: not any(alive(pid, start) for pid, start in family), 60
-    )
-    return running.returncode, errors
+        eventually("its children are there", lambda: len(running(here)) > 2)
+        process.send_signal(number)
+        _, errors = process.communicate(timeout=PATIENCE_S)
+    eventually("no process of it is left", lambda: not running(here), 60)
+    return process.returncode, errors
 
 
 def assert_reported(state: Path, name: str) -> None:
     shown = hearth(state, "report", name)
     assert shown.returncode == 0, shown.stderr
     assert "has the smallest median" in shown.stdout
-
-
-def children_of_tree(pid: int) -> set[tuple[int, str]]:
-    """All processes below one, each with its start time: a number alone may be used again."""
-    parents = {int(stat[0]): (int(stat[1]), stat[2]) for stat in map(stat_of, pids()) if stat}
-    found: set[tuple[int, str]] = set()
-    below = {pid}
-    while below:
-        below = {child for child, (parent, _) in parents.items() if parent in below}
-        found |= {(child, parents[child][1]) for child in below}
-    return found
-
-
-def pids() -> list[str]:
-    return [entry.name for entry in Path("/proc").iterdir() if entry.name.isdigit()]
-
-
-def stat_of(pid: str) -> tuple[str, str, str] | None:
-    """(pid, parent, start time), or None for one that is gone or only waited for."""
-    try:
-        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    except (FileNotFoundError, ProcessLookupError):
-        return None
-    return None if fields[0] == "Z" else (pid, fields[1], fields[19])
-
-
-def alive(pid: int, start: str) -> bool:
-    stat = stat_of(str(pid))
-    return stat is not None and stat[2] == start

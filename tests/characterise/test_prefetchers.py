@@ -8,7 +8,6 @@ import errno
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -21,7 +20,7 @@ from hearth.studies.engine.kernel_settings import (
     changed,
     prefetchers_off,
 )
-from support import ROOT
+from support import ROOT, eventually
 
 CPUS = (0, 3)
 #: A register with the next-line prefetcher off already and a bit that is not ours.
@@ -67,10 +66,7 @@ def test_the_old_state_comes_back_after_kill_9(devices: Path) -> None:
         assert holder.stdout is not None and holder.stdout.readline() == b"off\n"
         assert registers(devices) != {BEFORE}
         holder.kill()
-    deadline = time.monotonic() + 10
-    while registers(devices) != {BEFORE} and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert registers(devices) == {BEFORE}
+    eventually("the old state is back", lambda: registers(devices) == {BEFORE})
 
 
 def test_a_processor_that_does_not_keep_the_bits_is_an_error_and_all_is_put_back(

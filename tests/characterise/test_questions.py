@@ -69,15 +69,6 @@ def job(name: str, stream: str | None = None) -> Job:
     return Job(name, "core", "", "", "", (), (), stream)
 
 
-def test_every_question_of_the_studies_is_asked_and_in_one_order() -> None:
-    here = Surroundings(POWER8, plans)
-    assert [q.key for q in questions(here, list(reversed(KEYS)))] == list(KEYS)
-    assert set(KEYS) == {
-        "kinds", "rates", "memory", "smt", "prefetchers", "bandwidth", "slots",
-        "executors", "sweep", "nodes", "cores",
-    }  # fmt: skip
-
-
 def test_executors_share_the_same_task_slots_and_the_same_heap() -> None:
     arms = ask("executors").arms
     assert [arm.name for arm in arms] == ["1x192", "2x96", "4x48", "6x32"]

@@ -75,16 +75,6 @@ def heap(state: Path, record: str) -> int:
     return sum(executor["heap_mb"] for executor in plan["executors"])
 
 
-def test_what_each_lost_is_its_time_there_to_its_time_alone(colocated) -> None:
-    _, document, _ = colocated
-    split, serial = document["arms"]
-    for there, alone in zip(split["members"], serial["members"], strict=True):
-        ratio = there["seconds"][0] / alone["seconds"][0]
-        assert there["slowdown"]["value"] == pytest.approx(ratio, rel=0.01)
-        assert there["measures"]["cpu_use"] > 0 and there["runs"] == 1
-    assert "too few repetitions for an interval" in document["sentence"]
-
-
 def test_it_is_listed_shown_again_and_has_nothing_left_to_run(colocated) -> None:
     state, document, _ = colocated
     listed = hearth(state, "runs")

@@ -9,11 +9,9 @@ import pytest
 
 from hearth.base.absent import Absent
 from hearth.base.codec import to_json
-from hearth.record.store import write_document
 from hearth.report.kinds import show_document
 from hearth.report.terminal.screen import Screen
 from hearth.studies.colocate.machine_counts import WORDS
-from hearth.studies.colocate.prediction import read_colocated, shared_of
 from hearth.studies.colocate.result import Colocated, colocated, known_alone, predicted
 from hearth.studies.colocate.study import (
     Colocation,
@@ -99,28 +97,10 @@ def test_the_last_repetition_of_each_way_is_shown_run_by_run() -> None:
     }
 
 
-def test_the_picture_of_a_round_has_the_seconds_of_the_tables() -> None:
-    late = [ran(0, 1.0, 24.0, 20.0), ran(1, 24.0, 60.0, 30.0)]
-    one = said(a_round(HEAD.title, "serial", 0, "1-1", late), line("split", 0, 15, 25))
-    alone = next(found for found in one.rounds if found.arm == "serial")
-    assert [(run.start_s, run.end_s) for run in alone.runs] == [(0, 20), (20, 50)]
-    assert one.arms[2].all_end_s == [50]
-
-
 def test_where_a_way_failed_none_wins_by_walk_over() -> None:
     one = said(line("split", 0, None, 30), line("unbound", 0, 19, 38), serial(0, 10, 20))
     assert "Best by" not in one.sentence
     assert one.sentence.startswith("No best arm, because split failed; throughput of unbound 1.05")
-
-
-def test_that_every_warm_up_failed_is_said_with_the_reason() -> None:
-    head = replace(HEAD, settings=replace(SETTINGS, warmup=1))
-    one = said(line("split", -1, None, 30), line("unbound", -1, None, 3), serial(-1, None, 2),
-               head=head)  # fmt: skip
-    assert one.sentence == "Nothing was measured: every warm-up failed, as said above."
-    shown = "\n".join(show_document(one, Screen(200)))
-    assert "a.py failed in split in a warm-up, after 2.0 s: ended with 1: boom." in shown
-    assert one.sentence in shown
 
 
 def test_a_warm_up_and_a_round_in_which_one_failed_do_not_count() -> None:
@@ -228,23 +208,6 @@ def test_runs_of_each_alone_tell_what_a_share_costs_with_an_interval() -> None:
     assert 1.9 < low < 2.02 < high < 2.15
     assert b.slowdown[1].value == pytest.approx(1)
     assert known_alone(HEAD, lines[:3], Shared()) is None, "nothing is known of b.py yet"
-
-
-def test_what_is_shared_and_not_predicted_is_said() -> None:
-    assert "links between nodes" in shared_of("node", []).notes[0]
-    assert "the last-level cache" in shared_of("core", []).notes[0]
-
-
-def test_a_journal_that_a_kill_cut_short_is_read_up_to_there(tmp_path: Path) -> None:
-    folder = tmp_path / "studies" / "colocate" / HEAD.id
-    folder.mkdir(parents=True)
-    write_document(folder / "colocation.json", to_json(replace(HEAD, settings=replace(
-        SETTINGS, split="1-1"))))  # fmt: skip
-    texts = [json.dumps(to_json(one)) for one in (line("split", 0, 20, 30), serial(0, 10, 20))]
-    (folder / "trials.jsonl").write_text(f"{texts[0]}\n{texts[1]}\n" + texts[0][:40])
-    found = read_colocated(folder)
-    assert found.split == "1-1" and found.prediction is None
-    assert found.arms[0].throughput and found.arms[0].throughput.value == pytest.approx(7 / 6)
 
 
 def test_other_programs_are_warned_of_by_what_ran_alone() -> None:

@@ -143,17 +143,6 @@ def test_the_report_of_a_comparison_shows_it_with_a_run_of_each_arm(compared) ->
     assert "tiny" in shown.stdout
 
 
-def test_the_report_of_a_bare_event_log_needs_no_record(compared) -> None:
-    state, _, _ = compared
-    log = next(state.glob("records/*/eventlog/*"))
-    page = state.parent / "foreign.html"
-    made = hearth(state, "report", str(log), "--html", str(page), "--json")
-    assert made.returncode == 0, made.stderr
-    (run,) = json.loads(made.stdout)["runs"]
-    assert run["totals"]["tasks"] >= 8
-    assert "an event log does not describe the machine" in page.read_text()
-
-
 def test_a_killed_comparison_leaves_nothing_running(tmp_path: Path) -> None:
     mark = f"pause-{os.getpid()}-mark"
     words = ["compare", "--arms", "bound,native", *FORCED, str(APPS / "pause.py"), "600", "4", mark]
@@ -223,9 +212,3 @@ def test_where_the_plan_is_native_it_is_compared_with_local_as_the_user_types_it
     assert (refused.returncode, said["exit_code"]) == (0, 0)
     assert said["message"].startswith("Do not bind: the plan for this machine is native")
     assert said["message"] in refused.stderr
-
-
-def test_a_report_of_something_unknown_is_refused_by_name(tmp_path: Path) -> None:
-    done = hearth(tmp_path / "state", "report", "no-such-run")
-    assert done.returncode == 2
-    assert "no run 'no-such-run' is recorded" in done.stderr

@@ -131,14 +131,3 @@ def test_a_dry_run_of_a_suite_lists_its_jobs(hearth: Command, tmp_path: Path) ->
     assert done.stdout.splitlines()[1].split() == ["group-by", "-", "local[*],", "local-numa"]
     assert done.stdout.endswith("\n16 runs; of each job and master: 1 warm-up, 3 measured\n")
     assert not list((tmp_path / "state").glob("*"))
-
-
-@pytest.mark.parametrize("verb", ["compare", "tune", "lab characterise"])
-def test_an_option_of_hearth_behind_the_application_is_said_to_be_the_applications(
-    hearth: Command, tmp_path: Path, verb: str
-) -> None:
-    (tmp_path / "job.py").write_text("")
-    done = hearth(*verb.split(), "--dry-run", "job.py", "--dry-run")
-    assert done.returncode == 0, done.stderr
-    said = "hearth: --dry-run after job.py is the application's; hearth's options go before"
-    assert done.stderr.count(said) == 1

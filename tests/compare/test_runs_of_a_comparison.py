@@ -65,31 +65,6 @@ def quick_comparison(
     return Comparison.read(comparison.directory)
 
 
-def test_arms_run_in_turn_in_random_order_and_warm_ups_do_not_count(tmp_path: Path) -> None:
-    kept = quick_comparison(tmp_path, Quick(), warmup=2, repeat=6)
-    order = [(t.repetition, t.arm) for t in kept.trials]
-    assert [repetition for repetition, _ in order] == [r for r in range(-2, 6) for _ in range(2)]
-    turns = [tuple(arm for _, arm in order[at : at + 2]) for at in range(0, 16, 2)]
-    assert set(turns) == {("native", "bound"), ("bound", "native")}, "drawn anew each time"
-    arms = compared(kept.head, kept.trials).arms
-    assert {arm.name: arm.seconds for arm in arms} == {
-        name: [t.seconds for t in kept.trials if t.arm == name and t.repetition >= 0]
-        for name in ("native", "bound")
-    }
-    assert {len(arm.seconds) for arm in arms} == {6}
-
-
-def test_an_arm_that_fails_is_run_no_more_and_its_failed_run_has_no_time(tmp_path: Path) -> None:
-    kept = quick_comparison(tmp_path, Quick(failing="bound"), warmup=0, repeat=6)
-    bound = [t for t in kept.trials if t.arm == "bound"]
-    assert [(t.failure is None, t.seconds is None) for t in bound] == [
-        (True, False), (True, False), (False, True),
-    ]  # fmt: skip
-    assert len(kept.trials) == 6
-    verdict = compared(kept.head, kept.trials).verdict
-    assert "bound failed and was not run again: ended with 1: out of memory" in verdict.why
-
-
 @pytest.mark.parametrize(("independent", "later"), [(False, 0), (True, 2)])
 def test_without_its_first_arm_a_verdict_ends_and_a_question_goes_on(
     tmp_path: Path, independent: bool, later: int

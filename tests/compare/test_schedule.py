@@ -70,19 +70,6 @@ def test_a_study_cut_short_anywhere_goes_on_where_it_was_and_runs_nothing_twice(
     assert turns(kept) == THREE.turns()
 
 
-@pytest.mark.parametrize("torn", [None, b"", b'{"arm": "a", "rep'])
-def test_what_a_kill_in_the_first_run_left_takes_the_next_result(
-    tmp_path: Path, torn: bytes | None
-) -> None:
-    journal = Journal(tmp_path / "trials.jsonl")
-    if torn is not None:
-        journal.file.write_bytes(torn)
-    journal.cut_torn_line()
-    first = made(THREE)[0]
-    journal.keep(first)
-    assert journal.read(Trial) == [first]
-
-
 def test_an_arm_that_failed_is_run_no_more_and_the_others_go_on() -> None:
     trials = made(THREE, lambda turn: turn.arm == "b" and turn.repetition == 1)
     assert sorted(turn.repetition for turn in turns(trials) if turn.arm == "b") == [-1, 0, 1]
@@ -141,19 +128,6 @@ def test_jobs_are_drawn_and_the_arms_of_a_job_stay_together() -> None:
         one.subject == other.subject for one, other in zip(order[::2], order[1::2], strict=True)
     )
     assert {turn.subject for turn in order[::4]} == {"j", "k"}
-
-
-def test_an_interrupt_leaves_what_ran_before_it() -> None:
-    kept: list[Trial] = []
-
-    def run(turn: Turn) -> Trial:
-        if len(kept) == 5:
-            raise KeyboardInterrupt
-        return Trial(turn, seconds=1.0)
-
-    with pytest.raises(KeyboardInterrupt):
-        conduct(Repetitions(THREE), run, kept.append)
-    assert turns(kept) == THREE.turns()[:5]
 
 
 def test_a_journal_is_its_owners_alone_and_holds_no_secret(tmp_path: Path) -> None:

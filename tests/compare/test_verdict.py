@@ -9,7 +9,7 @@ from hearth.report.kinds import show_document
 from hearth.report.terminal.screen import Screen
 from hearth.studies.compare import verdict
 from hearth.studies.compare.result import Compared, ComparisonHead
-from hearth.studies.engine.statistics import EQUAL_WITHIN, LOOKS, Ratio, against
+from hearth.studies.engine.statistics import LOOKS
 from support import a_trial, check_golden, validate
 
 _MEASURES = {"gc_share": 0.2, "remote_share": 0.5, "involuntary": 1000.0, "voluntary": 2000.0,
@@ -140,19 +140,6 @@ def _document(said: dict[str, Any]) -> Compared:
     return typed(said, Compared)
 
 
-def test_counters_that_no_arm_has_are_one_line_and_those_of_one_arm_none():
-    missing = {"absent": "perf is not installed"}
-    native = runs("native", _NATIVE, l3_misses=missing, front_end=missing)
-    bound = runs("bound", _NATIVE, l3_misses=missing, front_end=0.2)
-    said = compared(head("native", "bound"), [*native, *bound])
-    assert "perf is" not in "".join(show_document(_document(said), Screen(200)))
-    shown = show_document(_document(said), Screen(200), explain=True)
-    lines = [line.strip() for line in shown if "perf is not installed" in line]
-    assert len(lines) == 1
-    assert "cpi, l3 misses: perf is not installed" in lines[0]
-    assert "front end" not in "".join(shown)
-
-
 def test_page_faults_and_tlb_misses_stand_beside_the_times_with_a_ratio_and_an_interval():
     slow = runs("unbound", _NATIVE, minor_faults=4000.0, major_faults=0.0, tlb_misses=3.0)
     fast = runs("bound", [8.0, 8.1, 7.9, 8.2, 7.8], minor_faults=1000.0, major_faults=2.0)
@@ -220,20 +207,6 @@ def test_a_skipped_arm_stays_in_the_table_with_its_reason():
     assert said["arms"][2] == {
         "name": "balanced", "seconds": [], "skipped": "this kernel has none",
     }  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    ("interval", "word"),
-    [
-        ((0.80, 0.95), "faster"),
-        ((1.05, 1.30), "slower"),
-        ((0.95, 1.20), "undecided"),
-        ((1 - EQUAL_WITHIN, 1 + EQUAL_WITHIN), "equal"),
-        (None, "undecided"),
-    ],
-)
-def test_an_interval_reads_as_one_word(interval: Any, word: str) -> None:
-    assert against(Ratio(1.0, interval)) == word
 
 
 def test_until_certain_goes_on_while_any_arm_is_undecided():

@@ -56,18 +56,6 @@ def test_a_new_archive_that_java_refuses_is_not_kept_and_the_reason_is(
         assert kept == [".failed"]
 
 
-def test_a_warning_of_a_class_is_not_the_reason_why_there_is_no_archive(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    said = "[29.2s][warning][cds] Pre JDK 6 class not supported by CDS: 49.0 a/B"
-    script = f"echo '{said}'; exit 9"
-    command = ["sh", "-c", script]
-    training = class_data.Training("cli", "key", lambda flag: command, lambda flags: ["true"])
-    assert class_data.prepared(training, debug=False) is None
-    assert class_data.failures() == [("cli", "java ended with 9 and made no archive")]
-
-
 #: As a JVM does: it says that it runs, and when it is asked to end it writes its archive yet.
 _WRITER = """#!/bin/sh
 for w in "$@"; do case $w in *AtExit=*) part=${w#*AtExit=}; part=${part%% *};; esac; done

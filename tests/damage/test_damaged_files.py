@@ -26,7 +26,6 @@ from hearth.base.rows import flat
 from hearth.cli.options import read_line
 from hearth.machine import jvm
 from hearth.machine.applications import read_applications
-from hearth.machine.known_machine import KnownMachine
 from hearth.machine.memory_bandwidth import known_bandwidth
 from hearth.record.counters import parse_perf_line, topdown_metric
 from hearth.record.placement_copy import PlacementCopy
@@ -382,12 +381,7 @@ def test_a_damaged_result_of_tune_is_named(tmp_path: Path) -> None:
     try_all(file, file.read_bytes(), of_json, read)
 
 
-def test_damaged_caches_are_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    topology = json.loads((EXAMPLES / "topology.json").read_text())
-    KnownMachine({}).keep(topology)
-    (file,) = tmp_path.rglob("machine-*.json")
-    try_all(file, file.read_bytes(), of_json, lambda: KnownMachine({}).document())
+def test_a_damaged_cache_is_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = (EXAMPLES / "bandwidth.json").read_bytes()
     monkeypatch.setattr("hearth.machine.memory_bandwidth._file", lambda: tmp_path / "bandwidth")
     try_all(tmp_path / "bandwidth", whole, of_json, known_bandwidth)

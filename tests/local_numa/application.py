@@ -76,15 +76,18 @@ class Site:
         keys = {key.replace("__", "."): value for key, value in conf.items()}
         return self.launch([*within, *self.command(app, *words, master=master, conf=keys)])
 
-    def launch(self, command: list[str]) -> subprocess.Popen[str]:
-        """Starts a command in a session of its own, with the site's environment."""
+    def launch(
+        self, command: list[str], own: dict[str, str] | None = None, stdin: int | None = None
+    ) -> subprocess.Popen[str]:
+        """Starts a command in a session of its own, with the site's environment or another."""
         for name in ("local", "tmp", "state"):
             (self.root / name).mkdir(exist_ok=True)
         process = subprocess.Popen(
             command,
-            env=self.environment,
+            env=own or self.environment,
             cwd=self.root,
             text=True,
+            stdin=stdin,
             stdout=subprocess.PIPE,
             stderr=(self.root / "driver.log").open("a"),
             start_new_session=True,
@@ -234,6 +237,18 @@ def taken_ports(count: int) -> Iterator[list[int]]:
             listener.bind(("0.0.0.0", 0))
             listener.listen()
         yield [listener.getsockname()[1] for listener in listeners]
+
+
+def compiled(folder: Path, name: str) -> Path:
+    """The jar of a Java source of apps/."""
+    classes, jar = folder / f"{name}-classes", folder / f"{name.lower()}.jar"
+    for words in (
+        ["javac", "-proc:none", "-cp", f"{spark_home()}/jars/*", "-d", str(classes)],
+        ["jar", "--create", "--file", str(jar), "-C", str(classes), "."],
+    ):
+        source = [str(APPS / f"{name}.java")] if words[0] == "javac" else []
+        subprocess.run([*words, *source], check=True, timeout=300)
+    return jar
 
 
 def assert_abandoned(site: Site) -> None:

@@ -1,15 +1,14 @@
 """What works under Spark's other cluster managers, on one application under local-numa."""
 
 import re
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from application import APPS, Site, end_all
+from application import APPS, Site, compiled, end_all
 
-from hearth.machine.paths import hearth_jar, spark_home
+from hearth.machine.paths import hearth_jar
 
 #: Over hearth's wire, were it not for the encryption that is asked for.
 ENCRYPTED = {
@@ -21,18 +20,6 @@ ENCRYPTED = {
 }
 Report = dict[str, Any]
 pytestmark = pytest.mark.spark
-
-
-def compiled(folder: Path, name: str) -> Path:
-    """The jar of a Java source of apps/."""
-    classes, jar = folder / f"{name}-classes", folder / f"{name.lower()}.jar"
-    for command in (
-        ["javac", "-proc:none", "-cp", f"{spark_home()}/jars/*", "-d", str(classes)],
-        ["jar", "--create", "--file", str(jar), "-C", str(classes), "."],
-    ):
-        source = [str(APPS / f"{name}.java")] if command[0] == "javac" else []
-        subprocess.run([*command, *source], check=True, timeout=300)
-    return jar
 
 
 def write_files(folder: Path) -> dict[str, str]:

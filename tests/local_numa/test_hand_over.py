@@ -53,8 +53,7 @@ def loans(site: Site) -> list[dict]:
 
 
 def placement(site: Site) -> dict[str, dict]:
-    driver = str(site.document("run.json")["driver_pid"])
-    document = jvm.call("placement", "--run", str(site.only_run()), "--driver", driver)
+    document = jvm.call("placement", "--run", str(site.only_run()))
     return {executor["executor_id"]: executor for executor in document["executors"]}
 
 

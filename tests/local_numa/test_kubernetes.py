@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from application import Outcome, Site
-from test_shuffle_wire import need_ucx
+from test_shuffle_wire import assert_right, counted, need_ucx
 
 from hearth.machine.paths import hearth_jar, spark_home
 from kubernetes_cluster import ADDRESS, IMAGE, SERVER, Cluster, kubernetes_in
@@ -76,10 +76,8 @@ def run(
     site: Site, cluster: Cluster, template: Path, *words: str, app: str = "wire.py", **settings: Any
 ) -> Outcome:
     """An application with two executors, its driver beside the cluster."""
-    counted = site.root / "metrics"
-    counted.mkdir()
-    sink = "spark__metrics__conf__executor__sink__csv__"
     everywhere: dict[str, Any] = {
+        **counted(site),
         "spark__kubernetes__container__image": IMAGE,
         "spark__kubernetes__container__image__pullPolicy": "Never",
         "spark__kubernetes__executor__podTemplateFile": str(template),
@@ -92,25 +90,12 @@ def run(
         "spark__executorEnv__SPARK_HOME": str(spark_home()),
         "spark__executor__instances": "2",
         "spark__executor__memory": "512m",
-        "spark__shuffle__manager": "org.apache.spark.shuffle.wire.WireShuffleManager",
         "spark__scheduler__minRegisteredResourcesRatio": "1",
         "spark__scheduler__maxRegisteredResourcesWaitingTime": "120s",
-        f"{sink}class": "org.apache.spark.metrics.sink.CsvSink",
-        f"{sink}directory": str(counted),
-        f"{sink}period": "1",
     }
     within = (*cluster.client, f"SPARK_LOCAL_IP={ADDRESS}")
     options = {**everywhere, **settings}
     return site.run(app, *words, master=f"k8s://{SERVER}", within=within, timeout=400, **options)
-
-
-def assert_right(outcome: Outcome) -> dict[str, Any]:
-    assert outcome.code == 0, outcome.log[-4000:]
-    report = outcome.report
-    assert report["executors"] == 2
-    assert report["grouped"] and report["sorted"] and report["lengths"]
-    assert report["remote"] > 10**5 and report["blocks"] > 10
-    return report
 
 
 def test_pods_shuffle_over_the_wire_and_a_deleted_one_is_recovered(

@@ -29,18 +29,22 @@ def need_ucx() -> None:
 BOTH_COMPILERS = {"spark__executor__extraJavaOptions": "-XX:TieredStopAtLevel=4"}
 
 
-def run(site: Site, *words: str, **settings: Any) -> Outcome:
-    """An application whose executors do not read each other's files."""
-    counted = site.root / "metrics"
-    counted.mkdir()
+def counted(site: Site) -> dict[str, Any]:
+    """Settings of an application that shuffles over the wire, which counts what it carries."""
+    folder = site.root / "metrics"
+    folder.mkdir()
     sink = "spark__metrics__conf__executor__sink__csv__"
-    everywhere: dict[str, Any] = {
+    return {
         "spark__shuffle__manager": "org.apache.spark.shuffle.wire.WireShuffleManager",
-        "spark__shuffle__readHostLocalDisk": "false",
         f"{sink}class": "org.apache.spark.metrics.sink.CsvSink",
-        f"{sink}directory": str(counted),
+        f"{sink}directory": str(folder),
         f"{sink}period": "1",
     }
+
+
+def run(site: Site, *words: str, **settings: Any) -> Outcome:
+    """An application whose executors do not read each other's files."""
+    everywhere = {**counted(site), "spark__shuffle__readHostLocalDisk": "false"}
     if "spark__executor__extraClassPath" in settings:  # an archive would be made first
         everywhere["spark__hearth__classDataArchive"] = "false"
     return site.run("wire.py", *words, **{**everywhere, **settings})

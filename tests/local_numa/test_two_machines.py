@@ -16,9 +16,8 @@ from typing import Any
 import pytest
 
 from hearth.machine.paths import hearth_jar, spark_home
-from hearth.spark.workers import WORKER
 from support import confs, eventually, require, validate
-from two_machines import URL, Machine, two_machines, why_not
+from two_machines import URL, WORKER, Machine, two_machines, why_not
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("two_cpus")]
 

@@ -13,7 +13,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from application import APPS, Outcome, Site, assert_no_trouble
+from application import Outcome, Site, assert_no_trouble, compiled
 
 from hearth.machine.paths import hearth_jar, spark_home
 from support import PATIENCE_S, ROOT, driver_settings, eventually, require
@@ -129,18 +129,7 @@ def typed(site: Site, command: list[str], text: str = "", timeout: float = 400) 
 
 def begun(site: Site, command: list[str]) -> subprocess.Popen[str]:
     """Starts the same."""
-    process = subprocess.Popen(
-        command,
-        env=with_defaults(site),
-        cwd=site.root,
-        text=True,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=(site.root / "driver.log").open("a"),
-        start_new_session=True,
-    )
-    site.started.append(process)
-    return process
+    return site.launch(command, with_defaults(site), subprocess.PIPE)
 
 
 def shell(site: Site, section: str, text: str = "") -> Outcome:
@@ -215,13 +204,7 @@ def test_hearth_jar_prints_the_one_jar_that_is_needed(hearth):
 
 
 def test_a_program_in_a_jar(site: Site, tmp_path: Path):
-    classes = tmp_path / "classes"
-    jars = f"{spark_home()}/jars/*"
-    for command in (
-        ["javac", "-proc:none", "-cp", jars, "-d", str(classes), str(APPS / "Tiny.java")],
-        ["jar", "--create", "--file", str(tmp_path / "tiny.jar"), "-C", str(classes), "."],
-    ):
-        subprocess.run(command, check=True, timeout=300)
+    compiled(tmp_path, "Tiny")
     outcome = shell(site, "a program in a jar")
     assert outcome.report == {"sum": SQUARES}
     assert_both_worked_and_nothing_is_left(site, outcome)
@@ -325,17 +308,3 @@ def test_a_spark_connect_prompt_in_scala_whose_classes_reach_the_executors(site:
     assert outcome.report == {"sum": SQUARES}
     end_server(site)
     assert_both_worked_and_nothing_is_left(site, outcome)
-
-
-def test_the_options_that_spark_drops_are_those_that_the_page_names(site: Site):
-    options = ["--num-executors", "--executor-cores", "--executor-memory", "--total-executor-cores"]
-    jar = str(hearth_jar())
-    given = [word for option in options for word in (option, "7")]
-    command = ["spark-submit", "--verbose", "--master", "local-numa[2x1]", *given, "--jars", jar]
-    outcome = typed(site, [*command, "--class", "NoSuchClass", jar])
-    settled = re.search(r"Spark config:\n(.*?)\nClasspath elements", outcome.log, re.DOTALL)
-    assert settled is not None, outcome.log
-    assert "(spark.master,local-numa[2x1])" in settled[1]
-    assert "spark.executor" not in settled[1]
-    assert "spark.cores.max" not in settled[1]
-    assert all(f"`{option}`" in PAGE for option in options)

@@ -52,12 +52,6 @@ def test_a_run_keeps_its_output_and_exit_code_and_tells_its_records_id(finished)
     assert (record.state, record.end.exit_code) == ("finished", 0)
 
 
-def test_the_summary_fits_one_screen(finished) -> None:
-    lines = finished[2].splitlines()
-    first = next(at for at, line in enumerate(lines) if line.startswith("tiny  finished"))
-    assert 6 < len(lines) - first <= 24
-
-
 def test_the_record_holds_event_log_gc_log_and_samples_of_the_driver(finished) -> None:
     record = finished[0]
     (driver,) = [row for row in rows(record, "processes.jsonl") if row.get("role") == "driver"]
@@ -75,13 +69,6 @@ def test_the_record_holds_event_log_gc_log_and_samples_of_the_driver(finished) -
     names = [row["names"] for row in rows(record, "samples/threads.jsonl")]
     kinds = {kind for row in names for _, kind in row.values()}
     assert {"task", "gc", "compiler"} <= kinds
-
-
-def test_a_run_is_shown_by_the_last_letters_of_its_id(finished, hearth: Command) -> None:
-    record = finished[0]
-    state = {"HEARTH_STATE": str(record.directory.parents[1])}
-    shown = hearth("runs", "show", record.id[-4:], environment=state)
-    assert shown.stdout.startswith("tiny  finished")
 
 
 def test_the_record_tells_machine_settings_versions_and_why_a_probe_is_absent(finished) -> None:
@@ -141,21 +128,20 @@ def busy_profile(state: Path) -> tuple[subprocess.Popen[str], Record, list[dict]
     return process, record, seen()
 
 
-def all_gone(processes: list[dict]) -> bool:
-    deadline = time.monotonic() + LIMIT_S
-    while time.monotonic() < deadline:
-        if not any(is_alive(row["pid"], row["start_ticks"]) for row in processes):
-            return True
-        time.sleep(0.2)
-    return False
+def all_end(processes: list[dict]) -> None:
+    def running() -> bool:
+        return any(is_alive(row["pid"], row["start_ticks"]) for row in processes)
+
+    eventually("all of them end", lambda: not running(), LIMIT_S)
 
 
 def test_after_kill_9_of_profile_nothing_runs_on_and_the_record_is_readable(tmp_path: Path) -> None:
     process, record, processes = busy_profile(tmp_path)
     assert record.state == "running"
+    eventually("the machine is read", lambda: (record.directory / "machine.json").exists(), LIMIT_S)
     process.kill()
     process.communicate()
-    assert all_gone(processes)
+    all_end(processes)
     killed = only_record(tmp_path)
     assert killed.state == "killed"
     assert isinstance(killed.machine, RecordedMachine)
@@ -174,7 +160,7 @@ def test_kill_9_of_the_sampler_leaves_the_application_and_ctrl_c_ends_it_and_clo
     os.killpg(process.pid, signal.SIGINT)  # as a terminal does
     process.communicate(timeout=LIMIT_S)
     assert process.returncode == 130
-    assert all_gone(processes)
+    all_end(processes)
     assert only_record(tmp_path).state == "interrupted"
     (warning,) = rows(record, "warnings.jsonl")
     assert warning["what"].startswith("the sampler ended with -9")
@@ -254,13 +240,14 @@ def test_kill_9_of_one_executor_is_told_with_its_time_and_the_run_goes_on(
 
 def wait_for_executor(record: Record, name: str) -> dict:
     """The executor's row, once the sampler has seen it."""
-    deadline = time.monotonic() + LIMIT_S
-    while time.monotonic() < deadline:
-        for row in rows(record, "processes.jsonl"):
-            if (row.get("role"), row.get("executor_id")) == ("executor", name):
-                return row
-        time.sleep(0.2)
-    pytest.fail(f"executor {name} was not seen within {LIMIT_S:.0f} s")
+
+    def seen() -> list[dict]:
+        who = ("executor", name)
+        found = rows(record, "processes.jsonl")
+        return [row for row in found if (row.get("role"), row.get("executor_id")) == who]
+
+    eventually(f"executor {name} is seen", seen, LIMIT_S)
+    return seen()[0]
 
 
 def launch(*options: Option) -> Launch:

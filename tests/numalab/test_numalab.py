@@ -8,7 +8,6 @@ others only where HEARTH_NUMALAB=all (`make test-lab`).
 import json
 import os
 import re
-import subprocess
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -161,29 +160,6 @@ def spark(request: pytest.FixtureRequest, boots: Callable[[str], Booted]) -> tup
 def last_words(evidence: Path) -> str:
     files = [evidence / name for name in ("error.txt", "output.txt")]
     return "\n".join(f.read_text(errors="replace")[-3000:] for f in files if f.is_file())
-
-
-@pytest.mark.parametrize("where", ["console", "executor", "nowhere"])
-def test_the_crash_of_a_jvm_is_told_from_a_job_that_failed(tmp_path: Path, where: str) -> None:
-    report = "#\n# A fatal error has been detected by the Java Runtime Environment:\n#\n"
-    output = tmp_path / "local_numa/state/applications/local-numa-1/executors/0/stdout"
-    output.parent.mkdir(parents=True)
-    output.write_text(report if where == "executor" else "")
-    console = f"numalab: up\n{report if where == 'console' else ''}reboot: Power down\n"
-    assert Boot(tmp_path, console, 1.0).jvm_crashed() == (where != "nowhere")
-
-
-def test_files_come_into_the_guest_with_the_second_of_their_time(tmp_path: Path) -> None:
-    """The JVM compares it: an archive of loaded classes is of no use with a younger jar."""
-    check_lab()
-    machine.pack_job(tmp_path / "job.tar", load("two-nodes"), [], "cases")
-    unpack = ["busybox", "tar", "-C", str(tmp_path), "-xf", str(tmp_path / "job.tar")]
-    subprocess.run(unpack, check=True)
-    inside = tmp_path / str(setup.PROJECT).lstrip("/")
-    names = [p.relative_to(inside) for p in inside.rglob("*") if p.is_file()]
-    assert machine.hearth_jar() in [setup.PROJECT / name for name in names]
-    for name in names:
-        assert (inside / name).stat().st_mtime == int((setup.PROJECT / name).stat().st_mtime), name
 
 
 def test_a_guests_clock_does_not_run_ahead(booted: Booted) -> None:

@@ -1,11 +1,8 @@
 """The HTML report, in a real browser: what a person sees, hears and reaches by keyboard."""
 
-import importlib.util
 import json
 import re
-import shutil
 import time
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -27,9 +24,9 @@ from hearth.report.terminal.screen import Screen
 from hearth.studies.bench.result import BenchResult
 from hearth.studies.characterise.result import Characterised
 from hearth.studies.colocate.result import Colocated, Predicted
-from hearth.studies.compare.result import ComparedArm, PairedRatio
+from hearth.studies.compare.result import ComparedArm
 from hearth.studies.models.colocation import Curve, Estimate, predict
-from support import ROOT, eventually, require
+from support import ROOT, eventually
 
 _SMALL = """[...document.querySelectorAll('p,td,th,li,dd')]
     .filter(e => parseFloat(getComputedStyle(e).fontSize) < 13).length"""
@@ -50,20 +47,6 @@ _TORN = r"""(() => {
 _TWICE = "(i => i.length - new Set(i).size)([...document.querySelectorAll('[id]')].map(e => e.id))"
 _LAPTOP = {"width": 1280, "height": 800}
 _PHONE = {"width": 390, "height": 844}
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    program = shutil.which("chromium") or shutil.which("google-chrome")
-    if program is None or importlib.util.find_spec("playwright") is None:
-        require("browser", "no chromium (apt-get install chromium) or no playwright in Python")
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as play:
-        flags = ["--no-sandbox", "--disable-gpu"]
-        running = play.chromium.launch(executable_path=program, args=flags)
-        yield running
-        running.close()
 
 
 _DRAWN = "figure.axis[data-drawn]"
@@ -141,19 +124,6 @@ def test_the_doctors_page_shows_every_finding_and_fits_its_screen(
         assert box["height"] > 0 and box["x"] >= 0 and box["x"] + box["width"] <= width
 
 
-def test_the_time_axis_stands_above_the_machine_and_takes_a_wide_screen(
-    browser: Any, tmp_path: Path
-) -> None:
-    html = page([constructed.analysis()])
-    shown, _ = opened(browser, tmp_path / "r.html", html, viewport={"width": 1900, "height": 900})
-    places = ("#time0 .chart", "#machine0")
-    chart, machine = (shown.locator(place).bounding_box() for place in places)
-    assert shown.locator("#time0 h2").bounding_box()["x"] == machine["x"], "as the other headings"
-    assert chart["y"] + chart["height"] <= machine["y"]
-    assert chart["width"] > 1.4 * machine["width"] and chart["x"] >= 0
-    assert shown.evaluate("document.documentElement.scrollWidth") <= 1900
-
-
 def test_evidence_is_named_as_it_is_seen_and_words_are_explained() -> None:
     run = constructed.document()
     run["findings"][0]["evidence"] = ["/timeline/cpu_other", "/stages/0/spill", "/stages/1/spill"]
@@ -171,61 +141,6 @@ def test_garbage_collection_has_one_share_on_a_page_and_in_the_terminal_and_paus
     html, lines = page([run, run]), "\n".join(show_profile(run, Screen()))
     assert html.count("9.5%") == 4, "16.0 of 168.4 s: side by side, and in each run's own part"
     assert "4.80 s" in html and "garbage collection 10%" in lines and "4.8 s" in lines
-
-
-#: The titles of lanes that are wider than their place: each ends in the air.
-_CUT = """() => [...document.querySelectorAll("figure.axis [_echarts_instance_]")].flatMap(box => {
-  const pen = document.createElement("canvas").getContext("2d");
-  const drawn = echarts.getInstanceByDom(box).getOption();
-  return drawn.title.filter(({ text, textStyle: { fontWeight, fontSize } }) => {
-    pen.font = "";
-    pen.font = `${fontWeight} ${fontSize}px ${drawn.textStyle.fontFamily}`;
-    // A canvas takes no family by the word 'inherit': it keeps the font that it drew last.
-    const drawable = pen.font.includes(`${fontSize}px`);
-    return !drawable || pen.measureText(text).width > box.clientWidth - 10;
-  }).map(t => t.text);
-})"""
-
-
-def test_on_a_phone_lanes_are_named_to_the_last_word_and_a_wider_table_shows_that_it_scrolls(
-    browser: Any, tmp_path: Path
-) -> None:
-    html = page([constructed.analysis()])
-    shown, _ = opened(browser, tmp_path / "r.html", html, viewport=_PHONE)
-    assert shown.evaluate(_CUT) == []
-    table = shown.locator("#machine0 .scroll").last
-    assert table.evaluate("it => it.scrollWidth > it.clientWidth")
-    cues = table.evaluate("it => getComputedStyle(it).backgroundAttachment")
-    assert cues == "local, local, scroll, scroll"
-
-
-#: Numbers of a scale that lie on one another, and names that are cut off.
-_CROWDED = """() => [...document.querySelectorAll(".head .track")].flatMap(track => {
-  const boxes = [...track.children].map(it => [it.innerText, it.getBoundingClientRect()]);
-  const seen = boxes.filter(([, box]) => box.width > 0);
-  return seen.filter(([, box], at) => at > 0 && box.left < seen[at - 1][1].right).map(it => it[0]);
-}).concat([...document.querySelectorAll(".row .name")]
-    .filter(it => it.scrollWidth > it.clientWidth + 1).map(it => it.innerText))"""
-
-
-def test_on_a_phone_no_number_of_a_scale_lies_on_another_and_no_name_is_cut_off(
-    browser: Any, tmp_path: Path
-) -> None:
-    example = ROOT / "fixtures" / "documents" / "characterisation.json"
-    questions = typed(json.loads(example.read_text()), Characterised)
-    runs = [constructed.analysis(arm="unbound"), constructed.analysis(arm="bound", seed=2)]
-    html = page(runs, constructed.comparison(), questions)
-    shown, complaints = opened(browser, tmp_path / "r.html", html, viewport=_PHONE)
-    assert shown.evaluate(_CROWDED) == []
-    assert_sound(shown, complaints)
-
-
-def test_a_process_id_is_written_as_an_id() -> None:
-    analysis = constructed.analysis()
-    executors = [replace(e, pid=12345) for e in analysis.executors]
-    html = page([replace(analysis, executors=executors)])
-    assert "<td>12345</td>" in html.replace(' class="number"', "")
-    assert "12,345" not in html
 
 
 def _colour(shown: Any, name: str) -> str:
@@ -275,25 +190,15 @@ def test_the_pointer_shows_a_moment_of_every_lane_and_the_task_below_it(
     assert complaints == []
 
 
-def test_many_tasks_are_shown_as_a_density_and_one_by_one_where_zoomed_in(
-    browser: Any, tmp_path: Path
-) -> None:
-    shown, _ = opened(browser, tmp_path / "r.html", page([constructed.analysis(tasks=20_000)]))
-    axis = shown.locator("figure.axis")
-    assert axis.get_attribute("data-tasks") == "density"
-    axis.focus()
-    for _ in range(6):
-        axis.press("+")
-    shown.wait_for_selector("figure.axis[data-tasks=single]")
-
-
 def test_a_run_of_100000_tasks_opens_in_seconds(browser: Any, tmp_path: Path) -> None:
     html = page([constructed.analysis(tasks=100_000)])
     start = time.monotonic()
     shown, complaints = opened(browser, tmp_path / "r.html", html)
     took = time.monotonic() - start
     assert complaints == []
-    assert shown.locator("figure.axis").get_attribute("data-drawn") == "100000"
+    axis = shown.locator("figure.axis")
+    drawn = (axis.get_attribute("data-drawn"), axis.get_attribute("data-tasks"))
+    assert drawn == ("100000", "density")
     # A limit that a user feels, not a benchmark.
     assert took < 10.0
 
@@ -374,13 +279,6 @@ def test_the_machine_is_drawn_by_node_cache_and_core(browser: Any, tmp_path: Pat
     assert nodes.nth(1).locator(".core").all_inner_texts() == ["4\n6", "5\n7"]
 
 
-def test_a_cpu_of_no_known_core_is_drawn_alone() -> None:
-    run = constructed.document()
-    run["machine"]["nodes"] = [{"id": "0", "cpus": "0-2", "memory_bytes": None, "cores": ["0-1"]}]
-    html = page([typed(run, Analysis)])
-    assert html.count('<span class="core">') == 1 and html.count('<span class="cpu"') == 3
-
-
 def test_the_first_screen_says_what_ran_when_and_on_what() -> None:
     run = constructed.document()
     run["record"] |= {"started": "2026-11-23T08:21:52.957+01:00", "arguments": ["a b.py", "<x>"]}
@@ -390,14 +288,6 @@ def test_the_first_screen_says_what_ran_when_and_on_what() -> None:
     set_here = ("spark.executor.cores=4", "spark.executor.memory=16g", "smt=on")
     assert " · ".join(f"<code>{setting}</code>" for setting in set_here) in html
     assert "governor=" not in html, "what the machine does not report is no setting"
-
-
-def test_a_processor_that_the_kernel_does_not_name_is_absent_with_the_reason() -> None:
-    run = constructed.document()
-    run["machine"]["processor"] = {"absent": "the kernel names none"}
-    assert "processor: not available: the kernel names none</p>" in page([typed(run, Analysis)])
-    run["machine"] = {"absent": "an event log does not describe the machine"}
-    assert "processor: not available: an event log does not" in page([typed(run, Analysis)])
 
 
 def test_the_first_screen_says_where_the_time_went_and_what_is_to_gain() -> None:
@@ -423,15 +313,6 @@ def test_a_run_in_one_jvm_has_no_executors_and_its_page_says_so() -> None:
     driver = replace(run.executors[0], id="driver", role="driver")
     alone = page([replace(run, executors=[driver])])
     assert "<dt>executors</dt><dd>none: tasks ran in the driver</dd>" in alone
-
-
-def test_a_comparison_of_too_few_runs_shows_its_ratio_without_an_interval() -> None:
-    comparison = constructed.comparison()
-    bound = replace(comparison.arms[1], ratio=PairedRatio(0.8, 2))
-    comparison = replace(comparison, arms=[comparison.arms[0], bound])
-    html = page([], comparison)
-    assert "<td>bound</td>" in html and ">0.80</td>" in html
-    assert "Ratio of times to" not in html
 
 
 @pytest.mark.parametrize("viewport", [_LAPTOP, _PHONE], ids=["laptop", "phone"])
@@ -586,13 +467,3 @@ def test_an_engine_is_advised_to_a_run_that_is_shown_alone() -> None:
     alone = typed(run, Analysis)
     assert "<p>100% of the tasks&#39; time was SQL over Parquet; " in page([alone])
     assert "over Parquet" not in page([alone, alone])
-
-
-def test_that_every_probe_ran_is_said_only_where_each_did() -> None:
-    run = constructed.document()
-    run["warnings"] = []
-    assert "probes ran" not in page([typed(run, Analysis)])
-    run["probes"] = [run["probes"][0]]
-    assert "All 1 probes ran, without warnings." in page([typed(run, Analysis)])
-    run["probes"] = []
-    assert "no probe ran" in page([typed(run, Analysis)])

@@ -254,15 +254,6 @@ def test_a_directory_for_shuffle_files_named_by_a_variable_is_never_replaced(
     assert "spark.local.dir" not in own.stdout
 
 
-def test_variables_of_executors_are_honoured_as_the_options_are(hearth: Command) -> None:
-    command = ["submit", "--dry-run", "--executors", "1", "x.py"]
-    environment = {"SPARK_EXECUTOR_MEMORY": "600m", "SPARK_EXECUTOR_CORES": "1"}
-    done = hearth(*command, environment=environment)
-    assert "--conf spark.executor.memory=600m" in done.stdout
-    assert "--conf spark.executor.cores=1" in done.stdout
-    assert "SPARK_EXECUTOR_MEMORY=600m becomes spark.executor.memory=600m" in done.stderr
-
-
 def test_what_spark_env_sets_counts_as_for_spark_submit(hearth: Command, tmp_path: Path) -> None:
     (tmp_path / "spark-env.sh").write_text(
         "echo 'words of the script'\nMASTER=yarn\nexport OTHER=\"$SPARK_CONF_DIR\"\nunset GONE\n"

@@ -2,7 +2,6 @@
 
 import json
 import math
-import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,7 +12,6 @@ from tables import read_speedups
 from hearth.analysis.analysis import analyse_event_log
 from hearth.base.errors import UserError
 from hearth.cli.main import main
-from hearth.report.terminal.predict import which_run
 from hearth.studies.models.binding import PUBLISHED as BOUND
 from hearth.studies.models.binding import BindingGain, Nodes, change, cost
 from hearth.studies.models.placement import RecordedBinding, placed, ran
@@ -168,12 +166,6 @@ def test_partitionings_whose_heaps_do_not_fit_are_left_out(
     assert {one["executors"] for one in predictions} == {1, 2, 3}
 
 
-def test_no_change_has_no_sign_of_a_loss_or_gain(capsys: pytest.CaptureFixture[str]) -> None:
-    machine = ["--machine", "1 node of 8 GB, 2 cores"]
-    assert main(["lab", "predict", "--from", str(LOGS / "skew.jsonl"), *machine]) == 0
-    assert not re.search(r"-0%", capsys.readouterr().out)
-
-
 @pytest.mark.parametrize(
     ("words", "said"),
     [
@@ -270,11 +262,3 @@ def test_the_nodes_that_a_run_was_bound_to_are_read_from_its_executors() -> None
     assert ran(numa, FOUR).binding == "node" and "were not seen" in (ran(numa, FOUR).note or "")
     with pytest.raises(UserError, match="from 8 to 2: how work scales was published for up to 4"):
         placed(RecordedBinding("node", 8), None, 2, MACHINE, Nodes((4, 4), 4, 16))
-
-
-def test_a_prediction_says_which_run_it_is_from(capsys: pytest.CaptureFixture[str]) -> None:
-    assert which_run("r-1", "job.py", "2026-11-21T09:00:00+00:00") == (
-        "r-1 (job.py, 2026-11-21 09:00:00 UTC)"
-    )
-    assert main(["lab", "predict", *EIGHT]) == 0
-    assert re.search(r"From the event log of \S.*: \d+\.\d s with", capsys.readouterr().out)

@@ -170,27 +170,6 @@ def test_it_ends_near_the_best_and_says_what_that_saves(tmp_path: Path) -> None:
     assert not best["is_current"]
 
 
-class Heard(StudyProgress):
-    """Keeps what progress said before each run."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.said: list[str] = []
-
-    def run(self, *told: Any) -> Trial:
-        self.said.append(self.question)
-        return super().run(*told)
-
-
-def test_the_best_so_far_is_named_with_the_time_that_it_took(tmp_path: Path) -> None:
-    heard, kept = Heard(), begin(tmp_path)
-    tune.run(kept, Quick(shape((8, 2)), noise=0.1), {}, heard)
-    first, own = kept.trials[0].seconds, kept.trials[1].seconds
-    assert first is not None and own is not None
-    assert heard.said[1] == f"best so far {first:.2f} s (4x8 ParallelGC); as typed"
-    assert f"best so far {min(first, own):.2f} s" in heard.said[2]
-
-
 def test_the_last_trial_repeats_the_best(tmp_path: Path) -> None:
     document = made(tmp_path, Quick(shape((8, 2))))
     assert [trial["role"] for trial in document["trials"]].index("repeat") == 7
@@ -346,15 +325,6 @@ def test_the_best_is_shown_as_words_to_copy(tmp_path: Path) -> None:
     assert f"<code>{copied}</code>" in as_text(page([], found))
 
 
-def test_a_forecast_that_goes_on_beyond_the_figure_says_how_far(tmp_path: Path) -> None:
-    document = made(tmp_path, Quick(shape((8, 2))))
-    for trial in document["trials"]:
-        trial["expected"] = None
-    assert 'class="cut"' not in page([], typed(document, Tuned))
-    document["trials"][-1]["expected"] = [50.0, 100.0, 90_000.0]
-    assert '<span class="cut">to 90000.00 →</span>' in page([], typed(document, Tuned))
-
-
 def killed_in_a_trial(state: Path) -> None:
     target = Quick(shape((8, 2)), ends_at=3, ends_by=lambda: os.kill(os.getpid(), signal.SIGKILL))
     tune.run(begin(state), target, {}, StudyProgress())
@@ -382,14 +352,6 @@ def test_after_kill_9_no_finished_trial_is_lost_or_made_again(tmp_path: Path) ->
     assert shown(to_json(tuned(whole))) == shown(apart), (
         "it goes on as if it had never been cut short"
     )
-
-
-def test_a_first_line_that_a_kill_cut_short_does_not_swallow_the_next_trial(tmp_path: Path) -> None:
-    begun = begin(tmp_path)
-    begun.journal.file.write_text('{"turn": {"ar')
-    resumed = begin(tmp_path, resume=begun.head.id)
-    tune.run(resumed, Quick(shape((8, 2))), {}, StudyProgress())
-    assert len(read_tune(begun.directory).trials) == len(resumed.trials)
 
 
 def test_progress_names_each_trial_that_beats_all_before(
@@ -634,12 +596,6 @@ def test_any_key_can_be_varied_in_combination(monkeypatch: pytest.MonkeyPatch) -
         space(monkeypatch, vary=many)
 
 
-def test_your_own_java_options_stay_beside_the_collector() -> None:
-    way = Configuration("x", 2, 1, 1, "node", "G1GC", java="-XX:+UseG1GC")
-    users = {"spark.executor.extraJavaOptions": "-Da=b"}
-    assert way.conf(users) == {"spark.executor.extraJavaOptions": "-Da=b -XX:+UseG1GC"}
-
-
 @pytest.mark.parametrize("typed", [False, True])
 def test_trials_show_no_java_option_of_a_private_file_on_a_command_line(
     tmp_path: Path, typed: bool
@@ -733,19 +689,6 @@ def test_tuned_without_a_result_for_this_application_is_refused(
     dry = hearth("submit", "--dry-run", "--tuned", str(job))
     assert dry.returncode == 2
     assert "--tuned: " in dry.stderr and "run 'hearth tune" in dry.stderr
-
-
-def test_garbage_collection_that_was_seen_changes_what_is_expected() -> None:
-    """Where half of the time is collection, fewer slots on the same heap are worth more."""
-    task = Task(MACHINE, tuple(WAYS), 0, CURRENT, 8, 100)
-    few = next(at for at, way in enumerate(WAYS) if way.shown == "4x2 ParallelGC")
-    calm, busy = (
-        outlook(
-            task, [SearchTrial(0, 100.0, evidence=ModelEvidence(share / (1 - share)))]
-        ).forecast.mean[few]
-        for share in (0.02, 0.5)
-    )
-    assert busy < calm - 0.02
 
 
 def test_a_workload_is_run_as_its_tune_found_best(

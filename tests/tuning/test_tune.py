@@ -10,17 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from replay import (
-    Score,
-    Site,
-    machine_of,
-    main,
-    plain_search,
-    plainly,
-    related_to,
-    searched,
-    shown_rows,
-)
+from replay import Score, Site, main, plain_search, plainly, related_to, searched
 from synthetic_tables import ROUGH, opposite, rotated, rough, tables
 from tables import COLUMNS, Table, read_tables
 
@@ -191,23 +181,6 @@ def test_a_table_is_never_known_to_itself(tmp_path: Path) -> None:
     again = Table("a", table.cells[3:9], table.seconds[3:9])
     elsewhere = Table("a", table.cells, tuple(value * 1.5 for value in table.seconds))
     assert related_to(table, [table, again, other, elsewhere]) == [other, elsewhere]
-
-
-def test_hidden_rows_differ_by_seed_and_the_best_is_that_of_the_rest() -> None:
-    table = bowl("a", 4, 4)
-    shown = [shown_rows(table, 0.3, seed) for seed in range(4)]
-    assert {len(one.cells) for one in shown} == {round(0.7 * len(CELLS))}
-    assert len({one.cells for one in shown}) == 4
-    hidden = next(one for seed in range(99) if (one := shown_rows(table, 0.3, seed))
-                  and min(one.seconds) > min(table.seconds))  # fmt: skip
-    runs = list(plain_search(hidden, 0, 0, near=False))
-    assert min(Score.of(hidden, runs, runs).regret) == 0
-
-
-def test_a_table_of_another_size_is_taken_to_be_from_another_machine() -> None:
-    assert machine_of(bowl("a", 4, 4), MACHINE) is MACHINE
-    large = MachineSize(192, 24, 1024)
-    assert machine_of(bowl("a", 4, 4), large) == MachineSize(32, 4, 120)
 
 
 def test_tables_of_another_machine_help_too() -> None:

@@ -174,14 +174,6 @@ def test_what_is_there_already_is_not_made_again(narrow: Path) -> None:
     assert file.stat().st_mtime_ns == before
 
 
-def test_another_data_set_in_the_same_folder_is_refused_by_name(narrow: Path) -> None:
-    line = refused(*group("records", narrow / "records", 3))
-    assert "holds records of seed 1" in line
-    assert "asked for records of seed 3" in line
-    assert "choose another folder or delete it" in line
-    assert manifest(narrow / "records")["seed"] == 1
-
-
 def test_a_damaged_data_set_is_not_trusted(narrow: Path, tmp_path: Path) -> None:
     folder = tmp_path / "tags"
     shutil.copytree(narrow / "tags", folder)

@@ -23,6 +23,7 @@ from support import (
     driver_settings,
     environment,
     eventually,
+    running,
     says,
     validate,
 )
@@ -61,21 +62,12 @@ def with_data(hearth: Command, home: Path) -> Command:
     return run
 
 
-def java_of(folder: Path) -> list[int]:
+def java_of(folder: Path) -> list[str]:
     """Every JVM whose command line names a folder: jobs and generators do.
 
     So does the guardian of a temporary folder, which goes on for half a minute after a kill -9.
     """
-    found = []
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit() and int(entry.name) != os.getpid():
-            try:
-                words = (entry / "cmdline").read_bytes()
-            except OSError:
-                continue  # it ended between listing and reading
-            if words.partition(b"\0")[0].endswith(b"java") and str(folder).encode() in words:
-                found.append(int(entry.name))
-    return found
+    return [words for words in running(str(folder)) if words.partition(" ")[0].endswith("java")]
 
 
 def test_a_word_count_makes_its_data_once_and_equals_duckdbs(
@@ -189,16 +181,6 @@ def test_bad_words_of_bench_end_in_one_line(
     assert says(refused("lab", "bench", *words), message)
 
 
-def test_a_folder_of_another_seed_is_refused(
-    with_data: Command, home: Path, first: tuple[int, str, str]
-) -> None:
-    assert first[0] == 0, first[2]
-    (mine,) = (made.parent for made in home.glob("text_*/_manifest.json"))
-    done = with_data("lab", "run", "word-count", *PLAIN, "--data", str(mine), "--seed", "2")
-    assert done.returncode == 2
-    assert f"'{mine}' holds data with seed 1, not 2" in done.stderr
-
-
 def test_the_list_and_a_jobs_help_say_what_the_catalogue_knows(hearth: Command) -> None:
     listed = hearth("lab", "run", "--list").stdout
     assert "batch, Spark core" in listed
@@ -283,7 +265,3 @@ def test_a_killed_bench_goes_on_where_it_was(
     refused = with_data("lab", "bench", "--resume", series.name, "--repeat", "2")
     assert refused.returncode == 2
     assert "has repeat 1, not 2" in refused.stderr
-
-
-def test_the_help_of_a_workload_says_how_its_data_are_drawn(hearth: Command) -> None:
-    assert "R-MAT" in hearth("lab", "run", "page-rank", "--help").stdout

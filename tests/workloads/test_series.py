@@ -1,7 +1,6 @@
 """A series: its order, its file, what goes on and what is refused, its table."""
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +8,7 @@ import pytest
 
 from hearth.base.codec import to_json, typed
 from hearth.base.errors import UserError
-from hearth.report.blocks import Figure, Texts
-from hearth.report.kinds import blocks_of, show_document
+from hearth.report.kinds import show_document
 from hearth.report.terminal.screen import Screen
 from hearth.studies.bench import study as running
 from hearth.studies.bench.result import bench_result, is_good
@@ -86,38 +84,6 @@ def shown(kept: Results) -> str:
     return "\n".join(show_document(bench_result(kept), Screen(200)))
 
 
-def test_every_repetition_has_every_pair_and_the_two_of_a_pair_stand_together() -> None:
-    plan = series().design().turns()
-    assert [turn.repetition for turn in plan] == [-1] * 4 + [0] * 4 + [1] * 4 + [2] * 4
-    for start in range(0, len(plan), 2):
-        one, other = plan[start : start + 2]
-        assert one.subject == other.subject
-        assert {one.arm, other.arm} == {"local[2]", "local-numa[2x1]"}
-    for start in range(0, len(plan), 4):
-        assert {turn.subject for turn in plan[start : start + 4]} == {
-            "alpha",
-            "beta --maps 4",
-        }
-
-
-def test_the_order_is_drawn_and_follows_from_the_seed() -> None:
-    turns = series(repeat=20).design().turns()
-    assert turns == series(repeat=20).design().turns()
-    assert turns != series(repeat=20, seed=2).design().turns()
-    first = [turn.arm for turn in turns[::2]]
-    assert 5 < first.count("local[2]") < 37, "one master nearly always goes first"
-
-
-def test_a_series_that_was_killed_goes_on_and_its_torn_line_does_not_count(tmp_path: Path) -> None:
-    kept = results(tmp_path, case("alpha", "local[2]", 0, 1.0))
-    with kept.journal.file.open("a") as file:
-        file.write('{"turn": {"subj')
-    again = resumed(kept)
-    assert [trial.turn for trial in again.trials] == [Turn("alpha", "local[2]", 0)]
-    again.keep(case("alpha", "local[2]", 1, 2.0))
-    assert len(Results.read(kept.directory).trials) == 2
-
-
 def test_a_series_is_listed_shown_and_deleted_by_its_id(hearth: Command, tmp_path: Path) -> None:
     kept = results(tmp_path / "state", name="osu")
     for master, seconds in (("local[2]", 2.0), ("local-numa[2x1]", 1.5)):
@@ -125,9 +91,8 @@ def test_a_series_is_listed_shown_and_deleted_by_its_id(hearth: Command, tmp_pat
     number = kept.head.id
     listed = hearth("runs", "--kind", "series").stdout
     assert number in listed and "series: local[2], loc" in listed
-    named = (["report", number[-4:]], ["runs", "show", number], ["report", str(kept.directory)])
-    for words in named:
-        assert "beta --maps 4" in hearth(*words).stdout
+    for named in (number[-4:], number, str(kept.directory)):
+        assert "beta --maps 4" in hearth("report", named).stdout
     document = json.loads(hearth("report", number, "--json").stdout)
     validate("report", document)
     validate("bench-result", document["series"])
@@ -138,20 +103,6 @@ def test_a_series_is_listed_shown_and_deleted_by_its_id(hearth: Command, tmp_pat
     assert "beta --maps 4 under local[2]: not available: not run" in as_text(page)
     assert hearth("runs", "delete", "--yes", number).stdout == f"{number}  bench\ndeleted 1\n"
     assert not kept.directory.exists()
-
-
-def test_the_page_of_a_series_begins_with_where_each_master_is_faster(tmp_path: Path) -> None:
-    cases_of = [
-        case(label, master, at, seconds * (1 + at / 100))
-        for label, own in (("alpha", 1.0), ("beta --maps 4", 2.0))
-        for master, seconds in (("local[2]", 2.0), ("local-numa[2x1]", own))
-        for at in range(3)
-    ]
-    blocks = blocks_of(bench_result(results(tmp_path, *cases_of)))
-    said = "local-numa[2x1] against local[2]: faster in 1 job, as fast in 1 job."
-    assert [one.texts for one in blocks if isinstance(one, Texts) and one.leads] == [[said]]
-    alpha, _ = (one for one in blocks if isinstance(one, Figure))
-    assert [len(row["points"]) for row in alpha.data["rows"]] == [3, 3]
 
 
 def test_only_what_is_missing_is_run_and_a_failure_is_tried_again(
@@ -208,15 +159,6 @@ def test_results_of_something_else_are_refused_by_what_differs(
     assert kept.journal.file.read_bytes() == before
 
 
-def test_results_of_other_versions_are_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    kept = results(tmp_path)
-    monkeypatch.setattr("hearth.__version__", "9.9")
-    with pytest.raises(UserError, match=r"version hearth 0\.1\.0, not 9\.9"):
-        resumed(kept)
-
-
 def constructed(tmp_path: Path) -> Results:
     """Known times; the second master takes half as long; warm-ups would spoil it."""
     found = []
@@ -269,32 +211,6 @@ def test_a_stream_that_fell_behind_once_did_not_keep_up(tmp_path: Path) -> None:
     )  # fmt: skip
     assert "4,000       7  100 ms  300 ms  20 ms  no" in shown(kept)
     assert "none" in shown(kept), "a figure that was not measured is none, never zero"
-
-
-def test_a_job_whose_machine_was_not_at_rest_is_named_with_what_to_do(tmp_path: Path) -> None:
-    names = ("local[2]", "local-numa[2x1]")
-    cases = [
-        case("alpha", names[(n + slot) % 2], n, 1.0 + 0.1 * (2 * n + slot))
-        for n in range(5)
-        for slot in (0, 1)
-    ]
-    kept = results(tmp_path, *cases)
-    (warning,) = bench_result(kept).jobs[0].warnings
-    assert warning.kind == "drift"
-    assert "  warning: alpha: from the first run to the last" in shown(kept)
-    validate("bench-result", to_json(bench_result(kept)))
-
-
-def test_three_masters_share_the_error_of_a_job(tmp_path: Path) -> None:
-    times = {"local[2]": (1.0, 1.1, 1.2, 1.0), "local-numa[2x1]": (0.9, 0.8, 1.0, 0.9)}
-    cases = [case("alpha", m, n, s) for m, all_s in times.items() for n, s in enumerate(all_s)]
-    two = results(tmp_path, *cases)
-    head = replace(two.head, masters=[*times, "local[1]"])
-    three = Results(tmp_path, head)
-    three.trials = two.trials
-    ratios = [bench_result(kept).jobs[0].arms[1].ratio for kept in (two, three)]
-    (narrow, wide) = (ratio.interval for ratio in ratios if ratio and ratio.interval)
-    assert wide[0] < narrow[0] < narrow[1] < wide[1]
 
 
 def test_the_worked_example_is_what_its_own_cases_give(tmp_path: Path) -> None:

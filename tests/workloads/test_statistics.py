@@ -1,8 +1,6 @@
 """The statistics of comparisons, on numbers whose answer is known by arithmetic."""
 
 import math
-import subprocess
-import sys
 from typing import Any
 
 import numpy as np
@@ -134,18 +132,3 @@ def test_two_pairs_have_a_ratio_and_no_interval() -> None:
 def test_what_are_no_pairs_is_refused(values: list[float], base: list[float]) -> None:
     with pytest.raises(ValueError, match=r"not pairs|says nothing"):
         paired_ratio(values, base)
-
-
-@pytest.mark.parametrize(
-    "words", ["--help", "submit --help", "compare --help", "plan --json", "runs list"]
-)
-def test_commands_that_compare_nothing_wait_for_no_library_of_numbers(words: str) -> None:
-    text = (
-        "import sys, contextlib, io\n"
-        "from hearth.cli.main import main\n"
-        "with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit):\n"
-        f"    main({words.split()!r})\n"
-        "print(sorted({'numpy', 'scipy'} & set(sys.modules)))\n"
-    )
-    done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=True)
-    assert done.stdout == "[]\n"

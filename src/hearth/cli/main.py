@@ -39,7 +39,8 @@ _SURROUNDINGS = frozenset(
 _NO_TEMPORARY = "No usable temporary directory"
 #: What people type for an action or an option of a command.
 _MEANT = {
-    **{name: f"runs {name}" for name in ("list", "show", "delete")},
+    **{name: f"runs {name}" for name in ("list", "delete")},
+    "show": "report",
     **{name.removeprefix("lab "): name for name in GROUPS["Lab"]},
     "leases": "status --leases",
     "gather": "topology --capture FILE",

@@ -29,10 +29,7 @@ from hearth.spark.submit_args import (
     split_line,
 )
 
-MACHINE_HELP = (
-    "a capture, a file with the output of 'lscpu; numactl -H', or a one-line description "
-    "(default: this machine)"
-)
+MACHINE_HELP = "a capture, or a one-line description (default: this machine)"
 _MOST_RUNS = 1000
 #: The title of the options that few need.
 ADVANCED = "advanced"

@@ -166,7 +166,7 @@ def _unpacked(capture: Path) -> Iterator[Path]:
         yield _root(capture)
         return
     with working_directory(False, prefix="hearth-capture-") as folder:
-        # A description in words, and what lscpu prints, have no files.
+        # A description in words has no files.
         if capture.is_file() and tarfile.is_tarfile(capture):
             _unpack(capture, folder)
         yield _root(folder)

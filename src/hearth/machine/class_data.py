@@ -208,7 +208,7 @@ def _made(training: Training, part: Path) -> str:
         if not _sound(training, part):
             return "java rejects the archive that it has just written"
         part.replace(name_of(training, part))
-        drop_oldest(paths.cache_home(), training.name)
+        _drop_oldest(paths.cache_home(), training.name)
         return ""
     except subprocess.TimeoutExpired:
         return f"the training run took over {training.limit_s} s"
@@ -253,7 +253,7 @@ def _sound(training: Training, archive: Path) -> bool:
     return done.returncode == 0
 
 
-def drop_oldest(folder: Path, name: str) -> None:
+def _drop_oldest(folder: Path, name: str) -> None:
     """Remove all but the newest few: each jar, each JVM and each checkout has its own.
 
     Unfinished ones stay too, except old ones, which a killed command left.

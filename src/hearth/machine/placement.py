@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
 from hearth.base.codec import LEFT_OUT
-from hearth.base.limits import Amount, Count, Id, IdList, OneOf, Positive, SomeIds, Time
+from hearth.base.limits import Count, Id, IdList, OneOf, Positive, SomeIds, Time
 
 Verdict = Annotated[
     str,
@@ -66,20 +66,6 @@ class PlacedExecutor:
 
 
 @dataclass(frozen=True)
-class OtherUse:
-    """A process that is not the application's, and what it used of its CPUs between two times."""
-
-    pid: Positive
-    name: str
-    user: str
-    cpus: SomeIds  #: of the application, on which its threads last ran
-    cpu_seconds: Amount  #: CPU time of threads that last ran on these
-    from_: Time
-    to: Time
-    start_ticks: Count = 0
-
-
-@dataclass(frozen=True)
 class Placement:
     """The placement of executors, as the kernel has it: placement.json, and the verb's answer.
 
@@ -87,10 +73,6 @@ class Placement:
     """
 
     executors: list[PlacedExecutor]
-    #: processes of others that kept a tenth of a CPU or more busy among those to which executors
-    #: are bound; while the application runs, all that were seen (the most recent 50), from `hearth
-    #: status` those of half a second. One that lived for less than two looks is missing
-    others: list[OtherUse] = field(default_factory=list, metadata=LEFT_OUT)
     app_id: str = ""
     taken_at: Time = ""
     schema: Literal["hearth/placement/2"] = "hearth/placement/2"

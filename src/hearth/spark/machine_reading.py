@@ -1,11 +1,10 @@
-"""The machine of a run, known or read while its application starts: the record's `machine.json`."""
+"""The machine of a run, read while its application starts: the record's `machine.json`."""
 
 import subprocess
 
 from hearth.base.codec import load_document
 from hearth.base.java import reason_of
 from hearth.machine import jvm
-from hearth.machine.known_machine import KnownMachine
 from hearth.record.schema import RecordedMachine
 from hearth.record.store import MACHINE, RecordWriter, write_document
 
@@ -15,16 +14,10 @@ _GRACE_S = 20.0
 class MachineReading:
     """A reading that runs alongside the application, from its start to `machine.json`."""
 
-    def __init__(self, writer: RecordWriter, command: list[str], known: KnownMachine) -> None:
+    def __init__(self, writer: RecordWriter, command: list[str]) -> None:
         self._writer = writer
-        self._known = known
         self._part = writer.directory / f".{MACHINE}"
-        self._verb: subprocess.Popen[str] | None = None
-        machine = known.document()
-        if machine is None:
-            self._verb = jvm.begin(command, self._part)
-        else:
-            write_document(writer.directory / MACHINE, machine)
+        self._verb: subprocess.Popen[str] | None = jvm.begin(command, self._part)
 
     def look(self, *, final: bool = False) -> None:
         """Move the document into place once it is complete; `final` waits for it."""
@@ -42,7 +35,6 @@ class MachineReading:
         except (OSError, ValueError):  # a disk that is full, which java does not notice
             machine, last = None, "the answer is cut off: is the disk full?"
         if machine is not None:
-            self._known.keep(machine)
             self._part.replace(self._writer.directory / MACHINE)
             return
         self._part.unlink(missing_ok=True)

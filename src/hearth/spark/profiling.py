@@ -31,7 +31,6 @@ from hearth.base.progress import working
 from hearth.base.redaction import Redaction
 from hearth.machine import jvm, paths
 from hearth.machine.applications import FOLDER
-from hearth.machine.known_machine import KnownMachine
 from hearth.machine.memory_bandwidth import known_bandwidth, sustained_bandwidth
 from hearth.machine.memory_kills import MemoryKills
 from hearth.machine.plan import Plan
@@ -189,7 +188,6 @@ class _Run:
         self._python: dict[int, int] = {}
         self._launch = instrumented.launch
         self._reading = reading
-        self._known = KnownMachine(writer.head.machine_settings)
         self._machine: MachineReading | None = None
         self._driver: subprocess.Popen[bytes] | None = None
         self._interrupted = 0
@@ -208,7 +206,7 @@ class _Run:
             started(driver.pid)
             sampler = SamplerProcess(self._writer.directory, driver.pid)
             with self._keeping():
-                self._machine = MachineReading(self._writer, self._reading, self._known)
+                self._machine = MachineReading(self._writer, self._reading)
             code, cpu = self._wait(driver)
             wall_s = self._writer.now_s()
             with working("completing the record"):

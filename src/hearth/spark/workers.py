@@ -26,11 +26,10 @@ from hearth.base.private_files import open_private, private_directory, write_pri
 from hearth.base.processes import children, is_alive
 from hearth.base.terminal import one_line
 from hearth.machine import paths
-from hearth.machine.plan import Plan, PlannedExecutor, PlanRequest
+from hearth.machine.plan import PlanRequest
 from hearth.spark.conf import conf_folder, load_spark_env
 
 _MAIN = "io.hearth.workers.Main"
-WORKER = "org.apache.spark.deploy.worker.Worker"
 _MASTER = re.compile(r"spark://{0}(,{0})*".format(r"(\[[\da-fA-F:.]+\]|[^\s/:,\[\]]+):\d{1,5}"))
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 #: What Spark's Worker logs at level INFO once its master has accepted it.
@@ -415,52 +414,3 @@ def _eventually(true: Callable[[], bool], limit_s: float) -> bool:
             return False
         time.sleep(_POLL_S)
     return True
-
-
-def units(plan: Plan, master: str, spark_home: Path) -> str:
-    """Return systemd units that start the Workers of a plan without hearth (systemd.exec(5))."""
-    return "\n".join(_unit(each, plan, master, spark_home) for each in plan.executors)
-
-
-def _unit(each: PlannedExecutor, plan: Plan, master: str, spark_home: Path) -> str:
-    words = " ".join(_worker_words(each, master, spark_home))
-    bound = plan.mode != "native"
-    binding = f"CPUAffinity={each.cpus}\nNUMAPolicy=bind\nNUMAMask={each.memory_nodes}\n"
-    return (
-        f"# /etc/systemd/system/spark-worker-{each.id}.service\n"
-        "[Unit]\n"
-        f"Description=Spark Worker in place {each.id}\n"
-        "After=network-online.target\n"
-        "Wants=network-online.target\n\n"
-        "[Service]\n"
-        "User=spark\n"
-        f"Environment=SPARK_WORKER_DIR=/var/lib/spark/worker-{each.id}\n"
-        f"StateDirectory=spark/worker-{each.id}\n"
-        f"ExecStart={words}\n"
-        f"{binding if bound else ''}"
-        "LimitNOFILE=1048576\n"
-        "Restart=always\n"
-        "RestartSec=5\n"
-        "SuccessExitStatus=143\n\n"
-        "[Install]\n"
-        "WantedBy=multi-user.target\n"
-    )
-
-
-def script(plan: Plan, master: str, spark_home: Path) -> str:
-    """Return a shell script that starts the Workers of a plan without hearth (numactl(8))."""
-    lines = ["#!/bin/sh", "# Starts a Spark Worker in each place; Ctrl-C ends all.", "set -eu"]
-    lines += ["workers=", "trap 'kill $workers || :' INT TERM"]
-    for each in plan.executors:
-        words = " ".join(_worker_words(each, master, spark_home))
-        bound = f"numactl --physcpubind={each.cpus} --membind={each.memory_nodes} "
-        lines.append(f"{bound if plan.mode != 'native' else ''}{words} &")
-        lines.append('workers="$workers $!"')
-    # The second one waits for those that a signal's trap has ended.
-    return "\n".join([*lines, "wait || wait", ""])
-
-
-def _worker_words(each: PlannedExecutor, master: str, spark_home: Path) -> list[str]:
-    program = str(spark_home / "bin" / "spark-class")
-    sizes = ["--cores", str(each.task_slots), "--memory", f"{each.heap_mb}m"]
-    return [program, WORKER, *sizes, "--webui-port", str(8081 + each.id), master]

@@ -44,7 +44,6 @@ from hearth.cli.studies import (
     with_kept_words,
 )
 from hearth.machine import paths
-from hearth.machine.described import machine_source
 from hearth.machine.jvm import topology
 from hearth.report.colocation import show_alone, show_ways
 from hearth.report.terminal.screen import Screen
@@ -128,7 +127,6 @@ def add_arguments(parser: ArgumentParser) -> None:
     split.add_argument(
         "--machine",
         metavar="CAPTURE|SPEC",
-        type=machine_source,
         help="predict for another machine (only with --dry-run)",
     )
     split.add_argument(

@@ -31,7 +31,6 @@ from hearth.doctor.rule import Worth
 from hearth.doctor.rules import RULES
 from hearth.doctor.silence import read_silenced, silence, unsilence
 from hearth.machine import paths
-from hearth.machine.described import machine_source
 from hearth.machine.plan import KINDS, PlanRequest
 from hearth.report.doctor import doctor_blocks, list_checks
 from hearth.report.terminal.blocks import show_blocks
@@ -41,7 +40,7 @@ from hearth.studies.engine.store import COMPARE
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the command's options."""
-    parser.add_argument("--machine", metavar="CAPTURE|SPEC", type=machine_source, help=MACHINE_HELP)
+    parser.add_argument("--machine", metavar="CAPTURE|SPEC", help=MACHINE_HELP)
     parser.add_argument("--workload", choices=KINDS, help="kind of workload, if known")
     parser.add_argument("--explain", action="store_true", help="say all that is known of findings")
     parser.add_argument(

@@ -33,7 +33,6 @@ from hearth.cli.options import (
     json_help,
 )
 from hearth.machine import jvm, paths
-from hearth.machine.described import machine_source
 from hearth.machine.plan import BINDING, Plan, PlanRequest, RecordedBandwidth, parse_conf
 from hearth.machine.topology import Topology
 from hearth.record.machine_settings import spark_version
@@ -46,7 +45,7 @@ from hearth.spark.submit_args import SubmitLine
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the command's options."""
-    parser.add_argument("--machine", metavar="CAPTURE|SPEC", type=machine_source, help=MACHINE_HELP)
+    parser.add_argument("--machine", metavar="CAPTURE|SPEC", help=MACHINE_HELP)
     add_plan_options(parser)
     add_python_option(parser)
     parser.add_argument(

@@ -9,7 +9,7 @@ examples:
   hearth profile my_job.py
   hearth profile --master 'local[*]' my_job.py --date 2026-11-21
   hearth profile --executors 4 --class org.example.Job job.jar
-  hearth runs show last
+  hearth report last
 """
 
 import sys

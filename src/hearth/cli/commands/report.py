@@ -46,7 +46,7 @@ def run(options: Namespace) -> int:
         if light is None or options.html or (options.json and len(options.runs) > 1):
             names.append(name)
         else:
-            print_light(light, options.json)
+            _print_light(light, options.json)
     if not names:
         return 0
     sources = read_sources(names, paths.state_home())
@@ -55,11 +55,11 @@ def run(options: Namespace) -> int:
     if options.json:
         print_document(sources)
     elif not options.html:
-        show(sources, explain=options.explain)
+        _show(sources, explain=options.explain)
     return 0
 
 
-def print_light(application: Application, as_json: bool) -> None:
+def _print_light(application: Application, as_json: bool) -> None:
     """Print a light record as a person reads it, or as JSON."""
     if as_json:
         print_document(application.document)
@@ -67,7 +67,7 @@ def print_light(application: Application, as_json: bool) -> None:
         print("\n".join(show_light(application, Screen.of())))
 
 
-def show(sources: Sources, *, explain: bool = False) -> None:
+def _show(sources: Sources, *, explain: bool = False) -> None:
     """Print each of them, as a person reads it."""
     screen = Screen.of()
     for study in sources.studies:

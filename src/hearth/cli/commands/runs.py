@@ -1,15 +1,14 @@
-"""List recorded runs and studies (comparisons, tunes, ...); show or delete them.
+"""List recorded runs and studies (comparisons, tunes, ...), or delete them.
 
 hearth submit keeps a light record of each run: its plan, times, exit code and memory; the latest 50
 stay. hearth profile records where the time goes. Each study (comparison, characterisation, tune,
 colocation, series of hearth lab bench, repetition of a published study) is kept with its runs. RUN
 is the id of a run or a study, the beginning or the last four letters of it, or 'last' for the
-latest run.
+latest run; 'hearth report RUN' shows it.
 
 examples:
   hearth runs
   hearth runs --kind comparison --last 5
-  hearth runs show last
   hearth runs delete 20261121-134500-my-job-3fa9
   hearth runs delete --older-than 30d --yes
 """
@@ -22,18 +21,14 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from hearth.analysis.analysis import analyse
 from hearth.base.codec import to_json
 from hearth.base.errors import UserError
 from hearth.cli.answer import print_document
-from hearth.cli.commands.report import print_light, show
 from hearth.machine import paths
 from hearth.machine.applications import Application, forget
 from hearth.record.store import Record, delete_record, list_records, read_record
-from hearth.report.terminal.profile import show_profile
 from hearth.report.terminal.runs import show_runs
 from hearth.report.terminal.screen import Screen
-from hearth.report.terminal.sources import read_sources
 from hearth.studies.listing import (
     ListedStudy,
     delete_study,
@@ -51,14 +46,11 @@ _SECONDS = {"m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the command's options."""
     parser.set_defaults(action="list", json=False, kind=None, last=None)
-    actions = parser.add_subparsers(dest="action", metavar="list|show|delete")
+    actions = parser.add_subparsers(dest="action", metavar="list|delete")
     listing = actions.add_parser("list", help="list everything, oldest first (default)")
     listing.add_argument("--kind", choices=KINDS, help="only this kind (study: a published one)")
     listing.add_argument("--last", metavar="N", type=int, help="only the latest N")
     listing.add_argument("--json", action="store_true", help="print JSON")
-    showing = actions.add_parser("show", help="show a run, with where its time went, or a study")
-    showing.add_argument("run", metavar="RUN")
-    showing.add_argument("--json", action="store_true", help="print the whole analysis as JSON")
     delete = actions.add_parser("delete", help="delete runs or studies; a study's runs stay")
     delete.add_argument("run", nargs="*", metavar="RUN")
     delete.add_argument(
@@ -75,8 +67,6 @@ def parse(parser: ArgumentParser, words: list[str]) -> Namespace:
 
 def run(options: Namespace) -> int:
     """Run the chosen action."""
-    if options.action == "show":
-        return _show(options.run, options.json)
     if options.action == "delete":
         return _delete(options.run, options.older_than, options.yes)
     return _list(options.kind, options.last, options.json)
@@ -147,32 +137,6 @@ def _light_row(application: Application) -> dict[str, Any]:
         "directory": str(application.directory),
         "profiled": False,
     }
-
-
-def _show(run: str, as_json: bool) -> int:
-    light = find_light(paths.state_home(), run)
-    if light is not None:
-        print_light(light, as_json)
-        return 0
-    kind, directory = find_run_or_study(paths.state_home(), run)
-    if kind is not None:
-        return _show_study(directory, as_json)
-    analysis = analyse(directory)
-    if as_json:
-        print_document(analysis)
-    else:
-        print("\n".join(show_profile(analysis, Screen.of())))
-    return 0
-
-
-def _show_study(directory: Path, as_json: bool) -> int:
-    """Show a study as `hearth report` does."""
-    sources = read_sources([str(directory)], paths.state_home())
-    if as_json:
-        print_document(sources)
-    else:
-        show(sources)
-    return 0
 
 
 def _delete(runs: list[str], older_than: str | None, sure: bool) -> int:

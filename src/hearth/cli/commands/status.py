@@ -143,14 +143,7 @@ def _document(application: Application, debug: bool, named: bool) -> dict[str, A
         return document
     if application.alive and (application.directory / "placement.json").is_file():
         try:
-            document["placement"] = jvm.call(
-                "placement",
-                "--run",
-                directory,
-                "--driver",
-                str(application.record["driver_pid"]),
-                debug=debug,
-            )
+            document["placement"] = jvm.call("placement", "--run", directory, debug=debug)
         except UserError as problem:  # of this application alone
             document["placement_absent"] = str(problem)
     elif named and (last := last_placement(application)) is not None:

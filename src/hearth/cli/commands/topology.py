@@ -1,7 +1,7 @@
 """Show a machine: packages, NUMA nodes, caches, cores, devices, and what this process may use.
 
-The machine is this one, a capture made by --capture (or by hwloc-gather-topology), a file
-with what 'lscpu' and 'numactl -H' print, or one described in a line, such as
+The machine is this one, a capture made by --capture (or by hwloc-gather-topology), or one described
+in a line, such as
   2 sockets, 4 nodes of 128 GB, 6 cores x 8 threads
 where nodes are those of the whole machine, and cores those of each node.
 
@@ -24,7 +24,6 @@ from hearth.base.errors import UserError
 from hearth.cli.answer import print_document
 from hearth.cli.options import MACHINE_HELP, json_help, refuse_device
 from hearth.machine import jvm
-from hearth.machine.described import machine_source
 from hearth.machine.topology import Topology
 from hearth.report.terminal.screen import Screen
 from hearth.report.terminal.topology import show_topology
@@ -32,7 +31,7 @@ from hearth.report.terminal.topology import show_topology
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the command's options."""
-    parser.add_argument("--machine", metavar="CAPTURE|SPEC", type=machine_source, help=MACHINE_HELP)
+    parser.add_argument("--machine", metavar="CAPTURE|SPEC", help=MACHINE_HELP)
     parser.add_argument("--capture", metavar="FILE", help="write a capture of this machine to FILE")
     parser.add_argument("--force", action="store_true", help="replace the capture if it exists")
     parser.add_argument("--json", action="store_true", help=json_help("topology"))

@@ -11,40 +11,34 @@ examples:
   hearth workers status
   hearth workers restart
   hearth workers stop --drain 5m
-  hearth workers plan spark://big1:7077 --format systemd
 """
 
 import sys
 from argparse import ArgumentParser, Namespace
 
 from hearth.base.durations import parse_seconds
-from hearth.base.errors import UserError
 from hearth.cli.answer import print_document
-from hearth.cli.options import MACHINE_HELP, add_plan_options, from_namespace
-from hearth.machine import jvm, paths
+from hearth.cli.options import add_plan_options, from_namespace
 from hearth.machine.plan import PlanRequest, parse_conf
 from hearth.report.terminal.screen import Screen
 from hearth.report.terminal.workers import show_settings, show_workers, workers_document
 from hearth.spark import workers
 
-_MASTER_HELP = "the master's URL, spark://HOST:PORT"
 _NAME_HELP = "name or master of the workers (default: those that run, if one set does)"
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the command's options."""
     actions = parser.add_subparsers(
-        dest="action", metavar="start|status|stop|restart|plan", required=True
+        dest="action", metavar="start|status|stop|restart", required=True
     )
     starting = actions.add_parser("start", help="start the workers and join them to a master")
-    planning = actions.add_parser("plan", help="print systemd units or a script that starts them")
-    for action in (starting, planning):
-        action.add_argument("master", metavar="MASTER", help=_MASTER_HELP)
-        add_plan_options(action)
-        action.add_argument(
-            "--occupied", metavar="CPUS", help="CPUs that no worker may use, e.g. 0-3,8"
-        )
-        action.set_defaults(machine=None, python=False)
+    starting.add_argument("master", metavar="MASTER", help="the master's URL, spark://HOST:PORT")
+    add_plan_options(starting)
+    starting.add_argument(
+        "--occupied", metavar="CPUS", help="CPUs that no worker may use, e.g. 0-3,8"
+    )
+    starting.set_defaults(machine=None, python=False)
     starting.add_argument("--name", help="name of these workers (default: made of the master's)")
     starting.add_argument("--host", help="this machine's name, as other machines know it")
     starting.add_argument(
@@ -56,8 +50,6 @@ def add_arguments(parser: ArgumentParser) -> None:
     starting.add_argument(
         "--foreground", action="store_true", help="stay in the foreground, for a service manager"
     )
-    planning.add_argument("--machine", metavar="CAPTURE|SPEC", help=MACHINE_HELP)
-    planning.add_argument("--format", choices=("systemd", "sh"), required=True)
     status = actions.add_parser("status", help="show the workers, and where the kernel runs them")
     status.add_argument("--json", action="store_true", help="print JSON")
     stopping = actions.add_parser("stop", help="stop the workers")
@@ -83,14 +75,11 @@ def run(options: Namespace) -> int:
     else:
         master = workers.check_master(options.master)
         plan = from_namespace(PlanRequest, options, conf=parse_conf(options.conf), bandwidth=None)
-        if options.action == "plan":
-            _plan(master, plan, options.format, options.debug)
-        else:
-            name = workers.check_name(options.name or workers.default_name(master))
-            limit_s = parse_seconds(options.wait, "--wait")
-            host = ["--host", options.host] if options.host else []
-            request = workers.request(name, master, plan, [*host, "--webui-port", "0"])
-            _start(request, limit_s, options.foreground)
+        name = workers.check_name(options.name or workers.default_name(master))
+        limit_s = parse_seconds(options.wait, "--wait")
+        host = ["--host", options.host] if options.host else []
+        request = workers.request(name, master, plan, [*host, "--webui-port", "0"])
+        _start(request, limit_s, options.foreground)
     return 0
 
 
@@ -131,14 +120,3 @@ def _restart(name: str | None, drain: str) -> None:
         workers.drain([place], limit_s, print)
         workers.restart(worker_set, place, limit_s=120)
         print(f"place {place.id}: its worker has restarted", flush=True)
-
-
-def _plan(master: str, request: PlanRequest, form: str, debug: bool) -> None:
-    if request.bind not in (None, "node"):
-        raise UserError(
-            f"--bind: {request.bind} cannot be expressed here: leave it out, and change "
-            "CPUAffinity and NUMAMask in what is printed"
-        )
-    plan = jvm.plan(request.document(), debug=debug)
-    write = workers.units if form == "systemd" else workers.script
-    print(write(plan, master, paths.spark_home()), end="")

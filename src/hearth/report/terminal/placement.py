@@ -1,18 +1,15 @@
 """Show where the kernel says executors are, and where the plan put them."""
 
-from datetime import datetime
-
 from hearth.base.ids import brief_ids, show_ids
 from hearth.base.sizes import show_bytes
-from hearth.machine.placement import OtherUse, PlacedExecutor, Placement
+from hearth.machine.placement import PlacedExecutor, Placement
 from hearth.report.terminal.screen import Screen, table
 
 _HEAD = ["executor", "place", "pid", "CPUs", "policy", "anonymous memory", "ran on", "verdict"]
 
 
 def show_placement(report: Placement, screen: Screen) -> list[str]:
-    """Return a table with a row for each executor, then a line for each deviation, each note,
-    and each process of others on the executors' CPUs."""
+    """Return a table with a row for each executor, then a line for each deviation and note."""
     executors = report.executors
     if not executors:
         return ["  no executor has registered yet"]
@@ -23,20 +20,7 @@ def show_placement(report: Placement, screen: Screen) -> list[str]:
                 text = f"executor {executor.executor_id} {sentence}"
                 head = screen.paint(f"{word}: ", "yellow" if word == "drift" else "dim")
                 lines.append(screen.paragraph(head + text, "  ", "    "))
-    for use in report.others:
-        head = screen.paint("others: ", "yellow")
-        lines.append(screen.paragraph(head + _other(use), "  ", "    "))
     return lines
-
-
-def _other(use: OtherUse) -> str:
-    """Say how much of the application's CPUs a foreign process has used."""
-    seconds = (datetime.fromisoformat(use.to) - datetime.fromisoformat(use.from_)).total_seconds()
-    return (
-        f"process {use.pid} ({use.name}) of {use.user} "
-        f"used {use.cpu_seconds:.1f} s of CPU "
-        f"time on CPUs {brief_ids(use.cpus, 24)} within {seconds:.1f} s"
-    )
 
 
 def _row(executor: PlacedExecutor, screen: Screen) -> list[str]:

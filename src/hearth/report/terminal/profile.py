@@ -245,14 +245,14 @@ def _findings(findings: list[Finding], screen: Screen) -> list[str]:
         gain = "" if finding.seconds is None else f" At most {finding.seconds:.1f} s to gain."
         text = f"{finding.sentence}{gain} {sentence(finding.next_step)}"
         lines.append(screen.paragraph(text, "* ", "  "))
-    return [*lines, *_more(len(findings) - _FINDINGS, "findings ('hearth runs show ID --json')")]
+    return [*lines, *_more(len(findings) - _FINDINGS, "findings ('hearth report ID --json')")]
 
 
 def _gaps(analysis: Analysis, screen: Screen) -> list[str]:
     absent = [probe.name for probe in analysis.probes if probe.status != "on"]
     lines = []
     if absent:
-        text = f"not measured: {', '.join(absent)} ('hearth runs show ID --json' says why)"
+        text = f"not measured: {', '.join(absent)} ('hearth report ID --json' says why)"
         lines.append(screen.paint(screen.paragraph(text, "  "), "dim"))
     for warning in analysis.warnings[:2]:
         text = f"{warning.what}: {warning.remedy}" if warning.remedy else warning.what

@@ -27,7 +27,6 @@ from typing import Any
 from hearth.cli.answer import print_document
 from hearth.cli.options import MACHINE_HELP
 from hearth.machine import jvm, paths
-from hearth.machine.described import machine_source
 from hearth.report.terminal import affinity
 from hearth.report.terminal.screen import Screen
 
@@ -36,9 +35,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Declare the command's options."""
     actions = parser.add_subparsers(dest="action", metavar="plan|jar|defaults", required=True)
     planning = actions.add_parser("plan", help="show the CPUs of each communication thread")
-    planning.add_argument(
-        "--machine", metavar="CAPTURE|SPEC", type=machine_source, help=MACHINE_HELP
-    )
+    planning.add_argument("--machine", metavar="CAPTURE|SPEC", help=MACHINE_HELP)
     planning.add_argument("--device", metavar="NAME", help="network device to pin threads near")
     planning.add_argument("--peer", metavar="HOST", help="use the device on the route to this host")
     planning.add_argument(

@@ -26,7 +26,6 @@ from hearth.base.sizes import parse_mb
 from hearth.cli.answer import print_document
 from hearth.cli.options import from_namespace, json_help
 from hearth.machine import paths
-from hearth.machine.described import machine_source
 from hearth.machine.jvm import topology
 from hearth.machine.plan import BINDINGS
 from hearth.report.terminal.predict import show_prediction, which_run
@@ -93,7 +92,6 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--machine",
         metavar="CAPTURE|SPEC",
-        type=machine_source,
         help="the machine of the run (default: this machine)",
     )
     parser.add_argument("--json", action="store_true", help=json_help("prediction"))

@@ -26,11 +26,7 @@ final class ApplicationTables(plan: Plan, leased: Leased, running: () => Vector[
   def placementTaken(report: PlacementReport): Unit = placement.set(Some(report))
   def loansChanged(record: JsonNode): Unit = loans.set(Some(record))
 
-  def all: Vector[UiTable] = {
-    val report = placement.get
-    Vector(executors(report)) ++ report.filter(_.others.nonEmpty).map(others) ++
-      Vector(lease, loansOf(loans.get), decisions)
-  }
+  def all: Vector[UiTable] = Vector(executors(placement.get), lease, loansOf(loans.get), decisions)
 
   /** Where the lease is somebody else's business. */
   def withoutLease: Vector[UiTable] = Vector(executors(placement.get), decisions)
@@ -119,15 +115,6 @@ object ApplicationTables {
   private def verdict(finding: Finding): String =
     if (finding.drift.isEmpty) finding.verdict.text
     else finding.drift.map(_.sentence).mkString("drift: ", "; ", "")
-
-  private def others(report: PlacementReport): UiTable = UiTable(
-    "Other programs on these CPUs",
-    "They are not this application's, and no lease keeps them away.",
-    Vector("Program", "PID", "User", "CPUs", "CPU seconds"),
-    report.others.map(use =>
-      Vector(use.name, use.pid.toString, use.user, use.cpus.toString, f"${use.cpuSeconds}%.1f")
-    )
-  )
 
   /** @param record `hearth schema hand-over` */
   private def loansOf(record: Option[JsonNode]): UiTable = {

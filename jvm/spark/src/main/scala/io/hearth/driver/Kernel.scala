@@ -3,7 +3,7 @@ package io.hearth.driver
 import java.nio.file.Path
 
 import io.hearth.core.affinity.LinuxScheduling
-import io.hearth.core.placement.{PlacementSample, OtherUse, PlacementReport, ProcessLook, Subject}
+import io.hearth.core.placement.{PlacementReport, PlacementSample, Subject}
 import io.hearth.core.topology.IdSet
 
 /** What the kernel says of processes. */
@@ -20,12 +20,6 @@ trait Kernel {
 
   /** Where processes and their memory are; this costs more. */
   def placement(appId: String, subjects: Vector[Subject]): PlacementReport
-
-  /** All processes, and the threads of those that were busy since the look before. */
-  def processes(before: Option[ProcessLook]): ProcessLook
-
-  /** The user whose process it is; absent when it is gone. */
-  def owner(pid: Long): Option[String]
 }
 
 /** @param root where procfs and sysfs are: `/` */
@@ -36,7 +30,4 @@ final class LiveKernel(root: Path) extends Kernel {
   override def sample(pid: Long): Option[PlacementSample] = PlacementSample.at(pid)
   override def placement(appId: String, subjects: Vector[Subject]): PlacementReport =
     PlacementReport.take(root, appId, subjects)
-  override def processes(before: Option[ProcessLook]): ProcessLook =
-    ProcessLook.take(root.resolve("proc"), before, System.nanoTime)
-  override def owner(pid: Long): Option[String] = OtherUse.owner(root.resolve("proc"))(pid)
 }

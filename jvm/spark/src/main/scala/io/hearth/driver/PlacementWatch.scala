@@ -99,7 +99,6 @@ private object PlacementKnowledge {
  *
  * @param clock owns what is known; it ends with the watch
  * @param nanoTime as of `System.nanoTime`
- * @param others who else uses the executors' CPUs; only the clock's thread asks it
  * @param taken is given each report
  * @param lent CPUs of other places that an executor may use, or could since a time of `System.nanoTime`
  */
@@ -108,7 +107,6 @@ final class PlacementWatch(
     running: () => Vector[RunningExecutor],
     intervalNanos: Long,
     kernel: Kernel,
-    others: OthersWatch,
     taken: PlacementReport => Unit,
     lent: (String, Long) => IdSet,
     clock: ScheduledExecutorService,
@@ -151,7 +149,6 @@ final class PlacementWatch(
 
   private def look(executors: Vector[RunningExecutor]): Unit = {
     known = known.looked(nanoTime())
-    others.look(executors)
     val deviating = deviations(executors)
     if (known.readingDue(deviating, nanoTime())) {
       take(executors, asTable = false)
@@ -179,7 +176,7 @@ final class PlacementWatch(
     val findings = read.findings.map(f =>
       f.copy(subject = f.subject.copy(lent = lent(f.subject.executorId, start)))
     )
-    val report = read.copy(findings = findings, others = others.seen)
+    val report = read.copy(findings = findings)
     if (asTable) log.info(report.table.mkString("Placement, from the kernel:\n", "\n", ""))
     report.findings.flatMap(known.news).foreach(_.fold(log.warn, log.info))
     known = known.read(report, start, nanoTime())

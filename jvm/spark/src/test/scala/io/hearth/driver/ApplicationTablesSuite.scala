@@ -69,15 +69,6 @@ class ApplicationTablesSuite extends AnyFunSuite {
     assert(shown.rows.head.slice(5, 8) == Vector("0-1 and 4, lent", "0", "90 % of 1000 MB"))
     of.placementTaken(report(IdSet(5)))
     assert(table(of, "Executors").rows.head.last.startsWith("drift: "))
-    assert(!of.all.exists(_.title.startsWith("Other programs")))
-  }
-
-  test("others that use the executors' CPUs are named") {
-    val of = tables()
-    val use = OtherUse(9, 1, "stress", "bob", IdSet(1), 2.5, Instant.EPOCH, Instant.EPOCH)
-    of.placementTaken(report(IdSet(0, 1)).copy(others = Vector(use)))
-    val shown = table(of, "Other programs on these CPUs")
-    assert(shown.rows == Vector(Vector("stress", "9", "bob", "1", "2.5")))
   }
 
   test("loans are shown, the last first, with whose CPUs they are") {

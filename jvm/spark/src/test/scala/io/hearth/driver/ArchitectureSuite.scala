@@ -6,7 +6,7 @@ import scala.jdk.CollectionConverters._
 
 import com.tngtech.archunit.core.domain.JavaClass
 import com.tngtech.archunit.core.importer.ClassFileImporter
-import com.tngtech.archunit.lang.syntax.ArchRuleDefinition.{classes, noClasses}
+import com.tngtech.archunit.lang.syntax.ArchRuleDefinition.classes
 import com.tngtech.archunit.{library => rules}
 import org.scalatest.funsuite.AnyFunSuite
 
@@ -88,15 +88,5 @@ class ArchitectureSuite extends AnyFunSuite {
         "com.fasterxml.jackson.."
       )
       .check(own)
-  }
-
-  test("core knows neither Spark nor the cluster manager") {
-    val core = new ClassFileImporter().importPackages("io.hearth.core")
-    assert(core.contain("io.hearth.core.plan.Planner"))
-    noClasses()
-      .should()
-      .dependOnClassesThat()
-      .resideInAnyPackage("org.apache.spark..", "io.hearth.driver..")
-      .check(core)
   }
 }

@@ -16,26 +16,6 @@ class ExecutorSuite extends AnyFunSuite {
 
   private val places = Places.of(4)
 
-  private def filled(target: Int, held: Int*) =
-    PoolSnapshot(places, held.toSet, resting = Set.empty, target, stopping = false).toFill.map(_.id)
-
-  test("a full plan fills every place, a lost executor's place is filled again") {
-    assert(filled(4).toSet == Set(0, 1, 2, 3))
-    assert(filled(4, 0, 1, 3) == Vector(2))
-    assert(filled(4, 0, 1, 2, 3).isEmpty)
-  }
-
-  test("few executors are spread over all hosts") {
-    assert(filled(2) == Vector(0, 2))
-    assert(filled(3, 0) == Vector(2, 1))
-  }
-
-  test("more than the plan has places for, or none, is not filled") {
-    assert(filled(9).size == 4)
-    assert(filled(0, 1).isEmpty)
-    assert(PoolSnapshot(places, Set.empty, Set.empty, 4, stopping = true).toFill.isEmpty)
-  }
-
   test("the three forms of the master are understood, others are refused with what to write") {
     assert(MasterUrl.parse("local-numa") == MasterUrl(None, None))
     assert(MasterUrl.parse("local-numa[4]") == MasterUrl(Some(4), None))

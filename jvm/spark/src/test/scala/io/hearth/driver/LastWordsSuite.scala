@@ -39,22 +39,6 @@ class LastWordsSuite extends AnyFunSuite {
     )
   }
 
-  test(
-    "why a JVM does not even begin, which it says on standard output, is an executor's last word"
-  ) {
-    Temporary.directory { logs =>
-      assert(run(logs, java, "-XX:+UseG1GC", "-XX:+UseSerialGC", "-version") == 1)
-      val words = ExitStatus.lastWordsIn(logs)
-      assert(
-        words.contains("multiple garbage collectors selected") ||
-          words.contains("Multiple garbage collectors selected"),
-        words
-      )
-      assert(!words.contains("hush"), "options that it has picked up may be secrets")
-      assert(ExitStatus.withoutThreads(1, logs, "?").isEmpty)
-    }
-  }
-
   test("options that a JVM has picked up are not quoted, on how many lines they may stand") {
     Temporary.directory { logs =>
       val options = "-Dlicence.key=hush\n  -Dpassword=hush\n\n-Dtext='two\nhush\nlines' -Xss1m"

@@ -1,6 +1,5 @@
 package io.hearth.driver
 
-import java.time.Instant
 import java.util.concurrent.TimeUnit
 
 import org.scalatest.funsuite.AnyFunSuite
@@ -25,7 +24,6 @@ class PlacementWatchSuite extends AnyFunSuite {
       () => running,
       TimeUnit.SECONDS.toNanos(intervalSeconds),
       kernel,
-      new OthersWatch(9, kernel, () => clock.nanoTime, log),
       report => reports :+= report,
       (id, _) => lent.getOrElse(id, IdSet.empty),
       clock,
@@ -205,37 +203,5 @@ class PlacementWatchSuite extends AnyFunSuite {
     world.kernel.whileReading = () => ()
     world.clock.advance(1)
     assert(world.verdicts == Vector("0" -> "as planned"))
-  }
-
-  private val second = 1000000000L
-  private val fresh = PlacementKnowledge(5 * second, 0, 0).read(report, 0, 0)
-  private def report = PlacementReport("app-1", Instant.EPOCH, Vector.empty)
-  private val changed = Map("1" -> Set("it has moved"))
-
-  test("executors are looked at once in an interval, and never with an interval of 0") {
-    def looks(known: PlacementKnowledge, now: Long) =
-      known.copy(reported = Set("1")).next(Set("1"), now) == PlacementStep.Look
-    assert(!looks(fresh, 4 * second) && looks(fresh, 5 * second))
-    val looked = fresh.looked(5 * second)
-    assert(!looks(looked, 9 * second) && looks(looked, 10 * second))
-    assert(!looks(PlacementKnowledge(0, 0, 0), Long.MaxValue))
-  }
-
-  test(
-    "all is read at every 24th look, less often where it takes long, sooner when it has changed"
-  ) {
-    val quick = fresh.read(report, 0, second / 100)
-    val slow = fresh.read(report, 0, second)
-    for (
-      (known, deviating, notYet, due) <- Vector(
-        (quick, Map.empty[String, Set[String]], 119, 121),
-        (quick, changed, 1, 5),
-        (slow, Map.empty[String, Set[String]], 1000, 1001),
-        (slow, changed, 100, 101)
-      )
-    ) {
-      assert(!known.readingDue(deviating, notYet * second), due)
-      assert(known.readingDue(deviating, due * second), due)
-    }
   }
 }

@@ -152,29 +152,6 @@ class RecordsSuite extends AnyFunSuite {
     }
   }
 
-  test("runs are kept where the environment says, else under the home directory") {
-    val none: String => Option[String] = _ => None
-    assert(
-      RunDirectory.root(none, "/home/me") == Path.of("/home/me/.local/state/hearth/applications")
-    )
-    assert(
-      RunDirectory.root(Map("XDG_STATE_HOME" -> "/s").get, "/h") == Path.of(
-        "/s/hearth/applications"
-      )
-    )
-    assert(RunDirectory.root(Map("HEARTH_STATE" -> "/x").get, "/h") == Path.of("/x/applications"))
-  }
-
-  test("an executor's directories are known to all others once published, and unknown before") {
-    Temporary.directory { root =>
-      val registry = new LocalDirsRegistry(root)
-      assert(registry.dirsOf("1").isEmpty)
-      new LocalDirsRegistry(root).publish("1", Seq("/a/x", "/b/y"))
-      assert(registry.dirsOf("1").map(_.toSeq).contains(Seq("/a/x", "/b/y")))
-      assert(registry.all.keySet == Set("1"))
-    }
-  }
-
   test("a log's last words are its end, from the beginning of a line") {
     Temporary.directory { root =>
       val log = Files.write(root.resolve("stderr"), (1 to 500).map(n => s"line $n").asJava)

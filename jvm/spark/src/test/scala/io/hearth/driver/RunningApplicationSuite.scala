@@ -350,21 +350,6 @@ class RunningApplicationSuite extends FixtureAnyFunSuite {
     assert(world.archive.pending)
   }
 
-  test(
-    "an archive that a JVM refuses is not used, with a warning, and the next executor writes it"
-  ) { world =>
-    world.archiveMissing()
-    world.application.open()
-    val first = world.startAs("0")
-    Files.writeString(world.partial, "garbage")
-    world.archiveSound = false
-    world.ends(first, 0)
-    assert(!Files.exists(world.partial) && !Files.exists(world.whole))
-    assert(world.log.of("warn").exists(_.startsWith("The JVM rejects the class-data archive")))
-    world.startAs("1")
-    assert(world.archived == Vector("-XX:ArchiveClassesAtExit=" + world.partial))
-  }
-
   test("an archive whose writer could not even start is written by the next") { world =>
     world.archiveMissing()
     world.application.open()
@@ -437,7 +422,6 @@ final class World(
   val spare: Path = root.resolve("spare/hearth-app-1")
   var temporary: Vector[Path] = Vector(Path.of("/tmp/spark-1"))
   var check: () => Unit = () => ()
-  var archiveSound = true
   var archiveUse: () => ArchiveUse = () => ArchiveUse.Without("a test")
 
   private val bestEffort = new BestEffort("hearth cannot keep all of it", log.warn)
@@ -466,7 +450,7 @@ final class World(
       bestEffort,
       Temporary.delete
     )
-  val archive = new ArchiveWriting(() => archiveUse(), _ => archiveSound, client, bestEffort, log)
+  val archive = new ArchiveWriting(() => archiveUse(), _ => true, client, bestEffort, log)
   val application = new RunningApplication(
     () => check(),
     () => Vector.empty,

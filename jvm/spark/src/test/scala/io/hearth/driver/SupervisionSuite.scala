@@ -68,16 +68,6 @@ class SupervisionSuite extends AnyFunSuite {
     assert(!notStarted(third)._2.exists(_.isInstanceOf[GiveUp]))
   }
 
-  test("a finished task in between, or an executor at work, keeps the application alive") {
-    val (second, _) = after(fresh, "1", "2")
-    assert(
-      !after(second.finishedTask("8"), "3", "4")._2.exists(_.isInstanceOf[GiveUp])
-    )
-    val working = after(fresh.finishedTask("8"), "1", "2")._1
-    assert(working.exited(exit("3"), running = Set("8"), 9)._2.size == 2)
-    assert(working.exited(exit("3"), running = Set("9"), 9)._2.size == 3)
-  }
-
   test("losses that no longer count are not held against the application") {
     val limit = Supervision(LossHistory(LossLimit.InAll(2), validMs = Some(1000)))
     val (two, _) = after(limit, "1", "2")

@@ -22,8 +22,6 @@ class CoreLendingSuite extends AnyFunSuite {
     var threads: Map[Long, Map[Int, IdSet]] = Map.empty
     var refuses: Set[Long] = Set.empty
     var changes = 0
-    var looks = 0
-    var asked = 0
 
     /** Threads of these processes wait for a CPU all the time. */
     var waiting: Set[Long] = Set.empty
@@ -34,10 +32,8 @@ class CoreLendingSuite extends AnyFunSuite {
     private object Masks extends ThreadMaskWriter {
       override def masks(executor: RunningExecutor): Map[Int, IdSet] =
         threads.getOrElse(executor.process.pid, Map.empty)
-      override def waited(executors: Vector[RunningExecutor]): Map[String, Long] = {
-        asked += 1
+      override def waited(executors: Vector[RunningExecutor]): Map[String, Long] =
         executors.map(m => m.id -> (if (waiting(m.process.pid)) clock.nanoTime else 0L)).toMap
-      }
       override def settle(executor: RunningExecutor, masks: MaskChange): Unit = {
         change(executor, masks)
         ()
@@ -64,7 +60,7 @@ class CoreLendingSuite extends AnyFunSuite {
     )
     val lending = new CoreLending(
       places,
-      () => { looks += 1; executors },
+      () => executors,
       Masks,
       loans,
       clock,
@@ -110,13 +106,6 @@ class CoreLendingSuite extends AnyFunSuite {
 
   private val wide = IdSet(0, 1, 2, 3)
 
-  test("a tick looks at the executors once") {
-    val world = new World().tail()
-    val before = world.looks
-    world.clock.advance(1)
-    assert(world.looks - before == 10)
-  }
-
   test("a tail's executor may use idle CPUs: in its masks, the log, the record, the placement") {
     val world = new World().tail()
     assert(world.masks(0) == Set(wide) && world.masks(1) == Set(IdSet(2, 3)))
@@ -141,12 +130,6 @@ class CoreLendingSuite extends AnyFunSuite {
     assert(world.log.of("info").last.startsWith("CPUs 2-3 are back from executor 0 after 2"))
     assert(world.lending.lentTo("0", start) == IdSet(2, 3))
     assert(world.lending.lentTo("0", world.clock.nanoTime + 1) == IdSet.empty)
-  }
-
-  test("without a loan, tasks that come wake nobody") {
-    val world = new World
-    world.lending.wake()
-    assert(world.clock.shutdownNow().isEmpty && world.changes == 0)
   }
 
   test("a thread that was being made while CPUs were taken back loses them a moment later") {
@@ -221,22 +204,6 @@ class CoreLendingSuite extends AnyFunSuite {
     val changes = world.changes
     world.clock.advance(60)
     assert(world.changes - changes < 12, "and nobody looks any longer")
-  }
-
-  test("threads are counted only while one executor is idle and another works") {
-    val world = new World
-    world.starts(0, place = 0)
-    world.starts(1, place = 1)
-    world.tasks = Map("0" -> 1, "1" -> 1)
-    world.begin()
-    world.clock.advance(10)
-    assert(world.asked == 0)
-    world.tasks = Map("0" -> 0, "1" -> 0)
-    world.clock.advance(10)
-    assert(world.asked == 0)
-    world.tasks = Map("0" -> 0, "1" -> 1)
-    world.clock.advance(10)
-    assert(world.asked > 40 && world.asked <= 51)
   }
 
   test("executors that are not bound neither lend nor borrow") {

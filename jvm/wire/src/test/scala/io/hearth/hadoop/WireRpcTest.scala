@@ -354,21 +354,6 @@ class WireRpcTest extends AnyFunSuite {
     } finally server.stop()
   }
 
-  test("what goes over TCP does not read the secret again") {
-    val file = secretFile("a secret of tests, of some length")
-    withServer()((server, _) =>
-      calling(server)(_("echo", "x"))
-    ) // the process's first client decides for all
-    withServer("hearth.rpc.secret.file" -> file.toString) { (server, echo) =>
-      calling(server, Echo.conf("hearth.rpc.secret.file" -> file.toString)) { call =>
-        assert(call("echo", "x") == "x")
-        Files.delete(file)
-        assert(call("echo", "y") == "y")
-      }
-      assert(echo.seen.size == 2)
-    }
-  }
-
   test("bytes that are no call are refused, and the server goes on") {
     withServer() { (server, echo) =>
       calling(server)(_("echo", "x"))

@@ -2,11 +2,11 @@ package io.hearth.shuffle
 
 import java.nio.ByteBuffer
 import java.nio.file.{Files, StandardOpenOption}
-import java.util.concurrent.{ConcurrentLinkedQueue, ExecutionException, Executor, TimeUnit}
+import java.util.concurrent.{ConcurrentLinkedQueue, ExecutionException, Executor}
 import java.util.concurrent.atomic.AtomicInteger
 
 import scala.jdk.CollectionConverters._
-import scala.util.{Random, Try, Using}
+import scala.util.{Random, Using}
 
 import org.scalatest.funsuite.AnyFunSuite
 
@@ -86,22 +86,6 @@ class BlockFetchSuite extends AnyFunSuite {
       threads.foreach(_.join())
       landings.foreach(assertAll(exchange, _))
     }
-  }
-
-  test("a request that waits for memory has its blocks looked up once") {
-    val sizes = Vector.fill(1000)(30000) // too short to be sent from their file
-    def lookups(parallel: Int, room: Boolean): Int = {
-      val limits = BlockFetch.Limits(2 << 20, parallel, 20 * Second)
-      Using.resource(new Exchange(sizes, limits)) { exchange =>
-        val own = exchange.server.connect(exchange.where).get(60, TimeUnit.SECONDS)
-        val taken = Iterator.continually(Try(own.buffer(1 << 20))).takeWhile(!room && _.isSuccess)
-        val held = taken.map(_.get).toVector
-        assertAll(exchange, exchange.fetch())
-        held.foreach(_.close())
-        exchange.lookups.get
-      }
-    }
-    assert(lookups(parallel = 16, room = false) == lookups(parallel = 1, room = true))
   }
 
   test("a block that is not there fails all of its request, in one line") {
@@ -277,17 +261,6 @@ class BlockFetchSuite extends AnyFunSuite {
       }
       assertAll(exchange, exchange.fetch())
     }
-  }
-
-  test("a request is read as it was written, and one that was cut is refused") {
-    val request = FetchRequest(Vector("shuffle_1_2_3", "shuffle_1_22_3_9"), 1L << 33, 77)
-    val bytes = ByteBuffer.allocate(request.bytes)
-    request.write(bytes)
-    assert(!bytes.hasRemaining && FetchRequest.read(bytes.flip()) == request)
-    for (length <- 0 until bytes.limit())
-      intercept[IllegalArgumentException](
-        FetchRequest.read(bytes.duplicate().position(0).limit(length))
-      )
   }
 }
 

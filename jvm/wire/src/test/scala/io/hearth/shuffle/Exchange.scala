@@ -43,14 +43,9 @@ final class Exchange(
   )
   lazy val connection: Connection = client.connect(where).get(60, TimeUnit.SECONDS)
 
-  /** How often the place of a block was looked up. */
-  val lookups = new AtomicInteger
-
   private def segment(name: String): Segment = blocks.indexOf(name) match {
     case -1 => throw new IllegalArgumentException(s"there is no $name")
-    case i =>
-      lookups.incrementAndGet()
-      Segment(file, starts(i).toLong, sizes(i).toLong)
+    case i => Segment(file, starts(i).toLong, sizes(i).toLong)
   }
 
   def expected(i: Int): Seq[Byte] = content.slice(starts(i), starts(i) + sizes(i)).toSeq

@@ -118,17 +118,6 @@ abstract class Behaviour(transports: WireSettings.Transports) extends AnyFunSuit
     }
   }
 
-  having("a failing service fails the request with its own words, and goes on") {
-    between { request =>
-      if (request.data.remaining == 0) throw new IllegalStateException("empty")
-      else echo.onRequest(request)
-    } { (_, _, connection) =>
-      val refused = failure(ask(connection, Array.empty))
-      assert(refused.kind == WireException.Kind.FAILED && refused.getMessage.contains("empty"))
-      assert(content(ask(connection, "x".getBytes)).sameElements("x".getBytes))
-    }
-  }
-
   having("an Error of a service fails its request alone, and no thread ends by it") {
     noneUncaught {
       between { request =>

@@ -68,29 +68,15 @@ final case class Finding(subject: Subject, reading: Option[Either[String, Proces
   }
 }
 
-/**
- * The placement of all executors of an application at one moment (`hearth schema placement`).
- *
- * @param others what other processes have used of the CPUs to which executors are bound
- */
-final case class PlacementReport(
-    appId: String,
-    takenAt: Instant,
-    findings: Vector[Finding],
-    others: Vector[OtherUse] = Vector.empty
-) {
+/** The placement of all executors of an application at one moment (`hearth schema placement`). */
+final case class PlacementReport(appId: String, takenAt: Instant, findings: Vector[Finding]) {
 
   def toJson: ObjectNode = Json.obj(
     "schema" -> PlacementReport.Schema,
     "app_id" -> appId,
     "taken_at" -> takenAt.toString,
-    "executors" -> findings.map(PlacementReport.findingJson),
-    "others" -> others.map(_.toJson)
+    "executors" -> findings.map(PlacementReport.findingJson)
   )
-
-  /** Executors that run and are to be bound. */
-  private[placement] def bound: Vector[Subject] =
-    findings.filter(f => f.subject.bound && f.reading.isDefined).map(_.subject)
 
   /** A table for a log or a terminal. */
   def table: Vector[String] = {
@@ -102,20 +88,17 @@ final case class PlacementReport(
 
 object PlacementReport {
   val Schema = "hearth/placement/2"
-  private val LookMillis = 250L
 
   /** @param root where procfs and sysfs are: `/` on a live machine */
   def take(root: Path, appId: String, subjects: Vector[Subject]): PlacementReport =
     PlacementReport(appId, Instant.now(), subjects.map(s => Finding(s, read(root, s))))
 
   /**
-   * Reads again where the executors of an earlier report are now, and in half a second who else uses their
-   * CPUs.
+   * Reads again where the executors of an earlier report are now.
    *
-   * @param application processes of the application, beside its executors, and of who asks
    * @throws UserError if there is none
    */
-  def retake(root: Path, runDirectory: Path, application: Set[Long]): PlacementReport = {
+  def retake(root: Path, runDirectory: Path): PlacementReport = {
     val file = runDirectory.resolve("placement.json")
     val text = Try(Files.readString(file)).getOrElse(
       throw new UserError(
@@ -129,36 +112,12 @@ object PlacementReport {
       )
     val lent = LentCpus.toExecutors(runDirectory)
     val subjects = document.path("executors").elements.asScala.map(subject).toVector
-    val report = take(
+    take(
       root,
       document.path("app_id").asText,
       subjects.map(s => s.copy(lent = lent.getOrElse(s.executorId, IdSet.empty)))
     )
-    report.copy(others = othersNow(root.resolve("proc"), report.bound, application))
   }
-
-  /** Three looks: the second says who is busy, the third what its threads have used. */
-  private def othersNow(
-      proc: Path,
-      bound: Vector[Subject],
-      application: Set[Long]
-  ): Vector[OtherUse] =
-    if (bound.isEmpty) Vector.empty
-    else {
-      def next(before: ProcessLook) = {
-        Thread.sleep(LookMillis)
-        ProcessLook.take(proc, Some(before), System.nanoTime)
-      }
-      val busy = next(ProcessLook.take(proc, None, System.nanoTime))
-      val cpus = IdSet.union(bound.map(_.planned.cpus))
-      OtherUse.between(
-        busy,
-        next(busy),
-        application ++ bound.map(_.pid),
-        cpus,
-        OtherUse.owner(proc)
-      )
-    }
 
   /** Field 22 of `/proc/PID/stat`; absent when the process is gone or a zombie. */
   def startTicks(proc: Path, pid: Long): Option[Long] =

@@ -18,9 +18,9 @@ object ProcFs {
       _.iterator.asScala.flatMap(_.getFileName.toString.toLongOption).toVector
     )
 
-  /** What each process, or each thread of a `task`, says of itself. */
-  def stats(directory: Path): Map[Long, ProcStat] =
-    ids(directory).flatMap(id => ProcStat.read(directory.resolve(s"$id")).map(id -> _)).toMap
+  /** What each process of a procfs says of itself. */
+  def stats(proc: Path): Map[Long, ProcStat] =
+    ids(proc).flatMap(id => ProcStat.read(proc.resolve(s"$id")).map(id -> _)).toMap
 
   /** These processes, those that they have started, those that these have, and so on. */
   def descendants(processes: Map[Long, ProcStat], of: Set[Long]): Set[Long] = {

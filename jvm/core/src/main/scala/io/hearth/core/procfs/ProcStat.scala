@@ -8,7 +8,6 @@ import scala.util.Try
 /**
  * What `/proc/PID/stat`, or that of a thread, says (proc(5)).
  *
- * @param name control characters replaced by `?`
  * @param startTicks when it started: another process of this id has another value
  * @param ticks CPU time that it has used, in hundredths of a second (USER_HZ)
  * @param lastCpu the CPU that it last ran on
@@ -16,37 +15,29 @@ import scala.util.Try
  * @param reapedTicks CPU time of the children that have ended
  */
 final case class ProcStat(
-    name: String,
     state: Char,
     parent: Long,
-    ofKernel: Boolean,
     ticks: Long,
     startTicks: Long,
     lastCpu: Int,
-    session: Long = 0,
-    reapedTicks: Long = 0
+    session: Long,
+    reapedTicks: Long
 )
 
 object ProcStat {
   val TicksPerSecond = 100.0
-
-  // include/linux/sched.h
-  private val KernelThread = 0x00200000L
 
   /** Absent when there is no such process or thread, or not any more. */
   def read(directory: Path): Option[ProcStat] =
     Try(parse(Files.readString(directory.resolve("stat"), ISO_8859_1))).toOption
 
   /** The fields are counted from the end of the name, which may contain blanks and brackets. */
-  private[core] def parse(text: String): ProcStat = {
-    val end = text.lastIndexOf(')')
-    val fields = text.substring(end + 2).trim.split(' ')
+  private[procfs] def parse(text: String): ProcStat = {
+    val fields = text.substring(text.lastIndexOf(')') + 2).trim.split(' ')
     def field(number: Int) = fields(number - 3).toLong
     ProcStat(
-      text.substring(text.indexOf('(') + 1, end).map(c => if (c < ' ' || c > '~') '?' else c),
       fields(0).head,
       parent = field(4),
-      ofKernel = (field(9) & KernelThread) != 0,
       ticks = field(14) + field(15),
       startTicks = field(22),
       lastCpu = field(39).toInt,

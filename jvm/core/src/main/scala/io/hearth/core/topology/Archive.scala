@@ -44,8 +44,7 @@ private[topology] object Archive {
     }
 
   private def refuse(source: String, reason: String): Nothing = throw new UserError(
-    s"machine '${Brief(source)}' is not a complete capture: ${Brief(reason)}; give a directory, a tar " +
-      "archive (plain, gzip, bzip2, xz) or a topology document, or gather it again"
+    s"machine '${Brief(source)}' is not a complete capture: ${Brief(reason)}; ${TopologyReader.Remedy}"
   )
 
   private def reasonOf(e: Throwable): String = {

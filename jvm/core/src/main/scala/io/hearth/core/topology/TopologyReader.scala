@@ -17,6 +17,10 @@ object TopologyReader {
   /** A document with 1,024 nodes and a million distances has 24 MB. */
   private val LargestDocument = 128L << 20
 
+  private[topology] val Remedy =
+    "run 'hearth topology --capture FILE' on that machine, or describe it in a line such as " +
+      "'2 nodes of 64 GB, 8 cores'"
+
   /** The running machine, as this process (or its container) sees it, with what its batch system gave it. */
   def live(environment: String => Option[String] = sys.env.get): Topology = {
     val root = Path.of("/")
@@ -98,23 +102,26 @@ object TopologyReader {
     if (mayDescribe(text)) MachineSpec.parse(text)
     else
       throw new UserError(
-        s"machine: no file or directory is named '${Brief(text)}': give a capture's path, or a description " +
-          "such as '2 nodes of 64 GB, 8 cores'"
+        s"machine: no file or directory is named '${Brief(text)}': correct the path, $Remedy"
       )
 
-  /** Whether a text may be a description: several words and a number, unlike a file's name. */
+  /**
+   * Whether a text may be a description: several words and a number, unlike a file's name and unlike what lscpu and
+   * numactl print.
+   */
   private def mayDescribe(text: String): Boolean = {
     val words = text.trim.split("\\s+")
     val name =
       text.trim.toLowerCase.matches("""([~./].*|.*\.(tar|tgz|tbz2?|txz|gz|bz2|xz|zst|json|zip))""")
-    words.length > 1 && words.exists(_.exists(_.isDigit)) && !name
+    val printed = text.contains(':') && text.trim.contains('\n')
+    words.length > 1 && words.exists(_.exists(_.isDigit)) && !name && !printed
   }
 
   private def fromPath(path: Path, source: String): Topology =
     if (Files.isDirectory(path)) read(path, source)
     else if (!Files.isRegularFile(path))
       throw new UserError(
-        s"machine '${Brief(source)}' is neither a file nor a directory: give a capture"
+        s"machine '${Brief(source)}' is neither a file nor a directory: $Remedy"
       )
     else
       try

@@ -325,15 +325,6 @@ class LaunchSuite extends AnyFunSuite {
     }
   }
 
-  test("a directory with files on the class path means no archive, and says why") {
-    Temporary.directory { directory =>
-      Files.writeString(directory.resolve("log4j2.properties"), "")
-      val use = ClassDataArchive.use(directory, Vector(directory.toString), "17", "app")
-      assert(use.options.isEmpty)
-      assert(use.asInstanceOf[ArchiveUse.Without].reason.contains("is a directory with files"))
-    }
-  }
-
   test("the newest archives of a few jars stay, older ones are removed") {
     Temporary.directory { directory =>
       for (n <- 1 to 6) {

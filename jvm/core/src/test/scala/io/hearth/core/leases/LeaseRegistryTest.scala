@@ -130,28 +130,6 @@ class LeaseRegistryTest extends AnyFunSuite {
     }
   }
 
-  test(
-    "two that hand the lock to each other are waited for no longer than one, and both are named"
-  ) {
-    // Between the two the kernel may let the one that waits have the lock, on a busy machine above all.
-    val handed = Iterator.continually(waitedForTwo()).take(3).find { case (who, _) => who.nonEmpty }
-    val (who, keepers) = handed.getOrElse(fail("the lock went to the one that waits, three times"))
-    keepers.foreach(pid => assert(who.contains(s"process $pid ("), who))
-    assert(who.contains(" and ") && who.endsWith("locked for 5.0 s"))
-  }
-
-  /** What is said of two that had the lock in turn, and their process ids. */
-  private def waitedForTwo(): (String, Vector[Long]) = withProcesses { (directory, started) =>
-    val both = Vector("3000", "60000").map(new Started("keep", directory.toString, _))
-    started ++= both
-    both.foreach(keeper => assert(keeper.line() == "ready"))
-    both.head.go()
-    assert(both.head.line() == "locked")
-    both(1).go() // waits for it
-    val registry = new LeaseRegistry(directory, Taker.Boot, limitMs = 5000)
-    registry.exclusively()(_.leases.unknown.mkString) -> both.map(_.process.pid)
-  }
-
   test("one that waits for the lock says who has it after some seconds, once") {
     withProcesses { (directory, started) =>
       val holder = new Started("lock", directory.toString)

@@ -22,7 +22,7 @@ object Taker {
     memoryBytes = Map(0 -> (1L << 30))
   )
 
-  /** `rounds`, `hold`, `join`, `lock` or `keep`, see below; says so when it is ready, ends with its input. */
+  /** `rounds`, `hold`, `join` or `lock`, see below; says so when it is ready, ends with its input. */
   def main(words: Array[String]): Unit = words.toVector match {
     case Vector("rounds", directory, marks, cpus, rounds) =>
       println("ready")
@@ -42,13 +42,6 @@ object Taker {
         println("ready")
         System.in.read()
       }
-    case Vector("keep", directory, ms) =>
-      val lock = LinuxLocks.directory(Path.of(directory))
-      println("ready")
-      System.in.read()
-      val _ = LinuxLocks.libc.flock(lock.fd, LinuxLocks.Exclusive) // waits
-      println("locked")
-      Thread.sleep(ms.toLong)
     case other => sys.error(s"unknown: $other")
   }
 

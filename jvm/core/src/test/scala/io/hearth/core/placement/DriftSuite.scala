@@ -80,25 +80,6 @@ class DriftSuite extends AnyFunSuite with BeforeAndAfterEach {
     }
   }
 
-  test("a single thread outside the place is named with its id") {
-    val subject = idle()
-    val narrower = subject.copy(planned = Binding(IdSet(cpus.head), nodes))
-    threads(subject.pid).foreach(pin(_, cpus.head))
-    assert(cpuDrift(narrower).isEmpty)
-    val named = threads(subject.pid)
-      .find(tid =>
-        Files.readString(Path.of(s"/proc/${subject.pid}/task/$tid/comm")).startsWith("idler")
-      )
-      .get
-    pin(named, cpus.last)
-    assert(sample(narrower) == Set("some threads elsewhere"))
-    assert(
-      cpuDrift(narrower).exists(
-        _.endsWith(s"outside CPUs ${cpus.head}: 1 on CPUs ${cpus.last} (idler 0 $named)")
-      )
-    )
-  }
-
   test("a cpuset that is narrowed under a process is drift") {
     val subject = idle()
     val group = ownCpuset()

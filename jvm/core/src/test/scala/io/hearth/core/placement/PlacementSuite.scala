@@ -251,7 +251,7 @@ class PlacementSuite extends AnyFunSuite {
         directory.resolve("placement.json"),
         io.hearth.core.json.Json.pretty(report.toJson)
       )
-      val again = PlacementReport.retake(Path.of("/"), directory, application = Set.empty)
+      val again = PlacementReport.retake(Path.of("/"), directory)
       assert(again.appId == "app-1")
       assert(again.findings.map(_.subject) == Vector(subject))
       assert(again.findings.head.verdict == PlacementVerdict.Unbound)

@@ -202,12 +202,6 @@ class CoexistenceTest extends AnyFunSuite {
     }
   }
 
-  test("a lease larger than the machine counts for what the machine has") {
-    val got = fit(Limits.none, leased(IdSet.from(0 to 5000), Map(0 -> 90000L, 77 -> 1L)))
-    assert(got.unbound && got.plan.executors.nonEmpty)
-    assert(got.full.exists(_.contains("app-9 of alice")))
-  }
-
   test("memory of a lease beyond all sums counts for what the machine has, in words too") {
     val one = leased(IdSet.empty, Map(0 -> (Long.MaxValue >> 30), 77 -> 9L)).live.head
     val got = fit(Limits.none, Leases(Vector.fill(3)(one)))

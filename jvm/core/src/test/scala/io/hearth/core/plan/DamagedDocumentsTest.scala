@@ -45,7 +45,7 @@ class DamagedDocumentsTest extends AnyFunSuite {
     Temporary.directory { run =>
       check("placement") { document =>
         Files.writeString(run.resolve("placement.json"), document.toString)
-        PlacementReport.retake(Path.of("/"), run, application = Set.empty)
+        PlacementReport.retake(Path.of("/"), run)
       }
     }
   }

@@ -73,11 +73,4 @@ class DerivedSettingsTest extends AnyFunSuite with Planning {
       seen.size > 10 && seen.toSet.removedAll(Seq("spark.master")).subsetOf(DerivedSettings.Read)
     )
   }
-
-  test("a plan that is read back is the one that was written, what was asked included") {
-    val limits = Limits(Some(4), Some(12), Some(48L * 1024), Map.empty)
-    val made = planned(described(big), limits, tables)
-    assert(PlanJson.read(PlanJson.write(made)) == made)
-    assert(made.asked == limits.copy(conf = Map.empty) && made.workload == tables)
-  }
 }

@@ -1,7 +1,5 @@
 package io.hearth.core.plan
 
-import java.lang.management.ManagementFactory
-
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.hearth.core.topology.{Device, DeviceKind, IdSet, MachineSpec, Scratch, Topology}
@@ -38,21 +36,6 @@ class PlannerTest extends AnyFunSuite with Planning {
   private def slots(plan: Plan) = plan.executors.map(_.taskSlots)
   private def nodes(plan: Plan) = plan.executors.map(_.memoryNodes.toString)
   private def because(plan: Plan, decision: String) = reasonOf(plan, decision).because
-
-  test(
-    "the hand-over's reason says what its mode does by this plan, and nothing where it does nothing"
-  ) {
-    def said(executors: Int, mode: Option[String]) = plan(
-      xeon,
-      shape(executors, 4).copy(conf = mode.map(HearthKeys.HandOver.name -> _).toMap)
-    ).reasons.filter(_.decision == "hand-over")
-    assert(
-      said(1, Some("tail")).isEmpty && said(1, None).isEmpty,
-      "there is nobody to hand over to"
-    )
-    assert(said(2, None).map(_.value) == Vector("off"))
-    assert(said(2, Some("tail")).map(_.value) == Vector("tail"))
-  }
 
   test("executors are no more than the machine's GPUs allow, where they are known") {
     val each = "spark.executor.resource.gpu.amount"
@@ -163,11 +146,6 @@ class PlannerTest extends AnyFunSuite with Planning {
     assert(plan(xeon, Limits(None, Some(6), None, Map.empty)).master == "local-numa[8x6]")
     assert(plan(power8, Limits(None, Some(48), None, Map.empty)).master == "local-numa[2x48]")
     assert(refused(xeon, Limits(None, Some(49), None, Map.empty)).name == "--cores")
-  }
-
-  test("cores alone get fewer executors where memory holds no more") {
-    val got = plan("1 node of 4 GB, 8 cores", Limits(None, Some(1), None, Map.empty))
-    assert(slots(got) == Vector(1, 1, 1) && got.executors.forall(_.heapMb >= 512))
   }
 
   test("a heap that does not fit is refused with the largest that does, and that one fits") {
@@ -507,58 +485,6 @@ class PlannerTest extends AnyFunSuite with Planning {
     assert(PlanFormat.Conf.render(got, set.conf).contains("spark.executor.cores 24\n"))
   }
 
-  test("4,096 CPUs on 64 nodes are planned in a moment, also thread by thread") {
-    val large = "8 packages, 64 nodes of 64 GB, 32 cores x 2 threads"
-    plan(large)
-    val clock = ManagementFactory.getThreadMXBean
-    val start = clock.getCurrentThreadCpuTime
-    plan(large)
-    plan(large, shape(4096, 1))
-    // Far above what it takes: only a cost that grows too fast with the CPUs reaches it.
-    assert(clock.getCurrentThreadCpuTime - start < 10e9)
-  }
-
-  test("a cpuset with the CPUs of one node and the memory of others is planned for with theirs") {
-    val machine = MachineSpec.parse(
-      "4 nodes of 64 GB, 8 cores, distances 10 20 30 30 / 20 10 30 30 / 30 30 10 20 / 30 30 20 10"
-    )
-    val apart = machine.copy(allowed = machine.allowed.copy(nodes = IdSet(1, 3)))
-    val first = apart.copy(allowed = apart.allowed.copy(cpus = apart.node(0).get.cpus))
-    val got = planned(first, shape(1, 8))
-    assert(got.executors.map(_.memoryNodes) == Vector(IdSet(1)))
-    assert(got.executors.map(_.cpus) == Vector(apart.node(0).get.cpus))
-  }
-
-  test("up to 31 slots on one node are one JVM, and no reason speaks of several heaps") {
-    for (cores <- 9 to 31) {
-      val got = plan(s"1 node of 64 GB, $cores cores")
-      assert(got.mode == PlanMode.Native && got.master == s"local[$cores]")
-      assert(!because(got, "partition").contains("several"))
-    }
-    assert(plan("1 node of 64 GB, 15 cores x 2 threads").mode == PlanMode.Native)
-    assert(plan("1 node of 64 GB, 32 cores").master == "local[32]")
-    assert(plan("1 node of 128 GB, 48 cores").master == "local-numa[3x16]")
-  }
-
-  test("caches too narrow for an executor are joined, whole ones, all alike") {
-    val got = plan("2 packages, 2 nodes of 256 GB, 24 cores x 2 threads, l3 of 3 cores")
-    assert(slots(got) == Vector.fill(8)(12) && got.executors.map(_.heapMb).distinct.size == 1)
-    assert(slots(plan("1 node of 256 GB, 40 cores, l3 of 5 cores")) == Vector(20, 20))
-  }
-
-  test("executors of different widths have heaps by their task slots") {
-    val got = plan("2 nodes of 32 GB, 12 cores", executors(3))
-    val each = got.executors.map(e => (e.heapMb - 512) / e.taskSlots)
-    assert(slots(got) == Vector(6, 6, 12) && each.max - each.min <= 30)
-  }
-
-  test("cores of different widths are dealt out so that executors differ by a core at most") {
-    val machine = MachineSpec.parse("1 node of 64 GB, 14 cores x 2 threads")
-    val part = machine.allowed.copy(cpus = IdSet.from(0 until 20))
-    val got = planned(machine.copy(allowed = part), executors(3))
-    assert(slots(got).max - slots(got).min <= 2 && slots(got).sum == 20)
-  }
-
   test("a small cgroup on many CPUs gets as many tasks as it has memory for, with the figures") {
     for (limit <- Seq(2, 3, 4)) {
       val got = plan(
@@ -571,12 +497,6 @@ class PlannerTest extends AnyFunSuite with Planning {
     }
   }
 
-  test("counts that the user fixes are kept, and the plan warns how little a task has") {
-    val got = plan("2 nodes of 3 GB, 16 cores", shape(2, 16))
-    assert(slots(got) == Vector(16, 16) && because(got, "heap").contains("warning: "))
-    assert(!because(plan(xeon), "heap").contains("warning"))
-  }
-
   test(
     "memory of nodes without CPUs serves where nodes are poor, and is left out with the reason"
   ) {
@@ -586,15 +506,6 @@ class PlannerTest extends AnyFunSuite with Planning {
     assert(
       because(rich, "memory").contains("memory of node 2 is not used: no executor runs there")
     )
-  }
-
-  test("CPUs without memory of their own use all nodes that are equally near, and that is said") {
-    val machine = MachineSpec.parse("5 nodes of 64 GB, 8 cores, 2 memory-only nodes of 64 GB")
-    val part = machine.allowed.copy(nodes = IdSet(0, 5, 6))
-    val got = planned(machine.copy(allowed = part))
-    assert(IdSet.union(got.executors.map(_.memoryNodes)) == IdSet(0, 5, 6))
-    assert(!because(got, "placement").contains("inside one NUMA node"))
-    assert(!because(got, "partition").contains("local memory"))
   }
 
   test("a heap that Spark would refuse is refused by the plan, by the name that fixed it") {
@@ -741,66 +652,5 @@ class PlannerTest extends AnyFunSuite with Planning {
     )
     assert(unfit.name == "spark.driver.memory" && unfit.value == "100g")
     assert(unfit.remedy.startsWith("ask for at most ") && unfit.limit.contains("57 GB"))
-  }
-
-  test(
-    "a heap just above the limit of 4-byte references comes with a note that a smaller one holds more"
-  ) {
-    def said(mb: Long, options: String = "") = because(
-      plan(
-        "2 nodes of 256 GB, 16 cores",
-        Limits(Some(2), None, Some(mb), Map("spark.executor.extraJavaOptions" -> options))
-      ),
-      "heap"
-    )
-    assert(said(32768).contains("31g holds more") && said(32737).contains("31g holds more"))
-    assert(!said(32736).contains("references") && !said(31744).contains("references"))
-    assert(!said(32768, "-XX:ObjectAlignmentInBytes=16").contains("references"))
-  }
-
-  test("what there is one of is told in the singular") {
-    val small = plan("1 node of 4 GB, 1 core", Limits.none)
-    val said = small.reasons.map(r => s"${r.value}, ${r.because}").mkString("; ")
-    assert(
-      said.contains("memory of node 0") && !said.matches(
-        ".*\\b1 (cores|nodes|task slots|tasks|CPUs|executors)\\b.*"
-      ),
-      said
-    )
-    assert(
-      refused("1 node of 4 GB, 1 core", executors(2)).message ==
-        "--executors: 2 does not fit: 1 CPU is allowed, 1 can be used; ask for at most 1"
-    )
-    val both = plan(power8, shape(2, 4))
-    assert(because(both, "partition").startsWith("--executors and --cores need "))
-    val one = plan(power8, executors(2))
-    assert(because(one, "partition").startsWith("--executors needs "))
-  }
-
-  test("sizes in refusals are read at a glance") {
-    val unfit = refused(power8, Limits(None, None, Some(90000000L), Map.empty))
-    assert(unfit.message.contains("85 TB") && !unfit.limit.matches(".*\\d{5,}.*"))
-    val typed = conf("spark.executor.memory" -> "4096t")
-    assert(refused(power8, typed).message.startsWith("spark.executor.memory: 4096t does not fit"))
-    val option = Limits.none.copy(memoryMb = Some(4096L << 20), memoryTyped = Some("4096t"))
-    assert(refused(power8, option).message.startsWith("--memory: 4096t does not fit"))
-    assert(Sizes.show(1048576 * 3 / 2) == "1.5 TB" && Sizes.exact(31744) == "31g")
-    assert(Seq("8 g", "1.5g", "8gx").forall(Sizes.mib(_, 'm').isEmpty), "as Spark reads them")
-  }
-
-  test(
-    "flags that the user set are named as the user's, and other people's rules are not claimed for them"
-  ) {
-    val got = plan(
-      xeon,
-      conf(
-        "spark.executor.extraJavaOptions" -> "-XX:ParallelGCThreads=3 -XX:+UseNUMA",
-        "spark.executor.memoryOverheadFactor" -> "0.2",
-        "spark.sql.shuffle.partitions" -> "7"
-      )
-    )
-    def value(decision: String) = got.reasons.find(_.decision == decision).map(_.value)
-    assert(value("collector threads").contains("3") && value("-XX:UseNUMA").contains("on"))
-    assert(because(got, "overhead").contains("20 %") && value("shuffle partitions").contains("7"))
   }
 }

@@ -25,12 +25,6 @@ class AllowedTest extends AnyFunSuite {
     assert(allowed.cpus == ids("1-3,9-11") && allowed.nodes == ids("0"))
   }
 
-  test("a parent's memory limit holds where the group's own is wider") {
-    val allowed =
-      Machines.nestedCgroup2.set("sys/fs/cgroup/kube/memory.max", "1073741824").read().allowed
-    assert(allowed.memoryLimitBytes.contains(1L << 30))
-  }
-
   test(
     "memory above which the kernel slows a group down (memory.high) is a limit, of a parent too"
   ) {

@@ -66,26 +66,6 @@ class GathererTest extends AnyFunSuite {
     }
   }
 
-  test("a capture has the settings by which machines of a fleet may differ") {
-    val settings = Vector(
-      "proc/sys/vm/swappiness" -> "60",
-      "sys/kernel/mm/transparent_hugepage/enabled" -> "always [madvise] never",
-      "sys/devices/system/cpu/offline" -> "6-7",
-      "sys/devices/system/cpu/cpu1/cpufreq/cpuinfo_max_freq" -> "3900000"
-    )
-    val set = settings.foldLeft(Machines.twoNodes) { case (made, (path, text)) =>
-      made.set(path, text)
-    }
-    set.in { root =>
-      captured(root) { file =>
-        for ((path, text) <- settings) {
-          val out = Child.run(Vector("tar", "-xzOf", file.toString, s"machine/$path")).out
-          assert(out.trim == text)
-        }
-      }
-    }
-  }
-
   test(
     "a capture holds the settings that the doctor judges, and nothing beside them in the same files"
   ) {

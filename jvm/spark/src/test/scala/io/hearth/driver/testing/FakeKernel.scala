@@ -43,12 +43,5 @@ final class FakeKernel extends Kernel {
       Right(ProcessPlacement(subject.pid, shown, None, nodes, bound, Map.empty))
     }
 
-  /** What a look at all processes shows from now on. */
-  var shown: Long => ProcessLook = nanos => ProcessLook(nanos, Instant.EPOCH, Map.empty, Map.empty)
-  var nanoTime: () => Long = () => 0
-
-  override def processes(before: Option[ProcessLook]): ProcessLook = shown(nanoTime())
-  override def owner(pid: Long): Option[String] = Some("bob")
-
   private val nodes = IdSet(0, 1)
 }

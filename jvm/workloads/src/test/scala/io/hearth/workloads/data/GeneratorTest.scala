@@ -120,24 +120,6 @@ class GeneratorTest extends AnyFunSuite {
     }
   }
 
-  test("an alias table draws by its weights") {
-    val table = new AliasTable(Array(1.0, 0.0, 3.0, 4.0))
-    val draws = Draws.of(1, "test")
-    val drawn = Array.fill(80000)(table.draw(draws.long()))
-    val counts = (0 to 3).map(value => drawn.count(_ == value))
-    assert(counts(1) === 0)
-    for ((count, expected) <- counts.zip(Seq(10000, 0, 30000, 40000)))
-      assert(math.abs(count - expected) < 600)
-  }
-
-  test("normal numbers have mean 0 and deviation 1") {
-    val draws = Draws.of(1, "test")
-    val drawn = Array.fill(100000)(draws.normal())
-    val mean = drawn.sum / drawn.length
-    assert(math.abs(mean) < 0.02)
-    assert(math.abs(drawn.map(x => x * x).sum / drawn.length - 1) < 0.03)
-  }
-
   test("sparse vectors are LibSVM lines: ascending, none twice, within their dimensions") {
     for (line <- lines(SparseVectors, 500, "dimensions" -> "50", "classes" -> "3")) {
       val words = line.split(' ')
@@ -147,16 +129,6 @@ class GeneratorTest extends AnyFunSuite {
       assert(indices === indices.distinct.sorted)
       assert(indices.head >= 1 && indices.last <= 50)
     }
-  }
-
-  test("one zip code in ten has ten times the errors") {
-    val clicks = lines(Clicks, 20000).map(_.split('\t'))
-    def share(bad: Boolean): Double = {
-      val there = clicks.filter(click => (click(4).toInt % 10 == 3) == bad)
-      there.count(_(3) != "200").toDouble / there.size
-    }
-    assert(math.abs(share(bad = true) - 0.2) < 0.03)
-    assert(math.abs(share(bad = false) - 0.02) < 0.005)
   }
 
   test("parts cover all numbers once, and their count depends on the size alone") {

@@ -219,7 +219,6 @@ private[numa] class Wiring(
     running,
     intervalNanos = TimeUnit.SECONDS.toNanos(HearthKeys.PlacementInterval.in(conf.getOption)),
     kernel,
-    new OthersWatch(jvm.pid, kernel, nanoTime, log),
     taken = report => {
       application.placementTaken(report)
       tables.placementTaken(report)

@@ -1,12 +1,9 @@
-"""`hearth workers` without a cluster: what it prints for other machines, what it refuses."""
+"""`hearth workers` without a cluster: what it asks for, notes and refuses."""
 
 import errno
 import fcntl
 import json
 import os
-import re
-import shutil
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,64 +12,9 @@ import pytest
 from hearth.base.errors import UserError
 from hearth.machine.plan import PlanRequest
 from hearth.spark import workers
-from support import Command, eventually, program, says
+from support import says
 
-BIG = "2 packages, 4 nodes of 256 GB, 12 cores x 2 threads"
 MASTER = "spark://big1:7077"
-
-
-def test_units_of_systemd_bind_each_place_as_planned(hearth: Command, tmp_path: Path) -> None:
-    plan = json.loads(hearth("plan", "--json", "--machine", BIG).stdout)
-    text = hearth("workers", "plan", MASTER, "--machine", BIG, "--format", "systemd").stdout
-    units = re.split(r"^# /etc/systemd/system/(\S+)\n", text, flags=re.MULTILINE)[1:]
-    files = [tmp_path / name for name in units[::2]]
-    for file, unit in zip(files, units[1::2], strict=True):
-        file.write_text(unit)
-
-    bound = re.findall(r"CPUAffinity=(.*)\nNUMAPolicy=bind\nNUMAMask=(.*)", text)
-    assert bound == [(each["cpus"], each["memory_nodes"]) for each in plan["executors"]]
-    sizes = re.findall(r"--cores (\d+) --memory (\d+)m .* spark://big1:7077", text)
-    assert sizes == [(str(e["task_slots"]), str(e["heap_mb"])) for e in plan["executors"]]
-    if systemd := shutil.which("systemd-analyze"):
-        checked = subprocess.run(
-            [systemd, "verify", *files], capture_output=True, text=True, check=False
-        )
-        assert (checked.returncode, checked.stderr) == (0, "")
-
-
-def test_the_script_binds_each_place_by_numactl(hearth: Command) -> None:
-    plan = json.loads(hearth("plan", "--json", "--machine", BIG).stdout)
-    text = hearth("workers", "plan", MASTER, "--machine", BIG, "--format", "sh").stdout
-    bound = re.findall(r"numactl --physcpubind=(\S+) --membind=(\S+) ", text)
-    assert bound == [(each["cpus"], each["memory_nodes"]) for each in plan["executors"]]
-    subprocess.run(["sh", "-n"], input=text, text=True, check=True)
-
-
-def test_a_signal_to_the_script_ends_all_workers_and_waits_for_them(
-    hearth: Command, tmp_path: Path
-) -> None:
-    text = hearth("workers", "plan", MASTER, "--machine", BIG, "--format", "sh").stdout
-    worker = (
-        'trap "sleep 0.3; echo >>ended; exit" TERM\necho >>begun\nwhile sleep 0.1; do :; done\n'
-    )
-    program(tmp_path / "numactl", 'shift 2\nexec "$@"')
-    program(tmp_path / "spark-class", worker)
-    own = re.sub(r"\S+/spark-class ", f"{tmp_path}/spark-class ", text)
-    path = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"}
-    script = subprocess.Popen(["sh", "-c", own], cwd=tmp_path, env=path, start_new_session=True)
-    begun, ended = tmp_path / "begun", tmp_path / "ended"
-    many = text.count("numactl")
-    eventually("all run", lambda: begun.exists() and len(begun.read_text()) == many)
-    script.terminate()
-    assert script.wait(60) == 0
-    assert len(ended.read_text()) == many
-
-
-def test_one_jvm_for_the_whole_machine_is_one_worker_that_nothing_binds(hearth: Command) -> None:
-    small = "1 node of 16 GB, 4 cores"
-    text = hearth("workers", "plan", MASTER, "--machine", small, "--format", "systemd").stdout
-    assert text.count("[Service]") == 1
-    assert "CPUAffinity" not in text
 
 
 @pytest.fixture
