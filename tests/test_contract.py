@@ -4,6 +4,7 @@ import json
 import re
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator, ValidationError
@@ -13,23 +14,33 @@ from hearth.base.codec import to_json, typed
 from hearth.base.errors import UserError
 from hearth.cli.commands import schema as schema_command
 from hearth.cli.main import main
+from hearth.machine.applications import ApplicationDocument
 from hearth.machine.jvm import plans
 from hearth.machine.plan import Plan, PlanRequest, RecordedBandwidth
 from hearth.machine.topology import Topology
+from hearth.record.schema import SustainedBandwidth
 from hearth.report.terminal.plan import show_plan
 from hearth.report.terminal.screen import Screen
 from hearth.report.terminal.topology import show_topology
+from hearth.workloads.shapes import JobResult, Manifest
 from support import ROOT, Command, validate, validator
 
 EXAMPLES = ROOT / "contract" / "examples"
-NAMES = sorted(file.stem for file in EXAMPLES.glob("*.json"))
-#: The documents at the seam that Python reads or writes.
-READ = sorted({*NAMES} & {*schema_command.DOCUMENTS})
+NAMES = {file.stem for file in EXAMPLES.glob("*.json")}
+#: The documents at the seam that Python's classes describe.
+READ = sorted(NAMES & {*schema_command.DOCUMENTS})
+#: What Python reads of those that the JVM alone writes.
+PARTS: dict[str, Any] = {
+    "bandwidth": SustainedBandwidth,
+    "dataset": Manifest,
+    "run": ApplicationDocument,
+    "workload-result": JobResult,
+}
 BIG = "2 packages, 4 nodes of 128 GB, 6 cores x 8 threads"
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_every_schema_has_one_worked_example_that_it_accepts(name: str) -> None:
+@pytest.mark.parametrize("name", [*READ, "binding"])
+def test_a_schema_accepts_its_worked_example(name: str) -> None:
     Draft202012Validator.check_schema(validator(name).schema)
     document = json.loads((EXAMPLES / f"{name}.json").read_text())
     validate(name, document)
@@ -62,12 +73,12 @@ def test_the_analysis_of_an_event_log_holds_to_its_contract(log: Path) -> None:
     validate("analysis", json.loads(json.dumps(to_json(analyse_event_log(log)))))
 
 
-def test_the_plan_request_holds_to_its_contract() -> None:
+def test_the_planner_reads_every_field_of_a_request() -> None:
     fixed = PlanRequest(BIG, executors=2, cores=3, memory="4g", occupied="0-3,8")
     run = RecordedBandwidth(2.5, 40.0)
     full = replace(fixed, input="200g", workload="sql", conf={"spark.a": "b"}, bandwidth=run)
-    validate("plan-request", full.document())
-    validate("plan-request", PlanRequest().document())
+    made = plans([{**request.document(), "with_topology": True} for request in (full, fixed)])
+    assert [plan.master for plan in made if isinstance(plan, Plan)] == ["local-numa[2x3]"] * 2
 
 
 def test_a_capture_of_this_machine_is_planned_for_like_this_machine(
@@ -102,6 +113,12 @@ def test_every_shared_capture_is_shown_and_planned_for(
 def test_a_worked_example_is_read_and_written_again(name: str) -> None:
     example = json.loads((EXAMPLES / f"{name}.json").read_text())
     validate(name, to_json(typed(example, schema_command.DOCUMENTS[name])))
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_a_worked_example_of_the_jvms_is_read_without_loss(name: str) -> None:
+    example = json.loads((EXAMPLES / f"{name}.json").read_text())
+    assert to_json(typed(example, PARTS[name])) == example
 
 
 def test_a_plan_that_is_handed_on_loses_nothing() -> None:

@@ -88,7 +88,7 @@ def test_executors_and_their_python_workers_run_where_the_plan_says(many: Many):
             assert mine == {executor["planned_cpus"]}
             assert set(executor["kernel"]["anonymous_bytes"]) == {"0"}
     assert "Placement, from the kernel:" in outcome.log
-    for name in ("run", "plan", "placement"):
+    for name in ("plan", "placement"):
         validate(name, site.document(f"{name}.json"))
 
 

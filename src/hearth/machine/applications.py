@@ -38,7 +38,7 @@ class Work(TypedDict):
 
 
 class ApplicationDocument(TypedDict):
-    """The part of `run.json` that is read; contract/run.schema.json has all of it."""
+    """The part of `run.json` that is read; contract/examples/run.json has all of it."""
 
     schema: Literal["hearth/run/1"]
     app_id: str
@@ -89,7 +89,7 @@ class Ended:
 
 @dataclass(frozen=True)
 class Application:
-    """One application: its directory, and its record (contract/run.schema.json).
+    """One application: its directory, and its record (contract/examples/run.json).
 
     Before its driver has written one, the record has what `submit.json` tells.
     """

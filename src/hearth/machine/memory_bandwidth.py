@@ -38,7 +38,7 @@ def known_bandwidth() -> SustainedBandwidth | None:
 def sustained_bandwidth(*, debug: bool = False) -> SustainedBandwidth:
     """Return GB/s (10^9 bytes) of the triad by NUMA node, measured where it is not known yet.
 
-    Its document: contract/bandwidth.schema.json.
+    Its document: contract/examples/bandwidth.json.
     """
     known = known_bandwidth()
     if known is not None:

@@ -147,9 +147,7 @@ class Launched:
     #: of each NUMA node its CPUs, as the kernel lists them
     cpus_of_node: dict[str, Ids] = field(default_factory=dict)
     clock_ticks_per_s: Count = 100
-    sustained_bandwidth: Measured[SustainedBandwidth] | None = (
-        None  #: contract/bandwidth.schema.json
-    )
+    sustained_bandwidth: Measured[SustainedBandwidth] | None = None
 
     def probe(self, name: str) -> ProbeStatus | None:
         """Return the recorded state of a probe."""

@@ -35,7 +35,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Finished:
-    """The document of contract/workload-result.schema.json, and the directory where it was kept."""
+    """The document (contract/examples/workload-result.json), and where it was kept."""
 
     document: dict[str, Any]
     kept: Path | None

@@ -1,6 +1,6 @@
 """The documents of workloads that are read: a job's result, a data set's manifest.
 
-Each may hold more; contract/ describes them.
+Each may hold more: contract/examples has one of each.
 """
 
 from typing import Annotated, Any, Literal, NotRequired, TypedDict

@@ -11,7 +11,7 @@ class FinishedRun:
     """A finished run, as checks see it.
 
     data: the directory of each input by its name. answer: the directory of the answer's files.
-    result: the document that the job left (contract/workload-result.schema.json).
+    result: the document that the job left (contract/examples/workload-result.json).
     """
 
     job: str

@@ -11,7 +11,7 @@ import io.hearth.core.json.Json
 import io.hearth.core.placement.LentCpus
 
 /**
- * What one application leaves behind, `contract/run.schema.json`: `run.json`, `plan.json`,
+ * What one application leaves behind: `run.json` (`contract/examples/run.json`), `plan.json`,
  * `placement.json`, `hand-over.json` and `executors/ID/{stdout,stderr}`.
  */
 final class RunDirectory(val path: Path) {

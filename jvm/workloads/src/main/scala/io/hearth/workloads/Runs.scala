@@ -150,7 +150,10 @@ object Runs {
   }
 }
 
-/** The document that a finished run leaves (`contract/workload-result.schema.json`). */
+/**
+ * The document that a finished run leaves: `contract/examples/workload-result.json`, up to what
+ * `hearth lab run` adds.
+ */
 private object Result {
 
   def json(job: Job, run: JobRun, started: Instant, answer: ObjectNode): ObjectNode = {

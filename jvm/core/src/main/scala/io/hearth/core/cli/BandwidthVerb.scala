@@ -5,7 +5,7 @@ import io.hearth.core.bandwidth.{NodeBandwidth, SustainedBandwidth}
 import io.hearth.core.json.Json
 import io.hearth.core.topology.TopologyReader
 
-/** `bandwidth`: what the memory of each node of this machine sustains (contract/bandwidth.schema.json). */
+/** `bandwidth`: what the memory of each node of this machine sustains (contract/examples/bandwidth.json). */
 private[cli] object BandwidthVerb {
   private val Repetitions = 10
 
@@ -19,7 +19,7 @@ private[cli] object BandwidthVerb {
     )
   }
 
-  private def document(nodes: Vector[NodeBandwidth]) = Json.obj(
+  private[cli] def document(nodes: Vector[NodeBandwidth]) = Json.obj(
     "schema" -> "hearth/bandwidth/1",
     "kernel" -> "triad",
     "repetitions" -> Repetitions,

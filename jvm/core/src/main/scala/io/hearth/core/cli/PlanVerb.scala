@@ -17,9 +17,9 @@ import io.hearth.core.topology.{IdSet, Neighbours, Scratch, Topology}
 import io.hearth.core.topology.{TopologyJson, TopologyReader}
 
 /**
- * `plan`: reads a plan request (contract/plan-request.schema.json) on standard input and answers with
- * the plan (`hearth schema plan`), or reads several (contract/plan-requests.schema.json) and
- * answers each by itself (contract/plans.schema.json).
+ * `plan`: reads a plan request (contract/examples/plan-request.json) on standard input and answers with
+ * the plan (`hearth schema plan`), or reads several (contract/examples/plan-requests.json) and answers
+ * each by itself, in their order, with its `plan` or why it is `refused`.
  */
 private[cli] object PlanVerb {
 

@@ -58,7 +58,7 @@ object CommunicationPlan {
       AffinityPlan.of(on, parsed, NetworkDevice.choose(on, device.toJava, carrier.toJava))
     } catch { case e: Refused => throw new UserError(e.getMessage, Some(e)) }
 
-  /** The document of `contract/affinity-plan.schema.json`. */
+  /** The document of `contract/examples/affinity-plan.json`. */
   def write(topology: Topology, plan: AffinityPlan): ObjectNode = Json.obj(
     "schema" -> "hearth/affinity-plan/1",
     "source" -> topology.source,

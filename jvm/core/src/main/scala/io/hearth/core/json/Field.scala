@@ -12,7 +12,7 @@ import io.hearth.core.{Brief, UserError}
  *
  * @param holder the object it is in, in words such as `the plan.driver`; of the document, what it is
  * @param name of the field, empty for the document itself
- * @param schema the file that describes the document
+ * @param schema what describes the document: a command, or the file of an example
  */
 final class Field private (val value: JsonNode, holder: String, name: String, schema: String) {
 

@@ -9,7 +9,7 @@ import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 
 import io.hearth.core.UserError
 
-/** JSON trees, by Jackson (among Spark's own jars); documents are described in `contract/`. */
+/** JSON trees, by Jackson (among Spark's own jars); `contract/` has an example of each document. */
 object Json {
   private val mapper = new ObjectMapper()
   private val make = JsonNodeFactory.instance

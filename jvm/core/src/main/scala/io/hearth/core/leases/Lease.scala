@@ -24,7 +24,7 @@ object LeaseState {
 }
 
 /**
- * What one application says that it uses of a machine, `contract/lease.schema.json`.
+ * What one application says that it uses of a machine, `contract/examples/lease.json`.
  *
  * @param boot the boot of the machine on which it was taken
  * @param pid the driver's, in its own PID namespace

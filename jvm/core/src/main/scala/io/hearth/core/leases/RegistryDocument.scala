@@ -46,10 +46,10 @@ private[leases] object RegistryDocument {
       if (written != schema) Left(s"it is not '$schema' but '${printable(written)}'")
       else
         fields(new RegistryDocument(document))
-          .toRight(s"a field of $schema is absent or wrong (contract/${file(schema)}.schema.json)")
+          .toRight(s"a field of $schema is absent or wrong (${example(schema)})")
     }
 
-  private def file(schema: String): String = schema.split('/')(1)
+  private def example(schema: String) = s"contract/examples/${schema.split('/')(1)}.json"
 
   /** Nothing that a terminal would act on, and not much. */
   def printable(text: String): String =

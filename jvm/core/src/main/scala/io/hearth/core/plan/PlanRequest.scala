@@ -7,7 +7,7 @@ import io.hearth.core.json.Field
 import io.hearth.core.topology.IdSet
 
 /**
- * A request for a plan, as `contract/plan-request.schema.json` describes it.
+ * A request for a plan, as `contract/examples/plan-request.json` has it.
  *
  * @param machine a capture or a description; this machine where absent
  * @param format a text form of the plan to include in the answer
@@ -31,10 +31,10 @@ final case class PlanRequest(
 
 object PlanRequest {
   val Schema = "hearth/plan-request/1"
-  private val SchemaFile = "contract/plan-request.schema.json"
+  private val Example = "contract/examples/plan-request.json"
 
   private val SeveralSchema = "hearth/plan-requests/1"
-  private val SeveralFile = "contract/plan-requests.schema.json"
+  private val SeveralExample = "contract/examples/plan-requests.json"
 
   /**
    * The requests of a document that holds several; absent for one that is a request itself.
@@ -43,7 +43,7 @@ object PlanRequest {
    */
   def several(document: JsonNode): Option[Vector[JsonNode]] =
     Option.when(document.has("requests")) {
-      val root = Field.of(document, "the plan requests", SeveralFile)
+      val root = Field.of(document, "the plan requests", SeveralExample)
       root.only("schema", "requests")
       root.schemaIs(SeveralSchema)
       root("requests").items.map(_.value)
@@ -51,7 +51,7 @@ object PlanRequest {
 
   /** @throws io.hearth.core.UserError naming the field that is unknown or wrong */
   def read(document: JsonNode): PlanRequest = {
-    val root = Field.of(document, "the plan request", SchemaFile)
+    val root = Field.of(document, "the plan request", Example)
     root.only("schema", "machine", "workload", "limits", "occupied_cpus", "format", "with_topology")
     root.get("schema").foreach(_ => root.schemaIs(Schema))
     val limits = root.get("limits").fold(Limits.none)(readLimits)

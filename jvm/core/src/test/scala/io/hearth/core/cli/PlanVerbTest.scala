@@ -2,11 +2,13 @@ package io.hearth.core.cli
 
 import java.io.ByteArrayInputStream
 import java.nio.charset.StandardCharsets.UTF_8
+import java.nio.file.Files
 
 import com.fasterxml.jackson.databind.JsonNode
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.hearth.core.UserError
+import io.hearth.core.plan.Project
 
 /** One request, or several at once. */
 class PlanVerbTest extends AnyFunSuite {
@@ -35,6 +37,15 @@ class PlanVerbTest extends AnyFunSuite {
     assert(plans.get(1).get("refused").asText == refused)
   }
 
+  test("of the worked example of several requests one has its plan and one is refused") {
+    val example = Files.readString(Project.file("contract/examples/plan-requests.json"))
+    val answers = answer(example)
+    assert(answers.get("schema").asText == "hearth/plans/1")
+    val (first, second) = (answers.get("plans").get(0), answers.get("plans").get(1))
+    assert(first.get("plan").get("schema").asText == "hearth/plan/2")
+    assert(second.get("refused").isTextual)
+  }
+
   test("a document of another schema, or with a field that nobody knows, is refused by name") {
     for (
       (text, because) <- Vector(
@@ -46,7 +57,7 @@ class PlanVerbTest extends AnyFunSuite {
     ) {
       val refused = intercept[UserError](answer(text)).getMessage
       assert(refused.contains(because))
-      assert(refused.contains("contract/plan-requests.schema.json"))
+      assert(refused.contains("contract/examples/plan-requests.json"))
     }
   }
 }

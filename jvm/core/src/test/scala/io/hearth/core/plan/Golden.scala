@@ -34,6 +34,10 @@ object Golden extends Assertions {
       }
       .mkString("", "\n", "\n")
 
+  /** Of a plan what is started, where and with which settings: no reasons. */
+  def shape(plan: Plan): String =
+    lines(PlanJson.write(plan).retain("mode", "master", "executors", "conf"))
+
   private def members(node: JsonNode): Vector[(String, JsonNode)] =
     node.properties.asScala.toVector.map(entry => entry.getKey -> entry.getValue)
 }
