@@ -37,7 +37,7 @@ def _state_space(machine: Machine) -> Outcome:
     ):
         if not machine.tree.may_make(folder):
             command = f"export {variable}= with a directory of your own"
-            return Problem(f"{folder}: may not be written", "harm", (), command, reads="access(2)")
+            return Problem(f"{folder}: may not be written", "harm", how=command, reads="access(2)")
         free = known(user.space(folder)).free_bytes
         seen = f"{folder}: {show_bytes(free)} free"
         if free < _LITTLE_BYTES:
