@@ -102,7 +102,7 @@ class HostileCaptureTest extends AnyFunSuite {
 
   test("what is wrong with an archive stands in the line, in a few words") {
     def reason(bytes: Array[Byte]) =
-      refusal(bytes).replaceAll(".*capture: (.*); give a dir.*", "$1")
+      refusal(bytes).replaceAll(".*capture: (.*); run .*", "$1")
     assert(reason(Array.emptyByteArray) == "it is empty")
     assert(reason("I am no archive".getBytes) == "it is not a tar archive")
     assert(reason(Array.fill(2000)('x'.toByte)) == "it is not a tar archive")
