@@ -84,7 +84,6 @@ PYTHON = "query-partitions-2026-11-29-0214"
 STARTUP = "startup-2026-12-01-1256"
 DUCKDB = "engines-2026-11-24-0406"
 WARM = ("warm-2026-11-30-0614", "warm-2026-11-30-0616")
-COMET = "native-engines-2026-11-30-0607"
 SHUFFLES = {2: "shuffle-2026-11-25-1828", 16: "shuffle-2026-11-26-0452"}
 CALLS = {2: "hadoop-rpc-2026-11-24-0508", 16: "hadoop-rpc-2026-11-26-0447"}
 WIDTH = "width-2026-12-01-1344"
@@ -352,8 +351,6 @@ BLOCKS = {
     "python": page_of("query_partitions", PYTHON),
     "one-file": page_of("one_file", "one-file-2026-11-27-2051"),
     "engines": page_of("engines", DUCKDB),
-    "native-engines": page_of("native_engines", "native-engines-2026-11-29-0404"),
-    "without-an-engine": page_of("native_engines", COMET),
     "tails": page_of("hand_over", TAILS),
     "tail-of-a-job": page_of("hand_over", "hand-over-2026-11-25-0105"),
     "width": page_of("width", WIDTH),

@@ -37,7 +37,7 @@ from hearth.machine.paths import cache_home, spark_home
 from hearth.workloads import datasets, tpch
 
 LIMIT_S = 1800
-#: Of these runs and of native_engines.py's: arm, baseline.
+#: Arm, baseline.
 QUESTIONS = (
     ("submit", "defaults"),
     ("submit", "careful"),
@@ -48,8 +48,6 @@ QUESTIONS = (
     ("submit", "large-young"),
     ("usual-compiler", "careful"),
     ("careful", "defaults"),
-    ("hearth", "comet"),
-    ("hearth", "submit"),
 )
 MEASURES = {
     "wall_s": "start to end",
@@ -158,10 +156,10 @@ def main() -> None:
     bench.report()
 
 
-def add_tpch_options(bench: Benchmark, passes: int = 2) -> None:
+def add_tpch_options(bench: Benchmark) -> None:
     add = bench.parser.add_argument
     add("--scale", type=float, default=1.0, help="TPC-H's scale factor")
-    add("--passes", type=int, default=passes, help="of the queries in an application")
+    add("--passes", type=int, default=2, help="of the queries in an application")
     add("--data", type=Path, help="where the data are, or will be made")
 
 

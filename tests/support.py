@@ -8,7 +8,6 @@ import subprocess
 import sys
 import textwrap
 import time
-import zipfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -151,14 +150,6 @@ def says(text: str, pattern: str) -> bool:
     """
     parts = [re.escape(part.strip()) for part in pattern.split("…")]
     return re.search(".*?".join(parts), text, re.DOTALL) is not None
-
-
-def a_jar(file: Path, *entries: str) -> Path:
-    """A jar with these entries, all empty."""
-    with zipfile.ZipFile(file, "w") as jar:
-        for entry in entries:
-            jar.writestr(entry, "")
-    return file
 
 
 def program(file: Path, script: str) -> Path:

@@ -16,7 +16,6 @@ import claims
 import pytest
 import results
 
-from hearth.spark import engines
 from support import ROOT
 
 #: Generated from the code, which tests of their own hold them against.
@@ -53,15 +52,6 @@ _FENCE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 NOT_MEASURED: dict[str, list[str]] = tomllib.loads(
     (Path(__file__).parent / "figures_not_measured.toml").read_text(encoding="utf-8")
 )
-
-
-def test_what_plan_and_report_say_of_comet_follows_from_raw_results() -> None:
-    rows = results.runs(results.read(claims.COMET))
-    took = results.ratio(rows, "hearth", "submit", "wall_s")
-    assert took is not None and f"{took.value:.2f}" == engines.SHARE
-    assert len({row["answers"] for row in rows}) == 1
-    for words in ("22 queries at scale 1", "twice", "2 CPUs"):
-        assert words in engines.CONDITIONS
 
 
 class Section(NamedTuple):

@@ -10,7 +10,6 @@ import pytest
 from hearth.base.errors import UserError
 from hearth.cli.main import command_parser, main
 from hearth.machine import jvm
-from hearth.spark import engines
 
 #: What only a submit plans with, with a value that each takes.
 PLANNING = {
@@ -20,7 +19,6 @@ PLANNING = {
     "--cores": ["1"],
     "--memory": ["1g"],
     "--bind": ["node"],
-    "--engine": ["comet"],
     "--hosts": ["machine"],
     "--docker": [],
     "--when-full": ["share"],
@@ -41,7 +39,6 @@ def application(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str
         raise _PlanningError
 
     monkeypatch.setattr(jvm, "call", call)
-    monkeypatch.setattr(engines, "check", lambda *_: None)  # the Spark here may have none
     monkeypatch.setattr("os.sched_setaffinity", lambda *_: None)  # of the process of the tests
     monkeypatch.setattr("hearth.cli.main._fault", lambda error, _: 70 if _is_planning(error) else 1)
     monkeypatch.setenv("HEARTH_STATE", str(tmp_path / "state"))
@@ -70,11 +67,10 @@ def test_the_help_of_a_command_lists_exactly_the_options_that_it_accepts(
     listed = re.search(rf"^  {option}\b", parser.format_help(), re.MULTILINE) is not None
     code = main(words_of(command, option, application))
     said = capsys.readouterr().err
-    # Plain Spark and an engine are compared without asking for a plan; only some questions are
-    # bound as the user says.
-    ends = {("compare", "--engine"): 0, ("lab characterise", "--bind"): 2}.get((command, option))
-    refused = ends is None and said.startswith(f"hearth: {option}: ") and code == 2
-    assert refused or code == (70 if ends is None else ends), said
+    # Only some questions are bound as the user says.
+    sometimes = (command, option) == ("lab characterise", "--bind")
+    refused = not sometimes and said.startswith(f"hearth: {option}: ") and code == 2
+    assert refused or code == (2 if sometimes else 70), said
     assert listed is not refused, said
 
 

@@ -44,7 +44,7 @@ from hearth.spark.submission import (
 )
 from hearth.spark.submit_args import SubmitLine
 from planned_machines import a_plan
-from support import ROOT, Command, a_jar, check_golden, program, require
+from support import ROOT, Command, check_golden, program, require
 
 PLAN = a_plan({
     "mode": "partitioned",
@@ -206,20 +206,15 @@ def test_what_executors_are_to_be_bound_to_is_passed_on_or_refused_by_name(
 
 
 @pytest.mark.parametrize(
-    ("users", "plugins"),
-    [
-        ("com.example.A", "com.example.A,org.apache.spark.CometPlugin"),
-        ("org.apache.spark.CometPlugin", "org.apache.spark.CometPlugin"),
-    ],
+    "plugins", ["com.example.A,org.apache.spark.CometPlugin", "org.apache.spark.CometPlugin"]
 )
-def test_a_native_engine_is_loaded_beside_the_users_plugins_and_has_memory_and_shuffle(
-    hearth: Command, tmp_path: Path, users: str, plugins: str
+def test_a_native_engine_among_the_users_plugins_has_memory_and_shuffle(
+    hearth: Command, plugins: str
 ) -> None:
-    mine = a_jar(tmp_path / "mine.jar", "org/apache/spark/CometPlugin.class")
-    words = ["submit", "--dry-run", "--engine", "comet", "--conf", f"spark.plugins={users}"]
-    words += ["--jars", str(mine)]
+    words = ["submit", "--dry-run", "--packages", "a:b:1", "--conf", f"spark.plugins={plugins}"]
     words += ["--conf", "spark.sql.extensions=com.example.B, com.example.A"]
     shown = hearth(*words, "job.py").stdout.replace("\\\n", " ").split()
+    assert shown[shown.index("--packages") + 1] == "a:b:1"
     last = {key: value for key, _, value in (word.partition("=") for word in shown)}
     assert last["spark.plugins"].removesuffix(",io.hearth.plugin.OneJvm") == plugins
     assert last["spark.memory.offHeap.enabled"] == "true"

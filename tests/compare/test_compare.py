@@ -166,6 +166,7 @@ def test_a_killed_comparison_leaves_nothing_running(tmp_path: Path) -> None:
         (["--arms", "native", "x.py"], "--arms … two"),
         (["--arms", "native,docker", "x.py"], "docker:"),
         (["--unbound", "x.py"], "--unbound: not an option of … use '--bind none'"),
+        (["--engine", "comet", "x.py"], "--engine: … use '--packages … spark.plugins="),
         (["--docker", "x.py"], "--docker: … leave it out"),
         (
             ["--conf", "spark.hearth.binding=off", "x.py"],

@@ -8,7 +8,7 @@ import pytest
 
 from hearth.cli.main import command_parser
 from hearth.cli.options import read_submit_line
-from support import Command, a_jar
+from support import Command
 
 
 def test_a_dry_run_lists_each_arm_with_its_command_and_runs_nothing(
@@ -28,31 +28,6 @@ def test_a_dry_run_lists_each_arm_with_its_command_and_runs_nothing(
     assert "runs of each arm: 1 warm-up, 3 measured" in done.stdout
     assert "hush42" not in done.stdout
     assert not list((tmp_path / "state").glob("studies/*/*"))
-
-
-@pytest.mark.parametrize(
-    ("words", "rows"),
-    [
-        ("--engine comet", {"native": "--master 'local[*]'", "comet": "--engine comet"}),
-        ("--arms plan,comet", {"plan": "", "comet": "--engine comet"}),
-        ("--arms native,plan --engine comet", {"native": "--master 'local[*]'",
-                                               "plan": "--engine comet"}),
-    ],
-)  # fmt: skip
-def test_what_an_engine_brings_is_compared_with_plain_spark(
-    hearth: Command, tmp_path: Path, words: str, rows: dict[str, str]
-) -> None:
-    """An arm of its name has the engine alone; without one, all have that hearth plans."""
-    (tmp_path / "job.py").write_text("")
-    a_jar(tmp_path / "mine.jar", "org/apache/spark/CometPlugin.class")
-    jars = ["--jars", "mine.jar"]
-    done = hearth("compare", "--dry-run", *words.split(), *jars, "job.py")
-    assert done.returncode == 0, done.stderr
-    shown = dict(line.split(maxsplit=1) for line in done.stdout.splitlines()[1:3])
-    assert shown == {
-        arm: " ".join(["hearth profile", *filter(None, [own]), *jars, "job.py"])
-        for arm, own in rows.items()
-    }
 
 
 def test_a_workload_is_compared_by_name_with_its_parameters_and_options_behind(
@@ -77,7 +52,6 @@ def test_a_workload_is_compared_by_name_with_its_parameters_and_options_behind(
         ),
         (["--keep", "word-count"], "--keep: not accepted for a workload"),
         (["--bind", "package", "job.py"], "--bind: set by each arm"),
-        (["--arms", "plan,comet", "job.py"], "no Comet for Spark 4.3"),
         (["batch"], "compare one of them"),
         (["word-cuont"], "word-count"),
     ],

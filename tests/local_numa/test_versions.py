@@ -11,18 +11,16 @@ from pathlib import Path
 import pytest
 from application import APPS, BIN, Outcome, Site, assert_shuffle_read_from_files, ui_rows
 
-from hearth.base.errors import UserError
-from hearth.cli.options import read_line
 from hearth.machine.paths import hearth_jar, spark_home
-from hearth.spark import engines
 from hearth.spark.cds import driver_flags
-from support import ROOT, confs, require, says
+from support import ROOT, confs, require
 
 pytestmark = pytest.mark.spark
 
 SPARKS, JAVAS = ("4.0", "4.1", "4.2"), ("21", "25")
 #: On this one the test of Comet runs a query, on Comet and on Spark alone.
 COMETS = "4.1"
+COMET = "org.apache.datafusion:comet-spark-spark4.1_2.13:1.2.0"
 ALL = os.environ.get("HEARTH_VERSIONS") == "all"
 OWN_JAVAS = tuple(filter(None, os.environ.get("HEARTH_JAVAS", "").split(":")))
 DAYS = {str(day): [len(range(day, 1000, 7)), sum(range(day, 1000, 7))] for day in range(7)}
@@ -86,39 +84,20 @@ def elsewhere(
     return on_spark(site, name) if kind == "spark" else on_java(site, name, monkeypatch)
 
 
-#: Where Spark keeps what it resolves, for all tests.
-IVY = {"spark.jars.ivy": str(ROOT / ".cache" / "engines")}
-WITH_COMET = ["--engine", "comet", *confs(IVY)]
-
-
 @pytest.fixture
 def comet(site: Site) -> list[str]:
     """The words with which a site's Spark has Comet, which Maven Central gives once."""
     home = on_spark(site, COMETS).spark_home
     assert home is not None
-    mirror = os.environ.get("HEARTH_MAVEN")
-    words = [*WITH_COMET, *(["--repositories", mirror] if mirror else [])]
-    try:
-        engines.with_jar(read_line([*words, "job.py"]), IVY, home, fetch=True)
-    except UserError as problem:
-        require("engines", str(problem))
-    return words
-
-
-def test_where_no_repository_gives_the_engine_one_line_says_what_to_do(
-    site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    home = on_spark(site, COMETS).spark_home
-    assert home is not None
-    nowhere = "-Dhttps.proxyHost=127.0.0.1 -Dhttps.proxyPort=9"
-    monkeypatch.setenv("SPARK_SUBMIT_OPTS", nowhere)
-    empty = {"spark.jars.ivy": str(tmp_path / "ivy")}
-    line = read_line(["--engine", "comet", *confs(empty), "job.py"])
-    with pytest.raises(UserError) as refused:
-        engines.with_jar(line, empty, home, fetch=True)
-    said = str(refused.value)
-    assert says(said, "could not be fetched … Connection refused … --repositories … --jars FILE")
-    assert "\n" not in said
+    ivy, mirror = str(ROOT / ".cache" / "engines"), os.environ.get("HEARTH_MAVEN")
+    words = ["--packages", COMET, *confs({"spark.jars.ivy": ivy})]
+    words += ["--repositories", mirror] if mirror else []
+    nothing = ["--class", "org.apache.hadoop.util.VersionInfo", "spark-internal"]
+    command = [str(home / "bin" / "spark-submit"), "--master", "local", *words, *nothing]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=1200, check=False)
+    if done.returncode:
+        require("sparks", f"Comet could not be fetched: {done.stderr.strip()[-300:]}")
+    return [*words, *confs({"spark.plugins": "org.apache.spark.CometPlugin"})]
 
 
 def version_of(home: Path) -> str:
@@ -152,6 +131,7 @@ def test_hearth_submit_runs_a_query_on_bound_executors_of_another_spark(other_sp
 def test_comet_runs_a_query_in_bound_executors_with_its_threads_and_its_memory(
     site: Site, comet: list[str]
 ) -> None:
+    assert COMET in (ROOT / "docs" / "running.md").read_text(encoding="utf-8")
     words = [*comet, *FIXED, "--conf", "spark.hearth.classDataArchive=false"]
     words += ["--conf", "spark.sql.extensions=com.example.Users"]
     outcome = site.hearth("submit", *words, str(APPS / "comet.py"), str(site.root / "data"))
@@ -177,7 +157,6 @@ def test_comet_runs_a_query_in_bound_executors_with_its_threads_and_its_memory(
         assert bound >= 0.99 * sum(executor["memory"].values())
         assert {p for p in executor["memory"] if ":" in p} == {f"bind:{n}" for n in nodes}
     assert sorted(next(iter(e["threads"]))[1] for e in report["executors"]) == planned
-    assert ":: loading settings" not in site.log, "no repository is asked again"
 
 
 def test_hearth_submit_runs_a_query_on_a_bound_executor_on_another_java(other_java: Site) -> None:

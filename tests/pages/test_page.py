@@ -457,13 +457,3 @@ def test_two_runs_show_by_stage_where_the_seconds_went(browser: Any, tmp_path: P
     assert "the difference of these two runs, -24.00 s." in whole.inner_text()
     wide = [of.locator(".delta").first.bounding_box()["width"] for of in (whole, stages)]
     assert wide[0] == pytest.approx(2 * wide[1], abs=1), "24 s and 12 s, on one scale"
-
-
-def test_an_engine_is_advised_to_a_run_that_is_shown_alone() -> None:
-    run = constructed.document()
-    run["record"]["spark_version"] = "4.1.1"
-    scanning = {"sql": 3, "operators": ["Scan parquet"]}
-    run["stages"] = [{**stage, **scanning} for stage in run["stages"]]
-    alone = typed(run, Analysis)
-    assert "<p>100% of the tasks&#39; time was SQL over Parquet; " in page([alone])
-    assert "over Parquet" not in page([alone, alone])

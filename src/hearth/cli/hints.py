@@ -14,6 +14,7 @@ REPLACED = {
     "--hadoop": "hearth jar --wire",
     "--flame": "--conf spark.executor.extraJavaOptions=-agentpath:LIBRARY=OPTIONS",
     "--out": "hearth lab bench --resume ID",
+    "--engine": "--packages COORDINATES --conf spark.plugins=CLASS",
     **dict.fromkeys(("--fix", "--persist"), "hearth doctor --explain"),
     **dict.fromkeys(("--protocol", "--minutes", "--ramp"), "hearth colocate --loop MINUTES,RAMP"),
 }

@@ -15,7 +15,7 @@ from hearth.base.durations import parse_seconds
 from hearth.base.errors import UserError
 from hearth.base.private_files import write_private
 from hearth.cli.hints import elsewhere
-from hearth.machine.plan import BINDINGS, ENGINES, KINDS
+from hearth.machine.plan import BINDINGS, KINDS
 from hearth.spark.driver_log import LEVELS
 from hearth.spark.submit_args import (
     DRY_RUN,
@@ -52,10 +52,6 @@ _PLANNING: dict[str, dict[str, Any]] = {
         "they fit; package: to all CPUs and memory nodes of a package, shared with others; none: "
         "do not bind",
     },
-    "--engine": {
-        "choices": tuple(ENGINES),
-        "help": "run SQL on this native engine; its jar is fetched unless you name one",
-    },
     "--hosts": {
         "choices": ("node", "machine"),
         "help": "what Spark treats as a host: each NUMA node (default) or the whole machine",
@@ -76,7 +72,7 @@ _PLANNING: dict[str, dict[str, Any]] = {
     },
 }
 #: Those that `hearth plan` takes too.
-OF_A_PLAN = ("--input", "--workload", "--executors", "--cores", "--memory", "--bind", "--engine")
+OF_A_PLAN = ("--input", "--workload", "--executors", "--cores", "--memory", "--bind")
 
 
 def add_plan_options(parser: ArgumentParser) -> None:

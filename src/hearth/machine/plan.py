@@ -22,13 +22,6 @@ BINDINGS = ("none", "node", "package")
 BINDING = "spark.hearth.binding"
 BINDING_SCOPE = "spark.hearth.binding.scope"
 KINDS = ("sql", "ml", "graph", "etl")
-#: The plugins that load native engines, by the name that `--engine` takes (jvm: Engine).
-ENGINES = {
-    "comet": "org.apache.spark.CometPlugin",
-    "gluten": "org.apache.gluten.GlutenPlugin",
-    "rapids": "com.nvidia.spark.SQLPlugin",
-}
-PLUGINS = "spark.plugins"
 
 
 @dataclass(frozen=True)
@@ -55,16 +48,10 @@ class PlanRequest:
     cores: int | None = None
     memory: str | None = None
     bind: str | None = None
-    engine: str | None = None
     python: bool = False
     occupied: str | None = None
     conf: Mapping[str, str] = field(default_factory=dict)
     bandwidth: RecordedBandwidth | None = None
-
-    @property
-    def settings(self) -> dict[str, str]:
-        """The user's Spark settings, with those that hearth's own options stand for."""
-        return with_engine(self.engine, with_binding(self.bind, dict(self.conf)))
 
     def document(self) -> dict[str, Any]:
         """Return the document that the verb `plan` reads.
@@ -83,7 +70,7 @@ class PlanRequest:
             "cores": self.cores,
             "memory_mb": memory,
             "memory_typed": self.memory,
-            "conf": self.settings,
+            "conf": _with_binding(self.bind, dict(self.conf)),
             "environment": _java_options() if self.machine is None else None,
         }
         request = {
@@ -117,7 +104,7 @@ def _check_memory(typed: str | None, memory_mb: int | None, key: str | None) -> 
         raise UserError(f"{what}: give one of them")
 
 
-def with_binding(bind: str | None, conf: dict[str, str]) -> dict[str, str]:
+def _with_binding(bind: str | None, conf: dict[str, str]) -> dict[str, str]:
     """Return the settings with what `--bind` sets.
 
     Raise UserError where they say something else.
@@ -128,15 +115,6 @@ def with_binding(bind: str | None, conf: dict[str, str]) -> dict[str, str]:
     if conf.get(key, value) != value:
         raise UserError(f"--bind: {bind} contradicts {key}={conf[key]}: give one of them")
     return conf if bind == "node" else {**conf, key: value}
-
-
-def with_engine(engine: str | None, conf: dict[str, str]) -> dict[str, str]:
-    """Return the settings with the plugin of `--engine`, behind those that the user names."""
-    if engine is None:
-        return conf
-    plugins = [name for name in conf.get(PLUGINS, "").split(",") if name.strip()]
-    added = [] if ENGINES[engine] in plugins else [ENGINES[engine]]
-    return {**conf, PLUGINS: ",".join([*plugins, *added])}
 
 
 def _java_options() -> dict[str, str] | None:

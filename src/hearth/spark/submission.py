@@ -20,8 +20,8 @@ from hearth.base.redaction import Redaction
 from hearth.machine import paths
 from hearth.machine.jvm import offer
 from hearth.machine.jvm import plan as planned
-from hearth.machine.plan import BINDING, BINDING_SCOPE, PLUGINS, Plan, Reason, with_engine
-from hearth.spark import cds, command, driver_log, engines, named_files
+from hearth.machine.plan import BINDING, BINDING_SCOPE, Plan, Reason
+from hearth.spark import cds, command, driver_log, named_files
 from hearth.spark.conf import (
     user_deploy_mode,
     user_master,
@@ -33,6 +33,7 @@ from hearth.spark.submit_args import Option, SubmitLine, SubmitOptions, late_opt
 
 #: What stands for Spark's own programs where an application is named.
 _NO_FILES = ("pyspark-shell", "spark-internal", "spark-shell", "sparkr-shell")
+_PLUGINS = "spark.plugins"
 _RECORDS = "io.hearth.plugin.OneJvm"
 _WHEN_FULL = "spark.hearth.lease.whenFull"
 _WIDTH = "spark.hearth.width"
@@ -109,14 +110,13 @@ def plan_of(line: SubmitLine, settings: Mapping[str, str], debug: bool = False) 
 
 
 def make_ready(line: SubmitLine, settings: Mapping[str, str], debug: bool = False) -> None:
-    """Fetch and make what the first measured run of a line would: class-data archives, an engine's
-    jar. No lease is taken: the runs would share the machine with it.
+    """Make what the first measured run of a line would: class-data archives. No lease is taken: the
+    runs would share the machine with it.
     """
     plan = plan_of(line, settings, debug)
     if plan is None:
         return
     check_application(line.application[0])
-    engines.with_jar(line, settings, paths.spark_home(), fetch=True)
     theirs = command.users_class_path(line, settings)
     _archives(Occasion(measured=True, debug=debug), theirs, settings, _first_jar(plan))
 
@@ -124,13 +124,12 @@ def make_ready(line: SubmitLine, settings: Mapping[str, str], debug: bool = Fals
 def _checked(
     line: SubmitLine, settings: Mapping[str, str], master: str | None
 ) -> tuple[SubmitLine, dict[str, str], list[str]]:
-    """Return line, settings and notes for the user, with what master, engine and variables set."""
+    """Return line, settings and notes for the user, with what master and variables set."""
     paths.check_spark(paths.spark_home())
     _check(line, settings)
-    engines.check(line.planning.engine, line, settings, paths.spark_home())
     check_local_dirs(settings, os.environ)
     line = replace(line, planning=command.sized_by_master(line.planning, master))
-    return _with_variables(*_with_engine(line, settings))
+    return _with_variables(line, settings)
 
 
 def _planned(
@@ -146,9 +145,6 @@ def _planned(
     check_application(line.application[0])
     check_py_files(line)
     show_plan(plan)
-    line, of_engine = engines.with_jar(
-        line, settings, paths.spark_home(), fetch=not occasion.dry_run
-    )
     additions = _additions(line.planning, settings, plan)
     is_wired = settings.get("spark.shuffle.manager") == paths.WIRE_SHUFFLE_MANAGER
     wire = paths.wire_jar() if is_wired else None
@@ -167,7 +163,7 @@ def _planned(
     variables, other = python_of_application(settings, os.environ)
     launch.environment.update(variables)
     notes = [*notes, other] if other and line.is_python else notes
-    notes = [*notes, *of_engine, *_notes(line, plan)]
+    notes = [*notes, *_notes(line, plan)]
     later = [_LATER] if afterwards and cds.is_news(paths.spark_home(), first) else []
     launch.notes.extend([*notes, *later])
     launch = replace(launch, inherited=inherited)
@@ -251,16 +247,6 @@ def _with_variables(
     return line, {**settings, **{key: value for key, (_, value) in from_variables.items()}}, notes
 
 
-def _with_engine(
-    line: SubmitLine, settings: Mapping[str, str]
-) -> tuple[SubmitLine, Mapping[str, str]]:
-    """Add the plugin of the native engine that the user asks for to line and settings."""
-    loaded = with_engine(line.planning.engine, dict(settings))
-    if loaded == settings:
-        return line, settings
-    return line.adding(Option("--conf", f"{PLUGINS}={loaded[PLUGINS]}")), loaded
-
-
 def _plan(
     line: SubmitLine, settings: Mapping[str, str], occasion: Occasion
 ) -> tuple[Plan, tuple[int, ...]]:
@@ -342,8 +328,8 @@ def _one_jvm(settings: Mapping[str, str], plan: Plan) -> dict[str, str]:
     """
     if plan.master.startswith("local-numa"):
         return {}
-    theirs = [name for name in settings.get(PLUGINS, "").split(",") if name.strip()]
-    return {PLUGINS: ",".join([*theirs, _RECORDS])}
+    theirs = [name for name in settings.get(_PLUGINS, "").split(",") if name.strip()]
+    return {_PLUGINS: ",".join([*theirs, _RECORDS])}
 
 
 def _first_jar(plan: Plan) -> Path | None:

@@ -73,7 +73,6 @@ class SubmitOptions:
     cores: int | None = None
     memory: str | None = None
     bind: str | None = None
-    engine: str | None = None
     hosts: str | None = None
     docker: bool = False
     when_full: str | None = None
@@ -107,7 +106,7 @@ class SubmitOptions:
         return PlanRequest(**shared, python=python, occupied=occupied, conf=conf)
 
 
-_PLANNED = ("input", "workload", "executors", "cores", "memory", "bind", "engine")
+_PLANNED = ("input", "workload", "executors", "cores", "memory", "bind")
 
 
 @dataclass(frozen=True)

@@ -4,10 +4,9 @@ The arms are native (local[*] with your own settings), plan (what hearth submit 
 plan's executors, not bound), balanced (unbound, with the kernel's NUMA balancing on; needs root),
 bound (the plan's executors, bound), package (the same, each bound to a whole package), docker
 (bound, each in a container with a cpuset) and tuned (the best that hearth tune found). The default
-is native, unbound and bound, or native and plan where the plan is a single JVM. With --engine comet
-it is native, which is plain Spark, and comet, the plan with that engine; plan is the plan without
-it. Arms alternate in random order after a warm-up, and each run is recorded ('hearth runs' lists
-them). The answer may be: do not bind.
+is native, unbound and bound, or native and plan where the plan is a single JVM. Arms alternate in
+random order after a warm-up, and each run is recorded ('hearth runs' lists them). The answer may
+be: do not bind.
 
 as-is and fixed:NAME are the plan, without and with a finding of 'hearth doctor' fixed during each
 run (needs root; always restored, even after kill -9). 'hearth doctor' then quotes the result.
@@ -17,7 +16,6 @@ examples:
   hearth compare --arms native,bound --repeat 20 --class org.example.Job job.jar
   hearth compare --until-certain --budget 30m --executors 4 my_job.py --date 2026-11-21
   hearth compare --arms native,plan,tuned word-count --size 2g
-  hearth compare --engine comet my_job.py
   hearth compare --arms as-is,fixed:huge-pages my_job.py
   hearth compare --dry-run my_job.py
   hearth compare --keep my_job.py
@@ -62,7 +60,6 @@ from hearth.machine.switch import Switch
 from hearth.record.store import last_wall_s
 from hearth.report.terminal.screen import Screen, table
 from hearth.report.terminal.sources import read_sources
-from hearth.spark import engines
 from hearth.spark.conf import read_settings
 from hearth.spark.saved_configs import ComparedConfig, forget_compared, keep_compared, kept_tuned
 from hearth.spark.submission import make_ready, plan_of
@@ -185,10 +182,7 @@ def run(options: CompareCommand) -> int:
     settings = read_settings(line)
     for note in findings_in_brief(settings, None, line.application[0]):
         print(f"hearth: {note}", file=sys.stderr)
-    engine = line.planning.engine
-    default = ("native", engine) if engine else DEFAULT
-    names = [n.strip() for n in options.arms.split(",")] if options.arms else default
-    options = _with_engines(options, names, settings)
+    names = [n.strip() for n in options.arms.split(",")] if options.arms else DEFAULT
     fixing = any(name == AS_IS or name.startswith(FIXED) for name in names)
     if fixing:
         arms = _fixes(options, list(names))
@@ -211,23 +205,6 @@ def run(options: CompareCommand) -> int:
         return 0
     print(f"hearth: the plan is native ({because}): native is compared with plan", file=sys.stderr)
     return _compare(options, planned, arms_named(list(DEFAULT_NATIVE)))
-
-
-def _with_engines(
-    options: CompareCommand, names: Sequence[str], settings: Mapping[str, str]
-) -> CompareCommand:
-    """Return the options with an engine in the arm of its name only, where there is such an arm.
-
-    Raise UserError for an engine that this Spark cannot have.
-    """
-    planning, named = options.line.planning, [name for name in names if name in engines.PUBLISHED]
-    for engine in (*named, planning.engine):
-        engines.check(engine, options.line, settings, paths.spark_home())
-    if not named:
-        return options
-    if planning.engine not in (None, *named):
-        raise UserError(f"--engine: {planning.engine} is no arm: add it to --arms, or leave it out")
-    return replace(options, line=replace(options.line, planning=replace(planning, engine=None)))
 
 
 def _fixes(options: CompareCommand, names: list[str]) -> list[Arm]:

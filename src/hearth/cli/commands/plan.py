@@ -35,12 +35,9 @@ from hearth.cli.options import (
 from hearth.machine import jvm, paths
 from hearth.machine.plan import BINDING, Plan, PlanRequest, RecordedBandwidth, parse_conf
 from hearth.machine.topology import Topology
-from hearth.record.machine_settings import spark_version
 from hearth.record.store import find_record
 from hearth.report.terminal.plan import explained, show_plan
 from hearth.report.terminal.screen import Screen
-from hearth.spark import engines
-from hearth.spark.submit_args import SubmitLine
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -79,9 +76,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(options: Namespace) -> int:
     """Plan and show the plan."""
     more = {"conf": parse_conf(options.conf), "bandwidth": _bandwidth(options)}
-    plan_request = from_namespace(PlanRequest, options, **more)
-    engine = _engine_advice(plan_request)
-    request = plan_request.document()
+    request = from_namespace(PlanRequest, options, **more).document()
     if options.format in ("spark-submit", "conf"):
         request["format"] = options.format
     elif options.format == "text":
@@ -93,7 +88,7 @@ def run(options: Namespace) -> int:
         print_document(shown)
         _warn_of_redaction(json.dumps(shown))
     else:
-        text = _text(shown, options.format, options.explain, unbound, engine)
+        text = _text(shown, options.format, options.explain, unbound)
         print(text)
         _warn_of_redaction(text)
     if options.bind == "none" and plan["mode"] != "native":
@@ -133,30 +128,13 @@ def _nodes(cpus: dict[str, str]) -> str:
     return ", ".join(all_of[:4]) + (f" and {len(all_of) - 4} more" if len(all_of) > 4 else "")
 
 
-def _engine_advice(request: PlanRequest) -> str | None:
-    """Return what an engine would bring to SQL on the Spark of this machine.
-
-    Raise UserError for one that this Spark cannot have. A plan for another machine says nothing of
-    either.
-    """
-    if request.machine is not None:
-        return None
-    spark = paths.spark_home()
-    engines.check(request.engine, SubmitLine(), request.conf, spark)
-    is_sql = request.workload == "sql" and engines.loaded(request.settings) is None
-    said = engines.advice(spark_version(spark)) if is_sql else None
-    return f"over Parquet, {said}" if said else None
-
-
 def _warn_of_redaction(text: str) -> None:
     if is_redacted([text]):
         what = f"'{REDACTED}' hides values ({KEY_PATTERN}): put them back"
         print(f"hearth: {what} before you use this", file=sys.stderr)
 
 
-def _text(
-    plan: dict[str, Any], form: str, explain: str | None, unbound: bool, engine: str | None
-) -> str:
+def _text(plan: dict[str, Any], form: str, explain: str | None, unbound: bool) -> str:
     if form != "text":
         return str(plan["text"]).rstrip("\n")
 
@@ -164,4 +142,4 @@ def _text(
     machine = typed(plan["topology"], Topology)
     if explain is not None:
         return "\n".join(explained(shown, explain, machine, Screen.of()))
-    return "\n".join(show_plan(shown, machine, Screen.of(), unbound=unbound, engine=engine))
+    return "\n".join(show_plan(shown, machine, Screen.of(), unbound=unbound))

@@ -17,7 +17,6 @@ from hearth.analysis.document import (
     Times,
     Totals,
 )
-from hearth.analysis.native import engine_advice
 from hearth.base.absent import Absent, Measured, known
 from hearth.base.durations import show_moment
 from hearth.base.ids import parse_ids
@@ -99,7 +98,6 @@ def run_view(run: Analysis, number: int, executors: list[str]) -> View:
         "settings": [f"{name}={value}" for name, value in _telling(run)],
         "verdict": verdict(run),
         "facts": _facts(run),
-        "engine": engine_advice(run),
         "words": WORDS,
         "findings": [_finding(finding) for finding in run.findings],
         "machine": _machine(run.machine, run.executors, executors),

@@ -16,23 +16,13 @@ LETTERS = ascii_lowercase + ascii_uppercase
 _ROWS_SHOWN = 32
 
 
-def show_plan(
-    plan: Plan,
-    machine: Topology,
-    screen: Screen,
-    *,
-    unbound: bool = False,
-    engine: str | None = None,
-) -> list[str]:
+def show_plan(plan: Plan, machine: Topology, screen: Screen, *, unbound: bool = False) -> list[str]:
     """Return the lines: the decision and why, and of several executors memory, partitions and map.
 
-    unbound: whether the user has asked for executors that are not bound. engine: what a native
-    engine would bring, where there is one.
+    unbound: whether the user has asked for executors that are not bound.
     """
     lines = [screen.title(f"{name_of(machine)}: {summary(machine)}")]
     lines += _decided(plan, screen, unbound)
-    if engine is not None:
-        lines.append(screen.paragraph(engine, indent="  engine     ", hanging=" " * 13))
     for warning in machine.warnings:
         lines.append(screen.paragraph(warning, indent="  warning    ", hanging=" " * 13))
     if plan.mode != "native":

@@ -15,7 +15,6 @@ from hearth.analysis.document import (
     Stage,
     Times,
 )
-from hearth.analysis.native import engine_advice
 from hearth.base.absent import Absent, Measured, known
 from hearth.base.durations import show_seconds
 from hearth.base.ids import brief_ids
@@ -70,8 +69,7 @@ def _head(analysis: Analysis, screen: Screen) -> list[str]:
     idle = totals.idle_slot_share
     if idle is not None:
         lines.append(f"  the {totals.slots} task slots were idle {idle:.0%} of the time")
-    engine = engine_advice(analysis)
-    return [*lines, *([screen.paragraph(engine, "  ", "    ")] if engine else [])]
+    return lines
 
 
 def phase_words(phases: Phases, state: str) -> str:

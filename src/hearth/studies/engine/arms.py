@@ -5,9 +5,8 @@ plan, with as many tasks of a stage at once as bring work. unbound: the plan's e
 balanced: unbound, with the kernel's automatic NUMA balancing on (kernel.numa_balancing of
 sysctl/kernel.rst). bound: the plan's executors, bound. package: the same, each to all CPUs of a
 package and the memory of its nodes. docker: as bound, each in a container whose cpuset binds it
-(Kyong 2017). tuned: what `hearth tune` found best. The name of a native engine: the plan, with that
-engine, which the other arms then do without. as-is: the plan, on the machine as it is. fixed:NAME:
-the same, with what the doctor would change for this finding changed.
+(Kyong 2017). tuned: what `hearth tune` found best. as-is: the plan, on the machine as it is.
+fixed:NAME: the same, with what the doctor would change for this finding changed.
 """
 
 import contextlib
@@ -18,7 +17,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from hearth.base.errors import UserError
-from hearth.machine.plan import ENGINES
 from hearth.machine.switch import Switched
 from hearth.spark.conf import DRIVER_OPTIONS
 from hearth.spark.run_files import EXECUTOR_OPTIONS, private_properties
@@ -72,7 +70,7 @@ class Arm:
     @property
     def runs_as_one_jvm(self) -> bool:
         """Whether the arm is one JVM whatever the plan."""
-        return self.name in (*WITHOUT_EXECUTORS, *ENGINES, AS_IS) or self.fix is not None
+        return self.name in (*WITHOUT_EXECUTORS, AS_IS) or self.fix is not None
 
     @property
     def is_planned(self) -> bool:
@@ -88,8 +86,8 @@ def arms_named(
     tuned: makes the arm of that name.
     """
     for name in names:
-        if name not in (*NAMES, *ENGINES):
-            known = ", ".join([*NAMES, *ENGINES, AS_IS, f"{FIXED}NAME of a finding"])
+        if name not in NAMES:
+            known = ", ".join([*NAMES, AS_IS, f"{FIXED}NAME of a finding"])
             raise UserError(f"--arms: '{name}' is not an arm: use {known}")
     if len(set(names)) < len(names) or len(names) < 2:
         raise UserError(f"--arms: '{','.join(names)}' needs two arms or more, each once")
@@ -134,8 +132,6 @@ def _arm(name: str, names: list[str], setting: Path) -> Arm:
         return Arm(name, ("--bind", "package"))
     if name == "adaptive":
         return Arm(name, ("--width", "adaptive"))
-    if name in ENGINES:
-        return Arm(name, ("--engine", name))
     if name == "balanced":
         reason = cannot_switch(setting)
         return Arm(name, UNBOUND, balancing="1", skipped=reason)
