@@ -8,14 +8,16 @@ to that on the others, as `--nodes` does it, with as many tasks as the study nam
 on more nodes is known of the two other workloads alone. Nothing is timed.
 """
 
+import csv
 import math
+import re
 import statistics
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from harness import Benchmark
 from results import Row, table
-from tables import read_speedups
 
 from hearth.studies.models.binding import NORMAL_90, PUBLISHED, BindingGain
 from hearth.studies.models.scaling import Steps
@@ -30,6 +32,33 @@ PER_NODE = {
     "SQL": {1: (1, 24), 2: (3, 8), 3: (2, 8), 4: (1, 12)},
     "PageRank": {1: (1, 24), 2: (6, 4), 3: (6, 3), 4: (3, 6)},
 }
+#: So many nodes, bound to them: 4B.
+_BOUND = re.compile(r"(\d+)B")
+
+
+def read_speedups(file: Path) -> dict[str, dict[int, float]]:
+    """Return each workload's times relative to one node, from speedups between bound runs."""
+    steps: dict[str, dict[tuple[int, int], float]] = {}
+    with file.open(newline="") as stream:
+        for row in csv.DictReader(stream):
+            start, end = (_BOUND.fullmatch(row[name]) for name in ("from_binding", "to_binding"))
+            if start and end:
+                step = int(start[1]), int(end[1])
+                steps.setdefault(row["workload"], {})[step] = float(row["speedup"])
+    return {workload: _times(own) for workload, own in steps.items()}
+
+
+def _times(steps: Mapping[tuple[int, int], float]) -> dict[int, float]:
+    times = {1: 1.0}
+    known = 0
+    while known < len(times):  # a row may need the time of a later one
+        known = len(times)
+        for (start, end), speedup in steps.items():
+            if start in times and end not in times:
+                times[end] = times[start] / speedup
+            elif end in times and start not in times:
+                times[start] = times[end] * speedup
+    return times
 
 
 def bound() -> list[dict[str, Any]]:

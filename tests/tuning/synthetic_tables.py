@@ -12,7 +12,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from tables import Table
 
 from hearth.studies.models import performance_model
 from hearth.studies.models.space import Cell, MachineSize
@@ -26,10 +25,17 @@ _APART, _SMOOTH, _CELL = 0.15, 0.08, 0.03
 
 
 @dataclass(frozen=True)
+class Table:
+    """The completion time in seconds of one workload, by configuration; each measured once."""
+
+    cells: tuple[Cell, ...]
+    seconds: tuple[float, ...]
+
+
+@dataclass(frozen=True)
 class Site:
     """A machine, and the executors x cores that `hearth plan` proposes for it."""
 
-    spec: str
     machine: MachineSize
     nodes: int
     proposal: tuple[int, int]
@@ -46,16 +52,10 @@ class Site:
 
 
 SITES = (
-    Site(
-        "2 packages, 4 nodes of 256 GB, 6 cores x 8 threads", MachineSize(192, 24, 1024), 4, (12, 8)
-    ),
-    Site("2 packages, 4 nodes of 32 GB, 8 cores x 2 threads", MachineSize(64, 32, 128), 4, (8, 8)),
-    Site(
-        "2 packages, 2 nodes of 128 GB, 24 cores x 2 threads", MachineSize(96, 48, 256), 2, (12, 8)
-    ),
-    Site(
-        "4 packages, 8 nodes of 96 GB, 8 cores x 2 threads", MachineSize(128, 64, 768), 8, (16, 8)
-    ),
+    Site(MachineSize(192, 24, 1024), 4, (12, 8)),
+    Site(MachineSize(64, 32, 128), 4, (8, 8)),
+    Site(MachineSize(96, 48, 256), 2, (12, 8)),
+    Site(MachineSize(128, 64, 768), 8, (16, 8)),
 )
 
 
@@ -64,7 +64,7 @@ def tables(seed: int) -> tuple[Site, list[Table]]:
     site = SITES[seed % len(SITES)]
     draw = np.random.default_rng([0, seed])
     laws = _jittered(site, draw)
-    return site, [_table(f"jittered-{seed}-{at}", site, law, draw) for at, law in enumerate(laws)]
+    return site, [_table(site, law, draw) for law in laws]
 
 
 #: Kinds of rough tables: deviation of the logarithm from cell to cell; cells that are 20 % slower.
@@ -79,7 +79,7 @@ def rough(kind: str, seed: int) -> tuple[Site, Table]:
     deviation, spikes = ROUGH[kind]
     logs = logs + deviation * draw.standard_normal(len(logs))
     logs += math.log(1.2) * (draw.random(len(logs)) < spikes)
-    return site, Table(f"{kind}-{seed}", table.cells, tuple(np.exp(logs).tolist()))
+    return site, Table(table.cells, tuple(np.exp(logs).tolist()))
 
 
 def _bent(site: Site, draw: np.random.Generator) -> "np.ndarray":
@@ -96,13 +96,13 @@ def _bent(site: Site, draw: np.random.Generator) -> "np.ndarray":
 Law = Callable[[tuple[Cell, ...]], "np.ndarray"]
 
 
-def _table(name: str, site: Site, law: Law, draw: np.random.Generator) -> Table:
+def _table(site: Site, law: Law, draw: np.random.Generator) -> Table:
     cells = site.cells
     place = np.log2([(cell.workers, cell.cores_per_worker) for cell in cells])
     near = np.exp(-((place[:, None] - place) ** 2).sum(-1) / 2)
     unexplained = np.linalg.cholesky(_SMOOTH**2 * near + (_CELL**2 + 1e-9) * np.eye(len(cells)))
     logs = np.log(law(cells)) + unexplained @ draw.standard_normal(len(cells))
-    return Table(name, cells, tuple(np.exp(logs + math.log(100) - logs.min()).tolist()))
+    return Table(cells, tuple(np.exp(logs + math.log(100) - logs.min()).tolist()))
 
 
 def _jittered(site: Site, draw: np.random.Generator) -> list[Law]:
@@ -123,11 +123,11 @@ def _jittered(site: Site, draw: np.random.Generator) -> list[Law]:
 def opposite(table: Table) -> Table:
     """Return a table that misleads: fast where this one is slow."""
     turned = [min(table.seconds) * max(table.seconds) / one for one in table.seconds]
-    return Table(f"{table.workload}, opposite", table.cells, tuple(turned))
+    return Table(table.cells, tuple(turned))
 
 
 def rotated(table: Table) -> Table:
     """Return a table that misleads: each time half of the table away from its configuration."""
     half = len(table.cells) // 2
     moved = (*table.seconds[half:], *table.seconds[:half])
-    return Table(f"{table.workload}, rotated", table.cells, moved)
+    return Table(table.cells, moved)

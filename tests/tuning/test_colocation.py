@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import get_args
 
 import pytest
-from tables import read_speedups
+from placement_prediction import read_speedups
 
 from hearth.base.errors import UserError
 from hearth.studies.models.colocation import (

@@ -6,8 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from placement_prediction import bound
-from tables import read_speedups
+from placement_prediction import bound, read_speedups
 
 from hearth.analysis.analysis import analyse_event_log
 from hearth.base.errors import UserError
