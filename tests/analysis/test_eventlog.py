@@ -174,6 +174,27 @@ def test_the_log_of_a_streaming_query_is_read_without_a_warning() -> None:
     assert read_event_log(LOGS / "streaming.jsonl").warnings == []
 
 
+def test_a_width_is_that_of_its_stage_though_it_stands_before_the_stages_own_event(
+    tmp_path: Path,
+) -> None:
+    lines = (LOGS / "skew.jsonl").read_text().splitlines(keepends=True)
+    at = next(n for n, line in enumerate(lines) if '"SparkListenerStageSubmitted"' in line)
+    stage = json.loads(lines[at])["Stage Info"]
+    found = {"stageId": stage["Stage ID"], "time": stage["Submission Time"], "width": 6}
+    event = {"Event": "io.hearth.width.StageWidthFound", **found, "planned": 2, "because": ""}
+    lines.insert(at, json.dumps(event, separators=(",", ":")) + "\n")
+    (tmp_path / "log.jsonl").write_text("".join(lines))
+    document = to_json(analyse_event_log(tmp_path / "log.jsonl"))
+    assert document["warnings"] == []
+    first = document["stages"][0]
+    assert [width["tasks"] for width in first["widths"]] == [6]
+    step_s = document["timeline"]["step_s"]
+    inside = range(int(first["submitted_s"] / step_s) + 1, int(first["completed_s"] / step_s))
+    slots = analyse_event_log(LOGS / "skew.jsonl").timeline.slots
+    assert not isinstance(slots, Absent)
+    assert inside and all(document["timeline"]["slots"][n] == 3 * slots[n] for n in inside)
+
+
 def test_no_more_tasks_run_at_once_than_there_are_slots() -> None:
     """Spark's own count is 3.67 on 2 slots at one time here, while results are handled."""
     document = to_json(analyse_event_log(LOGS / "skew.jsonl"))

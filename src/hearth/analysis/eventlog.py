@@ -431,15 +431,19 @@ class _Reader:
             self._at(completed_ms)
 
     def _stage_width(self, event: dict[str, Any]) -> None:
-        """Take how many tasks of a stage hearth lets run at once (`spark.hearth.width`)."""
+        """Take how many tasks of a stage hearth lets run at once (`spark.hearth.width`).
+
+        It may stand before the stage's own first event: Spark gives that to each listener in turn.
+        """
         stage = whole(event, "stageId")
         found = moment(event, "time"), whole(event, "width"), whole(event, "planned")
         because = text(event, "because") or None
         if not found[2]:
             raise ValueError("no tasks at once planned")
         attempts = [tally for (number, _), tally in self.log.stages.items() if number == stage]
-        if attempts and len(attempts[-1].widths) < MOST_WIDTHS:
-            attempts[-1].widths.append((*found, because))
+        tally = attempts[-1] if attempts else self._tally(stage, 0)
+        if len(tally.widths) < MOST_WIDTHS:
+            tally.widths.append((*found, because))
 
     # SQL.
 
