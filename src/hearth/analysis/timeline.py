@@ -1,6 +1,7 @@
 """Put every series of a run on one time axis of equal steps."""
 
 from collections.abc import Iterable
+from itertools import zip_longest
 
 from hearth.analysis.bandwidth import by_node
 from hearth.analysis.coverage import Coverage
@@ -88,9 +89,10 @@ def _widths(log: EventLog) -> list[tuple[int, int, float]]:
         for stage in log.stages.values()
         for at_ms, tasks, planned, _ in stage.widths
     )
+    after = [at_ms for at_ms, _, _ in found[1:]]
     return [
-        (at_ms, min([end_ms, *(later for later, _, _ in found[i + 1 : i + 2])]), more)
-        for i, (at_ms, end_ms, more) in enumerate(found)
+        (at_ms, end_ms if later_ms is None else min(end_ms, later_ms), more)
+        for (at_ms, end_ms, more), later_ms in zip_longest(found, after)
     ]
 
 
